@@ -2,11 +2,13 @@
 // manager. It takes no Lease, records no event, and its transports refuse every write.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { withoutFullStop } from "../core/text.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { JournalEntry } from "../runtime/journal.ts";
 import type { Log, LogFields } from "../telemetry/log.ts";
 import { createManager, type Manager } from "./manager/manager.ts";
 import { type Operator, patienceOf, ReadOnlyTransports } from "./operator.ts";
+import { unlisted } from "./report/manager-report.ts";
 
 const capacity = 1000;
 /** What `plan` and `explain` describe, as the log names them. */
@@ -55,6 +57,8 @@ export interface Evaluated {
   readonly warnings: readonly string[];
   /** Why the evaluation did not finish; undefined if it did. */
   readonly unfinished: string | undefined;
+  /** What of the cloud did not answer, and why: the objects that need it were not evaluated. */
+  readonly unlisted: readonly string[];
   /** Writes that a provider sent although it may not, as method and URL. */
   readonly refused: readonly string[];
 }
@@ -104,6 +108,7 @@ export async function observeOnce<T>(
       changes: [...changes.values()],
       warnings: log.lines.map(withoutRetry),
       unfinished,
+      unlisted: manager.cloudProblem() === undefined ? unlisted(manager).map(withoutRetry) : [],
       refused,
     });
   } finally {
@@ -145,7 +150,7 @@ async function untilEvaluated(
   const isListed = Object.values(manager.caches()).every(({ isSynced }) => isSynced);
   const cloud = isListed ? manager.cloudProblem() : undefined;
   const reason = cloud ?? waitsFor(manager) ?? "requests are still being sent";
-  return `not finished after ${timeout / 1000} s (--timeout): ${withoutRetry(reason).replace(/\.$/, "")}`;
+  return `not finished after ${timeout / 1000} s (--timeout): ${withoutFullStop(withoutRetry(reason))}`;
 }
 
 /** Requests are only retried then, perhaps for hours. */

@@ -1,6 +1,6 @@
 // What a start of the manager would do, as data, as text, and as an exit code. Pure.
 
-import { countOf, wrapText } from "../core/text.ts";
+import { countOf, withoutFullStop, wrapText } from "../core/text.ts";
 import { describeChange } from "../runtime/journal.ts";
 import type { ExitCode } from "./console.ts";
 import type { Description, State } from "./explain/description.ts";
@@ -40,14 +40,17 @@ const attentionStates: readonly State[] = ["held", "problem", "waiting"];
 const byTarget = { cloud: 0, cluster: 1 } as const;
 
 export function planAnswer(
-  { changes, warnings, unfinished, refused }: Omit<Evaluated, "manager">,
+  { changes, warnings, unfinished, unlisted, refused }: Omit<Evaluated, "manager">,
   described: readonly Description[],
 ): PlanAnswer {
   const [first] = refused;
+  const missing = [unfinished ?? [], unlisted].flat().map(withoutFullStop);
   const incomplete =
-    first === undefined
-      ? unfinished
-      : `the provider sent ${first} while it only had to read. It was refused; please file a bug`;
+    first !== undefined
+      ? `the provider sent ${first} while it only had to read. It was refused; please file a bug`
+      : missing.length > 0
+        ? missing.join("; ")
+        : undefined;
   return {
     observed: {
       nodes: described.filter(({ kind }) => kind === "Node").length,

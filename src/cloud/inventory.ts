@@ -44,7 +44,7 @@ export type Answer =
     }
   | {
       readonly kind: "ambiguous";
-      readonly candidates: readonly Instance[];
+      readonly candidates: readonly { readonly instance: Instance; readonly source: string }[];
       readonly by: MatchKey;
       readonly asOf: number;
     }
@@ -202,7 +202,8 @@ export class Inventory {
         return { kind: "exists", ...first, source, othersAsOf: oldest(others) };
       }
       const all = [...candidates.values()];
-      return { kind: "ambiguous", by, candidates: all.map(({ instance }) => instance), asOf: oldest(all) };
+      const found = all.map(({ instance, source }) => ({ instance, source: source.source.name }));
+      return { kind: "ambiguous", by, candidates: found, asOf: oldest(all) };
     }
     const complete = known.filter((answer) => answer !== undefined);
     if (complete.length < known.length || complete.length === 0) {

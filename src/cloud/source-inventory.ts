@@ -14,11 +14,17 @@ import { planQueries, type Query, type QueryOptions } from "./plan-queries.ts";
 import { QueryPace } from "./query-pace.ts";
 
 export interface SourceFailure {
+  /** The name of the source. */
+  readonly source: string;
   readonly error: unknown;
   readonly at: number;
   /** The time of the first failure in a row. */
   readonly since: number;
 }
+
+/** What is said about one of several sources names it. */
+export const ofSource = (text: string, source: string, { length }: readonly unknown[]): string =>
+  length > 1 ? `Source ${source} did not answer: ${text}` : text;
 
 export interface SourceInventoryOptions {
   /** The first one; `replaceSource` sets the next one. */
@@ -139,7 +145,7 @@ export class SourceInventory {
     } catch (error) {
       if (this.#options.signal.aborted) return;
       const at = this.#options.clock.monotonic();
-      this.#failure = { error, at, since: this.#failure?.since ?? at };
+      this.#failure = { source: this.#source.name, error, at, since: this.#failure?.since ?? at };
       this.#options.onUpdate("failure");
     }
     if (this.#queries.length > 0) this.#scheduleAnswer();

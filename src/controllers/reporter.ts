@@ -69,7 +69,7 @@ export class Reporter<Subject, Topic extends string> {
   }
 
   /** These events apply now, instead of the topic's last ones. Sends those that are new. */
-  report(object: Subject, topic: Topic, events: readonly ObjectEvent[], attempts?: Attempts): void {
+  report(object: Subject, topic: Topic, events: readonly ObjectEvent[], attempts?: Partial<Attempts>): void {
     const before = this.#store.of(object).get(topic)?.events;
     if (events.length === 0 && before === undefined) return;
     const ordered = byBlocking(events, rankedEvent);

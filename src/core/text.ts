@@ -38,6 +38,9 @@ export function wrapText(text: string, width: number, indent = ""): string {
   return [...lines, indent + line].join("\n");
 }
 
+/** For a text that is put before other words. */
+export const withoutFullStop = (text: string): string => text.replace(/\.$/, "");
+
 /** "1 route", "2 routes". */
 export function countOf(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;

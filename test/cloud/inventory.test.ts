@@ -154,7 +154,10 @@ describe("matching a Node without a provider id [F13]", () => {
     second.put(machine("2", { names: ["n"] }));
     const found = await answer(named("n"));
     expect(found).toMatchObject({ kind: "ambiguous", by: "name" });
-    expect(found.kind === "ambiguous" && found.candidates.map(({ key }) => key)).toEqual(["1", "2"]);
+    expect(found.kind === "ambiguous" && found.candidates.map(({ instance }) => instance.key)).toEqual([
+      "1",
+      "2",
+    ]);
   });
 
   test("uses the first key with an answer, and compares UUIDs case-insensitively", async () => {

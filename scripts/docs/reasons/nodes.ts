@@ -25,8 +25,9 @@ export const onNodes: Reasons = {
   },
   AmbiguousMatch: {
     type: "Warning",
-    when: "Several instances match the Node; the message names them. It keeps its taint",
-    whatToDo: "rename all but one, or set `--provider-id` of the kubelet",
+    when: "Several instances match the Node; the message names them. A new Node keeps its taint, and any other Node is neither updated nor deleted",
+    whatToDo:
+      "rename all but one, or set `--provider-id` of the kubelet. If two accounts or regions list the same instances, remove one of them from the settings of the cloud",
   },
   UnconfirmedMatch: {
     type: "Warning",

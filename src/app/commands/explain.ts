@@ -29,7 +29,7 @@ export const explainCommand: Command = {
     flags: ["namespace", "output", "server", "server-ca-file", "offline", "timeout", "kubeconfig", "context"],
     exitCodes: {
       "0": "every requested object is settled, or not managed by Fairlead",
-      "1": "the object does not exist, or nothing could be read",
+      "1": "the object does not exist, or the API server or a part of the cloud did not answer",
       "3": "a requested object waits or has a problem, or no manager leads",
     },
     examples: [

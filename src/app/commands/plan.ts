@@ -14,7 +14,7 @@ export const planCommand: Command = {
     flags: ["output", "timeout", "kubeconfig", "context"],
     exitCodes: {
       "0": "nothing would be changed, and no object needs attention",
-      "1": "the plan is incomplete: the API server or the cloud did not answer",
+      "1": "the plan is incomplete: the API server or a part of the cloud did not answer",
       "3": "something would be changed, or an object waits, is on hold or has a problem",
     },
     examples: [

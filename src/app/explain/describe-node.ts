@@ -1,6 +1,7 @@
 // Describes a Node: which instance it has, and why it is not initialized, tainted or deleted. Pure.
 
 import type { Answer } from "../../cloud/inventory.ts";
+import { describeError } from "../../controllers/classify-error.ts";
 import {
   hasTaint,
   isBeingDeleted,
@@ -19,7 +20,7 @@ import {
   shutdownTaint,
 } from "../../controllers/well-known.ts";
 import { defined } from "../../core/defined.ts";
-import { shortList } from "../../core/text.ts";
+import { shortList, withoutFullStop } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import { describeChange } from "../../runtime/journal.ts";
 import {
@@ -51,7 +52,7 @@ export interface KnownNode {
   readonly notes: readonly Note[];
   /** That its instance is absent. */
   readonly proofs: NodeEvidence["proofs"];
-  /** Why the instances of the cloud are not listed; undefined while listings succeed. */
+  /** Why the source of its instance does not answer; undefined while requests to it succeed. */
   readonly listingFailure?: ListingFailure | undefined;
   /** Monotonic. */
   readonly now: number;
@@ -63,7 +64,8 @@ export interface KnownNode {
 
 const seconds = (milliseconds: number): string => `${Math.max(0, Math.round(milliseconds / 1000))} s`;
 
-function instanceText(answer: Answer, now: number): string {
+function instanceText({ answer, listingFailure, now }: KnownNode): string | undefined {
+  if (answer === undefined) return undefined;
   switch (answer.kind) {
     case "exists": {
       const { title, key, state = "state unknown", zone, region, type } = answer.instance;
@@ -73,7 +75,7 @@ function instanceText(answer: Answer, now: number): string {
     case "unconfirmed":
       return `${answer.instance.title}, found by ${answer.by} in ${answer.source}; another account or region has not answered yet`;
     case "ambiguous":
-      return `ambiguous: ${shortList(answer.candidates.map(({ title, key }) => `${title} (${key})`))} match by ${answer.by}`;
+      return `ambiguous: ${shortList(answer.candidates.map(({ instance: { title, key }, source }) => `${title} (${key}) in ${source}`))} match by ${answer.by}`;
     case "gone":
       return answer.undescribed === undefined
         ? `none: proved ${seconds(now - answer.asOf)} ago by a ${answer.proof}`
@@ -81,9 +83,9 @@ function instanceText(answer: Answer, now: number): string {
     case "foreign":
       return "the provider ID belongs to another cloud, or to an account that cannot be read";
     case "unknown":
-      return answer.failure === undefined
+      return listingFailure === undefined
         ? "unknown: the cloud has not answered yet"
-        : `unknown: ${failingText(answer.failure, now)}`;
+        : `unknown: ${failingText(listingFailure, now)}`;
   }
 }
 
@@ -126,9 +128,19 @@ function absenceNotes({ proofs, now, isKept }: KnownNode): readonly Note[] {
   ];
 }
 
+/** What the controllers report says more, such as why a Node is not initialized. */
+function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readonly Note[] {
+  const isUnknown = answer?.kind === "unknown" || answer?.kind === "unconfirmed";
+  if (!isUnknown || listingFailure === undefined || isExplained(notes)) return [];
+  const { reason = "CloudUnavailable" } = describeError(listingFailure.error) ?? {};
+  const why = withoutFullStop(failingText(listingFailure, now));
+  const text = `The state of its instance is not known, because ${why}. The Node is neither updated nor deleted until they succeed.`;
+  return [{ kind: "problem", reason, text }];
+}
+
 function notesOf(known: KnownNode): readonly Note[] {
   const isHeld = known.notes.some(({ kind }) => kind === "hold");
-  const notes = [...(isHeld ? [] : absenceNotes(known)), ...known.notes];
+  const notes = [...(isHeld ? [] : absenceNotes(known)), ...unknownNotes(known), ...known.notes];
   return sortNotes([...notes, ...(isExplained(notes) ? [] : conditionNotes(known.node))]);
 }
 
@@ -191,14 +203,15 @@ export function describeNode(known: KnownNode, decisions: readonly Decision[] = 
 }
 
 /** In the order to show them. */
-export function factsOfNode({ node, answer, listingFailure, now }: KnownNode): Description["facts"] {
+export function factsOfNode(known: KnownNode): Description["facts"] {
+  const { node, answer, listingFailure, now } = known;
   const { metadata, status } = node;
   const addresses = (status.addresses ?? []).map(({ type, address }) => `${address} (${type})`);
   const taints = taintsOf(node).map(({ key, effect }) => `${key}:${effect}`);
   return defined({
     Ready: readiness(node),
     "Provider ID": providerIDOf(node) ?? "none",
-    Instance: answer === undefined ? undefined : instanceText(answer, now),
+    Instance: instanceText(known),
     Listings:
       answer === undefined || answer.kind === "unknown" ? undefined : listingsText(listingFailure, now),
     Addresses: addresses.length === 0 ? "none" : shortList(addresses),

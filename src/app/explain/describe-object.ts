@@ -1,5 +1,6 @@
 // Describes the objects of a running manager: collects what its controllers report, and leaves the judgement to the pure functions.
 
+import type { Answer } from "../../cloud/inventory.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
 import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
@@ -19,7 +20,12 @@ import {
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Manager } from "../manager/manager.ts";
-import { awaitedListsText, type ControllerReports, noLeaderText } from "../report/manager-report.ts";
+import {
+  awaitedListsText,
+  type ControllerReports,
+  noLeaderText,
+  unlistedSources,
+} from "../report/manager-report.ts";
 import { describeNode, factsOfNode, isPlainlySettled, type KnownNode } from "./describe-node.ts";
 import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
 import {
@@ -123,6 +129,8 @@ export class Describer {
     Record<"node" | "joiningNode" | "service" | "newService" | "volume", readonly Note[]>
   >;
   readonly #attachments: ReadonlyMap<string | undefined, readonly VolumeAttachment[]>;
+  /** No source fails that was never listed: its Nodes are unknown, and must be looked at. */
+  readonly #isListed: boolean;
 
   constructor(manager: Manager) {
     this.#manager = manager;
@@ -138,6 +146,7 @@ export class Describer {
       newService: generalNotes(manager, "service", true),
       volume: generalNotes(manager, "volume", false),
     };
+    this.#isListed = unlistedSources(manager.inventory.sources).length === 0;
     this.#attachments = Map.groupBy(
       manager.volumes?.attachments.list() ?? [],
       ({ spec }) => spec.source.persistentVolumeName,
@@ -177,6 +186,7 @@ export class Describer {
     const { name } = node.metadata;
     return (
       stateOf(this.#general.node) === undefined &&
+      this.#isListed &&
       !this.#ofNodes.some(({ findings }) => findings.has(name)) &&
       (this.#evidence.get(name)?.proofs.length ?? 0) === 0 &&
       this.#manager.isSelected(node) &&
@@ -190,7 +200,7 @@ export class Describer {
 
   /** With events, the manager only evaluates, and makes no attempt. */
   node(node: Node, events?: readonly DescribedEvent[]): Description {
-    const known = { ...this.#knownNode(node), ...withoutAttempt(events) };
+    const known = withoutManager(this.#knownNode(node), events);
     const decisions = decisionsAbout(this.#manager.journal.entries(), [`node/${node.metadata.name}`]);
     return defined({ ...describeNode(known, decisions), facts: factsOfNode(known), decisions, events });
   }
@@ -201,7 +211,7 @@ export class Describer {
 
   service(service: Service, events?: readonly DescribedEvent[]): Description {
     const key = keyOf(service.metadata);
-    const known = { ...this.#knownService(service), ...withoutAttempt(events) };
+    const known = withoutManager(this.#knownService(service), events);
     const { group, balancer } = known.knowledge ?? {};
     const names = [group, balancer?.name].filter((name) => name !== undefined);
     const decisions = decisionsAbout(
@@ -216,7 +226,7 @@ export class Describer {
   }
 
   volume(known: KnownVolume, events?: readonly DescribedEvent[]): Description {
-    const all = { ...known, ...withoutAttempt(events) };
+    const all = withoutManager(known, events);
     const objects = journalNamesOf(known);
     const decisions = decisionsAbout(this.#manager.journal.entries(), objects);
     return defined({ ...describeVolume(all), facts: factsOfVolume(all), decisions, events });
@@ -234,7 +244,7 @@ export class Describer {
     const next = attempts.flatMap(({ nextAttemptInSeconds }) => nextAttemptInSeconds ?? []);
     return {
       ...known,
-      notes: [...found.map(noteOf), ...this.#general.volume],
+      notes: [...found.map((finding) => this.#noteOf(finding)), ...this.#general.volume],
       isDue: attempts.some(({ isDue }) => isDue),
       nextAttemptInSeconds: next.length === 0 ? undefined : Math.min(...next),
     };
@@ -245,17 +255,34 @@ export class Describer {
     const { inventory, flags, queues } = this.#manager;
     const general = isUninitialized(node) ? this.#general.joiningNode : this.#general.node;
     const found = this.#ofNodes.flatMap(({ findings }) => findings.get(name) ?? []);
+    const answer = inventory.check(identityOf(node));
     return {
       node,
       isSelected: this.#manager.isSelected(node),
       isKept: flags["node-deletion"] === "off",
-      answer: inventory.check(identityOf(node)),
-      notes: [...found.map(noteOf), ...general],
+      answer,
+      notes: [...found.map((finding) => this.#noteOf(finding)), ...general],
       proofs: this.#evidence.get(name)?.proofs ?? [],
-      listingFailure: inventory.sources.find(({ failure }) => failure !== undefined)?.failure,
+      listingFailure: this.#failureOf(answer, node),
       now: this.#now,
       ...this.#attemptOf([queues["Nodes"], queues["node-lifecycle"]], name),
     };
+  }
+
+  /** Of the source with its instance, or else of those that may have it. */
+  #failureOf(answer: Answer, node: Node): ListingFailure | undefined {
+    const { inventory } = this.#manager;
+    const { sources } = inventory;
+    const failure =
+      answer.kind === "exists"
+        ? sources.find(({ source }) => source.name === answer.source)?.failure
+        : inventory.failureFor(identityOf(node));
+    return failure && (sources.length > 1 ? failure : { ...failure, source: undefined });
+  }
+
+  #noteOf({ kind, reason, cause, severity, text, since }: Finding): Note {
+    const sinceSeconds = since === undefined ? undefined : Math.round((this.#now - since) / 1000);
+    return defined({ kind, reason, cause, severity, text, sinceSeconds });
   }
 
   #knownService(service: Service): KnownService {
@@ -297,11 +324,15 @@ export class Describer {
   }
 }
 
-const withoutAttempt = (events: readonly DescribedEvent[] | undefined) =>
-  events && { events, nextAttemptInSeconds: undefined };
-
-const noteOf = ({ kind, reason, cause, severity, text }: Finding): Note =>
-  defined({ kind, reason, cause, severity, text });
+/** With events, this process has only just begun to evaluate, and makes no attempt. */
+function withoutManager<Known extends KnownNode | KnownService | KnownVolume>(
+  known: Known,
+  events: readonly DescribedEvent[] | undefined,
+): Known {
+  if (events === undefined) return known;
+  const notes = "notes" in known && known.notes.map(({ sinceSeconds: _, ...note }) => note);
+  return { ...known, ...(notes && { notes }), events, nextAttemptInSeconds: undefined };
+}
 
 export function describeObject(
   manager: Manager,

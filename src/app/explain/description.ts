@@ -22,7 +22,10 @@ export const isNamespaced = (kind: DescribedKind): boolean =>
 export type State = "settled" | "working" | "waiting" | "paused" | "held" | "problem" | "unmanaged";
 
 /** A message about the object that applies now. */
-export type Note = Ranked & Pick<Finding, "text">;
+export interface Note extends Ranked, Pick<Finding, "text"> {
+  /** For how long the manager has seen it. */
+  readonly sinceSeconds?: number;
+}
 
 export interface Decision {
   /** RFC 3339. */
@@ -70,13 +73,17 @@ export interface Description {
 export interface ListingFailure {
   readonly error: unknown;
   readonly since: number;
+  /** The name of the source, if there are several. */
+  readonly source?: string | undefined;
 }
 
 /** That the cloud does not answer, since when, and why. */
-export function failingText({ error, since }: ListingFailure, now: number): string {
-  const duration = formatDuration(seconds(Math.round((now - since) / 1000)));
-  return `requests to the cloud have failed for ${duration}: ${messageOf(error)}`;
+export function failingText({ error, since, source }: ListingFailure, now: number): string {
+  const where = source === undefined ? "the cloud" : `source ${source} of the cloud`;
+  return `requests to ${where} have failed for ${durationOf((now - since) / 1000)}: ${messageOf(error)}`;
 }
+
+export const durationOf = (inSeconds: number): string => formatDuration(seconds(Math.round(inSeconds)));
 
 /** For what is shown from an earlier listing. */
 export const listingsText = (failure: ListingFailure | undefined, now: number): string | undefined =>

@@ -10,6 +10,7 @@ import {
   type Decision,
   type DescribedEvent,
   type Description,
+  durationOf,
   firstSentence,
   isNamespaced,
   type Note,
@@ -25,10 +26,11 @@ const headings: Readonly<Record<Note["kind"], string>> = {
   notice: "Note",
 };
 
-function noteText({ kind, reason, cause, severity, text }: Note): string {
+function noteText({ kind, reason, cause, severity, sinceSeconds, text }: Note): string {
   const lines = text.split("\n").map((line) => wrapText(line, width, "    "));
   const heading = severity === "warning" ? "Warning" : headings[kind];
-  return `  ${heading}: ${reason}${cause === undefined ? "" : ` (${cause})`}\n${lines.join("\n")}`;
+  const since = sinceSeconds === undefined ? "" : `, for ${durationOf(sinceSeconds)}`;
+  return `  ${heading}: ${reason}${cause === undefined ? "" : ` (${cause})`}${since}\n${lines.join("\n")}`;
 }
 
 function decisionText(decision: Decision): string {
@@ -88,12 +90,15 @@ const partialText =
 /** The state, and the whole text of what comes first. */
 export function overviewText(
   descriptions: readonly Description[],
-  { noLeader, isPartial }: Pick<ExplainAnswer, "noLeader" | "isPartial"> = {},
+  { noLeader, isPartial, incomplete }: Pick<ExplainAnswer, "noLeader" | "isPartial" | "incomplete"> = {},
 ): string {
   const head = noLeader === undefined ? "" : `${wrapText(noLeader, width, "")}\n\n`;
   if (descriptions.length === 0 && isPartial === true) return `${head}${wrapText(partialText, width, "")}\n`;
-  if (descriptions.length === 0)
-    return `${head}All Nodes and Services ${noLeader === undefined ? "are" : "were"} settled.\n`;
+  if (descriptions.length === 0) {
+    const all =
+      incomplete === undefined ? "All Nodes and Services" : "The Nodes and Services that could be evaluated";
+    return `${head}${all} ${noLeader === undefined ? "are" : "were"} settled.\n`;
+  }
   const texts = descriptions.map((description) => {
     const { kind, name, state, summary } = description;
     const text = `${summary} ${remainder(description)}`.trim();
@@ -115,15 +120,24 @@ export interface ExplainAnswer {
   readonly isPartial?: true;
   /** What could not be found out, and why. */
   readonly warnings?: readonly string[];
+  /** Why objects that are not among these may need attention. */
+  readonly incomplete?: string;
 }
 
 const settledStates: readonly State[] = ["settled", "unmanaged"];
 
-/** 0: every object is settled; 3: one is not, no manager leads, or several do; 1: it does not exist. */
-export function exitCodeOf({ objects, notFound, noLeader, severalLeaders }: ExplainAnswer): ExitCode {
+/** 0: every object is settled; 3: one is not, no manager leads, or several do; 1: it does not exist, or others are not known. */
+export function exitCodeOf({
+  objects,
+  notFound,
+  noLeader,
+  severalLeaders,
+  incomplete,
+}: ExplainAnswer): ExitCode {
   if (notFound !== undefined) return 1;
   if (noLeader !== undefined || severalLeaders !== undefined) return 3;
-  return objects.every(({ state }) => settledStates.includes(state)) ? 0 : 3;
+  if (!objects.every(({ state }) => settledStates.includes(state))) return 3;
+  return incomplete === undefined ? 0 : 1;
 }
 
 export function notFoundText({ kind, name, meant, left }: NotFound): string {

@@ -46,7 +46,7 @@ const noLeaderOf = (leader: { readonly isHeld: boolean; readonly text: string } 
   leader?.isHeld === false ? { noLeader: leader.text } : {};
 
 async function describe(
-  { manager, unfinished, refused }: Evaluated,
+  { manager, unfinished, unlisted, refused }: Evaluated,
   asked: AskedObject,
   eventsOf: (asked: AskedObject) => Promise<ReadEvents>,
 ): Promise<Found> {
@@ -57,12 +57,17 @@ async function describe(
     ...refused.map((request) => `the provider sent ${request}, which was refused; please file a bug`),
   ];
   if (asked === undefined) {
+    const incomplete = [unfinished ?? [], unlisted].flat()[0];
     const objects = describeEverything(manager).map(async (object, index) => {
       const { events } = index < maxWithEvents ? await eventsOf(object) : {};
       const again = events && describeObject(manager, object.kind, object.name, events);
       return again === undefined || isNotFound(again) ? object : again;
     });
-    return { objects: await Promise.all(objects), warnings };
+    return {
+      ...defined({ incomplete }),
+      objects: await Promise.all(objects),
+      warnings: [...warnings, ...unlisted],
+    };
   }
   const answer = describeObject(manager, asked.kind, asked.name, reported.events ?? []);
   return isNotFound(answer) ? { objects: [], notFound: answer, warnings } : { objects: [answer], warnings };

@@ -2,14 +2,15 @@
 // summary of how many there are, once everything was evaluated and whenever it changes. The summary is also logged when nothing would
 // change, because a missing summary means that the evaluation did not finish.
 
+import type { Finding } from "../../controllers/reporter.ts";
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
-import { countOf } from "../../core/text.ts";
+import { countOf, withoutFullStop } from "../../core/text.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { describeChange, type JournalEntry } from "../../runtime/journal.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { ReportedManager } from "../report/manager-report.ts";
+import { type ReportedManager, unlisted } from "../report/manager-report.ts";
 
 /** Maximum number of remembered changes; beyond it, a change may be logged again. */
 const capacity = 50_000;
@@ -51,30 +52,37 @@ export interface Observation {
   readonly changes: number;
   /** Nodes and Services that could not be evaluated. */
   readonly problems: number;
+  /** What of the cloud was never listed, and why. */
+  readonly unlisted: readonly string[];
 }
 
+const isError = ({ kind, severity }: Finding): boolean => kind === "problem" && severity !== "warning";
+
 export function observationOf(
-  { nodes, services, controllerReports }: Pick<ReportedManager, "nodes" | "services" | "controllerReports">,
+  manager: Pick<ReportedManager, "nodes" | "services" | "controllerReports" | "inventory" | "balancers">,
   changes: number,
 ): Observation {
+  const { nodes, services, controllerReports } = manager;
   const { node, service } = controllerReports();
   const found = [node, service].flatMap((report) => [...(report?.findings.values() ?? [])]);
   return {
     nodes: nodes.list().length,
     services: services.list().filter(isLoadBalancer).length,
     changes,
-    problems: found.filter((findings) => findings.some(({ kind }) => kind === "problem")).length,
+    problems: found.filter((findings) => findings.some(isError)).length,
+    unlisted: unlisted(manager).map(withoutFullStop),
   };
 }
 
-export function describeObservation({ nodes, services, changes, problems }: Observation): string {
+export function describeObservation({ nodes, services, changes, problems, unlisted }: Observation): string {
   const evaluated = `Observed ${countOf(nodes, "Node")} and ${countOf(services, "Service")} of type LoadBalancer`;
   const planned =
     changes === 0
       ? "no changes would be made"
       : `${countOf(changes, "change")} would be made (see the log above)`;
   const unclear = `; ${countOf(problems, "object")} could not be evaluated (see the warnings above)`;
-  return `${evaluated}: ${planned}${problems === 0 ? "" : unclear}`;
+  const incomplete = unlisted.length === 0 ? "" : `. This is incomplete: ${unlisted.join("; ")}`;
+  return `${evaluated}: ${planned}${problems === 0 ? "" : unclear}${incomplete}`;
 }
 
 const interval = seconds(5);

@@ -6,7 +6,6 @@ import { Inventory } from "../../cloud/inventory.ts";
 import { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node, Service } from "../../kube/objects.ts";
@@ -37,7 +36,12 @@ import { requestReporter } from "../logging/request-reporter.ts";
 import { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import { accessNeeds, leaseOf, permissionsOf } from "../permissions.ts";
 import { CloudContact } from "../report/cloud-contact.ts";
-import { type ManagerReport, type ReportedManager, reportOf } from "../report/manager-report.ts";
+import {
+  type ManagerReport,
+  type ReportedManager,
+  reportOf,
+  unlistedSources,
+} from "../report/manager-report.ts";
 import { MissingPermissions } from "../report/missing-permissions.ts";
 import { accountOf, ServiceAccountToken } from "../service-account-token.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
@@ -100,10 +104,8 @@ export interface Manager extends ReportedManager {
 }
 
 /** Why no instance of the cloud can be known; undefined once any source was listed, even if later listings fail. */
-function neverListed(sources: Inventory["sources"]): string | undefined {
-  if (sources.some(({ latest }) => latest !== undefined)) return undefined;
-  const [failure] = sources.flatMap((source) => source.failure ?? []);
-  return failure && `the instances of the cloud were never listed: ${messageOf(failure.error)}`;
+function noneListed({ sources }: Inventory): string | undefined {
+  return sources.some(({ latest }) => latest !== undefined) ? undefined : unlistedSources(sources)[0];
 }
 
 export async function createManager(options: ManagerOptions, signal: AbortSignal): Promise<Manager> {
@@ -330,7 +332,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     Object.values(queues).every(({ depth, active }) => depth === 0 && active === 0) &&
     events.pending === 0;
   const cloudProblem = (): string | undefined =>
-    leads() ? (contact.problem ?? neverListed(inventory.sources)) : undefined;
+    leads() ? (contact.problem ?? noneListed(inventory)) : undefined;
   const reportNow = (): ManagerReport => reportOf(reported);
   metrics.readFrom(reportNow);
 

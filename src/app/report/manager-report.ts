@@ -102,6 +102,27 @@ export function noLeaderText({
   return `No manager leads: no replica holds the Lease ${names}. Nothing is changed in the cloud or the cluster until one does. The log of each replica says why it does not.`;
 }
 
+/** The sources that were never listed, although it was tried. */
+export const unlistedSources = (sources: Inventory["sources"]): readonly string[] =>
+  sources.flatMap(({ latest, failure, source }) => {
+    if (latest !== undefined || failure === undefined) return [];
+    const which = sources.length > 1 ? `source ${source.name}` : "the cloud";
+    return `the instances of ${which} were never listed: ${messageOf(failure.error)}`;
+  });
+
+/** What was never listed, so that nothing about it is evaluated. */
+export function unlisted({
+  inventory,
+  balancers,
+}: Pick<ReportedManager, "inventory" | "balancers">): readonly string[] {
+  const { latest, failure } = balancers ?? {};
+  if (latest !== undefined || failure === undefined) return unlistedSources(inventory.sources);
+  return [
+    ...unlistedSources(inventory.sources),
+    `the load balancers were never listed: ${messageOf(failure.error)}`,
+  ];
+}
+
 function budgetReport({ closedFor, closedOperations, ...level }: BudgetLevel) {
   return {
     ...level,

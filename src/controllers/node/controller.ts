@@ -25,11 +25,17 @@ import {
   instanceWithoutName,
   nodeSynced,
   nothingToMatchBy,
-  possibleNodeDeletion,
+  uncertainInstance,
   unconfirmedMatch,
   unconfirmedMatchUsed,
 } from "./events.ts";
-import { describeSourceError, InstanceLookup, type Match, type UncertainMatch } from "./instance-lookup.ts";
+import {
+  describeSourceError,
+  InstanceLookup,
+  instancesIn,
+  type Match,
+  type UncertainMatch,
+} from "./instance-lookup.ts";
 import { labelsFromBeta } from "./labels.ts";
 import { NodeReporter } from "./node-reporter.ts";
 import { nodeNotices } from "./notices.ts";
@@ -56,8 +62,8 @@ export class NodeController {
   readonly #lookup: InstanceLookup;
   readonly #ownWrites = new OwnWrites<Node>(isRelevantChange);
   readonly #reporter: NodeReporter;
-  /** The instance that each Node was last compared with. */
-  readonly #comparedWith = new Map<string, Instance>();
+  /** The instances that each Node was last compared with. */
+  readonly #comparedWith = new Map<string, readonly Instance[]>();
   /** Nodes whose instance may have changed since then (monotonic). */
   readonly #hinted = new Map<string, number>();
 
@@ -140,9 +146,10 @@ export class NodeController {
     else {
       await this.#completeLabels(node, signal);
       this.#reporter.endFailure(name);
-      if (answer.kind === "gone" && answer.renamed !== undefined) {
-        this.#reporter.reportProblems(node, [possibleNodeDeletion(node, answer.renamed)]);
-        this.#comparedWith.set(name, answer.renamed);
+      const problem = uncertainInstance(node, answer);
+      if (problem !== undefined) {
+        this.#reporter.reportProblems(node, [problem]);
+        this.#comparedWith.set(name, instancesIn(answer));
       }
     }
     return settled;
@@ -178,7 +185,7 @@ export class NodeController {
         const { renamed, undescribed } = answer;
         const problem =
           (renamed && instanceOfOtherName(node, renamed)) ??
-          (undescribed && instanceWithoutName(undescribed)) ??
+          (undescribed && instanceWithoutName(node, undescribed)) ??
           instanceNotFound(node);
         return this.#retry(node, problem, settings.notVisibleBackoff, signal);
       }
@@ -211,7 +218,7 @@ export class NodeController {
       if (problem === undefined) return settled;
       this.#lookup.reject(node);
       // A listing that shows the same instance again must not start another attempt.
-      this.#comparedWith.set(node.metadata.name, instance);
+      this.#comparedWith.set(node.metadata.name, [instance]);
       return this.#retry(node, problem, settings.notVisibleBackoff, signal);
     }
     const written = await this.#apply(node, plan, "the Node joined", signal);
@@ -260,7 +267,7 @@ export class NodeController {
 
   async #markSynced(node: Node, instance: Instance, signal: AbortSignal): Promise<void> {
     await this.#reporter.endProblem(node, signal);
-    this.#comparedWith.set(node.metadata.name, instance);
+    this.#comparedWith.set(node.metadata.name, [instance]);
   }
 
   /** Reports the problem and tries again with backoff. */

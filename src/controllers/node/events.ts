@@ -4,6 +4,7 @@
 import type { Answer, UnansweredSource } from "../../cloud/inventory.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
+import { withoutFullStop } from "../../core/text.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceAddress, MatchKey } from "../../provider/instances.ts";
@@ -48,8 +49,9 @@ export function instanceNotFound(node: Node): Problem {
   };
 }
 
-export function instanceWithoutName(unnamed: Instance): Problem {
-  const text = `${describeUnnamed(unnamed)} The Node stays uninitialized until the cloud shows that name.`;
+export function instanceWithoutName(node: Node, unnamed: Instance): Problem {
+  const stays = isUninitialized(node) ? "stays uninitialized" : "is not updated";
+  const text = `${describeUnnamed(unnamed)} The Node ${stays} until the cloud shows that name.`;
   return { severity: "error", reason: "NotFoundInCloud", text };
 }
 
@@ -76,15 +78,40 @@ function describeName({ metadata: { name } }: Node, { id, names }: Instance): st
 }
 
 export function ambiguousMatch(
-  { metadata: { name } }: Node,
+  node: Node,
   { by, candidates }: Extract<Answer, { kind: "ambiguous" }>,
 ): Problem {
-  const instances = candidates.map(({ id, names }) => `${id} (${names[0]})`).join(", ");
+  const sources = [...new Set(candidates.map(({ source }) => source))];
+  const instances = candidates
+    .map(
+      ({ instance: { id, names }, source }) =>
+        `${id} (${names[0] ?? "no name"})${sources.length > 1 ? ` in ${source}` : ""}`,
+    )
+    .join(", ");
+  const isNew = isUninitialized(node);
+  const effect = isNew
+    ? "The Node stays uninitialized."
+    : "The Node is neither updated nor deleted while several match.";
+  const isOneID = new Set(candidates.map(({ instance }) => instance.key)).size === 1;
+  const fix = isOneID
+    ? `If ${sources.join(" and ")} list the same instances, remove one of them from the settings of the cloud.`
+    : `Give the instances different names${isNew ? ", or set --provider-id on the kubelet" : ""}.`;
   return {
     severity: "error",
     reason: "AmbiguousMatch",
-    text: `Several instances match Node ${JSON.stringify(name)} by ${matchKeys[by]}: ${instances}. The Node stays uninitialized. Give the instances different names, or set --provider-id on the kubelet.`,
+    text: `Several instances match Node ${JSON.stringify(node.metadata.name)} by ${matchKeys[by]}: ${instances}. ${effect} ${fix}`,
   };
+}
+
+/** Why the instance of an initialized Node is not known although the cloud has answered. */
+export function uncertainInstance(node: Node, answer: Answer): Problem | undefined {
+  if (answer.kind === "ambiguous") return ambiguousMatch(node, answer);
+  if (answer.kind !== "gone") return undefined;
+  const { renamed, undescribed } = answer;
+  return (
+    (renamed && possibleNodeDeletion(node, renamed)) ??
+    (undescribed && instanceWithoutName(node, undescribed))
+  );
 }
 
 export function unconfirmedMatch(
@@ -121,7 +148,7 @@ function describeWait(waitsFor: readonly UnansweredSource[]): string {
     .map(({ source, failure }) =>
       failure === undefined
         ? `source ${source} has not answered yet`
-        : `source ${source} did not answer (${messageOf(failure.error).replace(/\.$/, "")})`,
+        : `source ${source} did not answer (${withoutFullStop(messageOf(failure.error))})`,
     )
     .join(", ");
 }

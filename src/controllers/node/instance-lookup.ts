@@ -2,9 +2,11 @@
 // not.
 
 import type { Answer, Inventory, UnansweredSource } from "../../cloud/inventory.ts";
+import { ofSource } from "../../cloud/source-inventory.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { Instance } from "../../provider/instances.ts";
 import { describeError } from "../classify-error.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
@@ -175,6 +177,21 @@ function isMatch(answer: Answer): answer is Match {
   return answer.kind === "exists" || answer.kind === "unconfirmed";
 }
 
+/** What the Node is compared with: its instance, all that match, or none. */
+export function instancesIn(answer: Answer): readonly Instance[] {
+  switch (answer.kind) {
+    case "exists":
+      return [answer.instance];
+    case "ambiguous":
+      return answer.candidates.map(({ instance }) => instance);
+    case "gone":
+      // A machine that was renamed is news: its Node is warned.
+      return answer.renamed === undefined ? [] : [answer.renamed];
+    default:
+      return [];
+  }
+}
+
 /**
  * Describes an error as a problem of a joining Node. If the cloud has several sources, the text names the one that failed. Undefined for
  * errors that need no action.
@@ -182,6 +199,6 @@ function isMatch(answer: Answer): answer is Match {
 export function describeSourceError(error: unknown, { sources }: Inventory): Problem | undefined {
   const problem = describeError(error);
   const failed = sources.find(({ failure }) => failure?.error === error);
-  if (problem === undefined || failed === undefined || sources.length === 1) return problem;
-  return { ...problem, text: `Source ${failed.source.name} did not answer: ${problem.text}` };
+  if (problem === undefined || failed === undefined) return problem;
+  return { ...problem, text: ofSource(problem.text, failed.source.name, sources) };
 }

@@ -41,15 +41,16 @@ export class NodeReporter {
     return this.#reports.names;
   }
 
-  /** The problem of each Node, and its notices. */
+  /** The problems of each Node, and its notices. */
   get findings(): ReadonlyMap<string, readonly Finding[]> {
+    const topics = { failure: "problem", differences: "problem", notices: "notice" } as const;
     const found = [...this.#reports.names].map((name) => {
-      const { failure, notices } = Object.fromEntries(this.#reports.get(name));
-      const problems = failure === undefined ? [] : findingsIn(failure, () => "problem");
-      return [
-        name,
-        [...problems, ...(notices === undefined ? [] : findingsIn(notices, () => "notice"))],
-      ] as const;
+      const reported = this.#reports.get(name);
+      const ofTopic = ([topic, kind]: readonly [string, Finding["kind"]]) => {
+        const events = reported.get(topic as NodeTopic);
+        return events === undefined ? [] : findingsIn(events, () => kind);
+      };
+      return [name, Object.entries(topics).flatMap(ofTopic)] as const;
     });
     return new Map(found.filter(([, findings]) => findings.length > 0));
   }
@@ -59,7 +60,13 @@ export class NodeReporter {
   }
 
   reportProblems(node: Node, problems: readonly Problem[]): void {
-    this.#reporter.report(node, "differences", problems.map(problemEvent));
+    const { events, since } = this.#reports.of(node).get("differences") ?? {};
+    const before = new Set([...(events?.values() ?? [])].map(({ reason }) => reason));
+    const isSame = problems.every(({ reason }) => before.has(reason));
+    const now = this.#options.clock.monotonic();
+    this.#reporter.report(node, "differences", problems.map(problemEvent), {
+      since: (isSame ? since : undefined) ?? now,
+    });
   }
 
   /** Reports why the Node waits. Unlike a failure, waiting does not lead to the condition. */

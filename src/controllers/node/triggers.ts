@@ -7,7 +7,7 @@ import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import type { OwnWrites } from "../writes/own-writes.ts";
-import type { InstanceLookup } from "./instance-lookup.ts";
+import { type InstanceLookup, instancesIn } from "./instance-lookup.ts";
 import { cloudConditionOf, type NodeReporter } from "./node-reporter.ts";
 
 export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
@@ -15,8 +15,8 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly lookup: InstanceLookup;
   readonly ownWrites: OwnWrites<Node>;
   readonly reported: Pick<NodeReporter, "names">;
-  /** The instance that each Node was last compared with. */
-  readonly comparedWith: ReadonlyMap<string, Instance>;
+  /** The instances that each Node was last compared with. */
+  readonly comparedWith: ReadonlyMap<string, readonly Instance[]>;
   /** Nodes whose instance may have changed since then (monotonic). */
   readonly hinted: Map<string, number>;
 }
@@ -77,11 +77,11 @@ function answeredHints({ nodes, inventory, hinted }: TriggerDeps): readonly stri
 /** A Node that the listing does not show keeps its backoff: a reconcile now would only request the next listing. */
 function hasNewInstance(node: Node | undefined, { inventory, lookup, comparedWith }: TriggerDeps): boolean {
   if (node === undefined || lookup.pending.has(node.metadata.name)) return false;
-  const answer = inventory.check(identityOf(node));
-  // A machine that was renamed is news too: its Node is warned.
-  const instance =
-    answer.kind === "exists" ? answer.instance : answer.kind === "gone" ? answer.renamed : undefined;
-  return instance !== undefined && instance !== comparedWith.get(node.metadata.name);
+  const found = instancesIn(inventory.check(identityOf(node)));
+  const before = comparedWith.get(node.metadata.name);
+  return found.length !== (before?.length ?? 0)
+    ? found.length > 0
+    : found.some((instance, index) => instance !== before?.[index]);
 }
 
 /** Ignores the order of keys: the API server sorts the labels. */

@@ -10,16 +10,20 @@ const observed = (w: ServiceWorld): readonly string[] =>
 
 test.each([
   [
-    { nodes: 1, services: 0, changes: 0, problems: 0 },
+    { nodes: 1, services: 0, changes: 0, problems: 0, unlisted: [] },
     "1 Node and 0 Services of type LoadBalancer: no changes would be made",
   ],
   [
-    { nodes: 9, services: 1, changes: 1, problems: 0 },
+    { nodes: 9, services: 1, changes: 1, problems: 0, unlisted: [] },
     "9 Nodes and 1 Service of type LoadBalancer: 1 change would be made (see the log above)",
   ],
   [
-    { nodes: 9, services: 2, changes: 0, problems: 3 },
+    { nodes: 9, services: 2, changes: 0, problems: 3, unlisted: [] },
     "9 Nodes and 2 Services of type LoadBalancer: no changes would be made; 3 objects could not be evaluated (see the warnings above)",
+  ],
+  [
+    { nodes: 9, services: 0, changes: 0, problems: 0, unlisted: ["a never answered", "b never answered"] },
+    "9 Nodes and 0 Services of type LoadBalancer: no changes would be made. This is incomplete: a never answered; b never answered",
   ],
 ])("describeObservation summarizes %j", (observation, text) => {
   expect(describeObservation(observation)).toBe(`Observed ${text}`);

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { addServer } from "../../../providers/openstack/simulator/index.ts";
 import { describeObject } from "../../../src/app/explain/describe-object.ts";
+import { statusViewOf } from "../../../src/app/status/status-view.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
@@ -64,7 +65,7 @@ describe("while a cell is down", () => {
     await h.world.stop();
   });
 
-  test("a Ready Node keeps its labels and addresses, and says why nothing is updated", async () => {
+  test("a Ready Node keeps its labels and addresses, and says why nothing is updated, also in explain", async () => {
     const h = new TwoCells();
     h.world.setReady("old", "True");
     await h.start();
@@ -76,6 +77,16 @@ describe("while a cell is down", () => {
     expect(h.events("near")).not.toContain(reason);
     expect(h.requests).not.toContain("GET /compute/v2.1/flavors");
     expect(h.node("old")).toEqual(before);
+    const note = { kind: "problem", reason: "IncompleteInstance", sinceSeconds: expect.any(Number) };
+    expect(describeObject(h.world.manager, "Node", "old")).toMatchObject({
+      state: "problem",
+      summary: expect.stringContaining(`It is Ready. ${reason}`),
+      notes: [{ ...note, text: expect.stringContaining("Ask the operator of the cloud.") }],
+    });
+    expect(statusViewOf(h.world.manager).nodeCounts).toMatchObject({ bad: 1 });
+    h.setCell(false, "old");
+    await h.settle(1200);
+    expect(describeObject(h.world.manager, "Node", "old")).toMatchObject({ state: "settled", notes: [] });
     await h.world.stop();
   });
 

@@ -174,6 +174,9 @@ function unavailable(status: number | undefined): Pick<Finding, "reason" | "effe
   };
 }
 
+const effectOfPart =
+  "Nodes whose instances are in this source stay as they are. New Nodes of all sources stay uninitialized, because it may have an instance of the same name; --node-match-timeout limits this wait. Other sources have answered.";
+
 export function checkCloud({ failures, origins }: CloudFacts): readonly Finding[] {
   const names = origins.map((origin) => new URL(origin).hostname).filter(isClusterName);
   const ofNames = names.flatMap((name) =>
@@ -184,10 +187,11 @@ export function checkCloud({ failures, origins }: CloudFacts): readonly Finding[
     }),
   );
   const ofFailures = failures.map(
-    ({ kind, status, message }): Finding => ({
+    ({ kind, status, message, isPart }): Finding => ({
       severity: "error",
       problem: message,
       ...(cloudFailures[kind] ?? unavailable(status)),
+      ...(isPart === true && { effect: effectOfPart }),
     }),
   );
   return [...ofNames, ...ofFailures];

@@ -137,6 +137,8 @@ export interface CloudFailure {
   readonly kind: CloudErrorKind | "settings" | "settings not in the cloud" | "settings unchecked" | "other";
   /** HTTP status, if there was a response. */
   readonly status?: number | undefined;
+  /** Another source has answered. */
+  readonly isPart?: boolean;
   readonly message: string;
 }
 

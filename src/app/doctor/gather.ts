@@ -1,5 +1,6 @@
 // Gathers all facts for `doctor`: about the cluster, the cloud with one page of machines per source, and the ports of this machine.
 
+import { ofSource } from "../../cloud/source-inventory.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { codeOf, messageOf } from "../../core/error-message.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -89,10 +90,13 @@ async function cloud(operator: Operator): Promise<CloudFacts> {
   const cloudTransport = times.observe(platform.cloudTransport);
   const access = new OperatorAccess({ ...operator, platform: { ...platform, cloudTransport } });
   const { instances, checkSettings } = access.cloud("read");
-  const tried = await Promise.all(
-    (instances?.sources ?? []).map((source) => tryListing(source, clock, timeout, signal)),
-  );
-  const notListed = tried.filter((result) => typeof result !== "boolean");
+  const sources = instances?.sources ?? [];
+  const tried = await Promise.all(sources.map((source) => tryListing(source, clock, timeout, signal)));
+  const isPart = tried.some((result) => typeof result === "boolean");
+  const notListed = tried.flatMap((result, index): readonly CloudFailure[] => {
+    if (typeof result === "boolean") return [];
+    return [{ ...result, isPart, message: ofSource(result.message, sources[index]?.name ?? "", sources) }];
+  });
   // What the listing has shown is not reported twice.
   const isChecked = notListed.length === 0;
   const refused = isChecked ? await tryCheck(checkSettings, clock, timeout, signal) : [];

@@ -12,9 +12,11 @@ import {
 } from "../../../providers/openstack/simulator/index.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import type { Node } from "../../../src/kube/objects.ts";
+import type { Transport } from "../../../src/platform/transport.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
+import { type CommandResult, runCommandIn } from "../../support/command-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 import { besideCloud } from "./openstack-lab.ts";
 
@@ -50,25 +52,30 @@ export class OpenStackWorld {
   readonly cloud: OpenStackCloud;
   readonly far: OpenStackCloud | undefined;
   readonly #settings: Readonly<Record<string, string>>;
+  readonly #scopes: OpenStackWorldOptions["scopes"];
+  readonly #transport: Transport;
 
   constructor({ nodes: count = 2, settings = {}, scopes, ...options }: OpenStackWorldOptions = {}) {
     let cloud: OpenStackCloud | undefined;
     let far: OpenStackCloud | undefined;
+    let transport: Transport | undefined;
     this.world = new ServiceWorld({
       nodes: 0,
       provider: openstack,
       ...(scopes && { cloudFile: { scopes: JSON.stringify(scopes) } }),
       cloud: (clock) => {
         cloud = new OpenStackCloud({ clock, latency: milliseconds(20), ...options });
-        if (scopes === undefined) return asTransport(cloud);
-        const beside = besideCloud(cloud, clock);
-        far = beside.cloud;
-        return beside.transport;
+        const beside = scopes === undefined ? undefined : besideCloud(cloud, clock);
+        far = beside?.cloud;
+        transport = beside?.transport ?? asTransport(cloud);
+        return transport;
       },
     });
-    if (cloud === undefined) throw new Error("Expected a cloud.");
+    if (cloud === undefined || transport === undefined) throw new Error("Expected a cloud.");
     this.cloud = cloud;
     this.far = far;
+    this.#transport = transport;
+    this.#scopes = scopes;
     cloud.keystone.applicationCredentials.set("fairlead", secret);
     addExternalNetwork(cloud.project);
     addRouter(cloud.project, "router-1");
@@ -80,6 +87,26 @@ export class OpenStackWorld {
   async start(...flags: readonly string[]): Promise<void> {
     const all = Object.entries(this.#settings).map(([name, value]) => `--config-set=${name}=${value}`);
     await this.world.start(...all, "--controllers=service", "--cluster-name=prod", ...flags);
+  }
+
+  /** Runs a command with the same settings, in a cloud.conf. */
+  run(...args: readonly string[]): Promise<CommandResult> {
+    const { "regional-provider-ids": isRegional = "false", ...settings } = this.#settings;
+    const lines = (values: Readonly<Record<string, string>>) =>
+      Object.entries(values).map(([name, value]) => `${name} = ${value}`);
+    const sections = (this.#scopes ?? []).map(({ name, ...values }) => [
+      `[Scope "${name}"]`,
+      ...lines(values),
+    ]);
+    const text = ["[Global]", ...lines(settings), ...sections.flat()].join("\n");
+    return runCommandIn(
+      this.world,
+      [...args, "--master=http://test-api-server", "--cloud-config=/cloud.conf", "--cluster-name=prod"],
+      {
+        ...{ provider: openstack, cloud: this.#transport, files: { "/cloud.conf": text } },
+        environment: { OS_CCM_REGIONAL: isRegional },
+      },
+    );
   }
 
   /** An initialized Node with its server. */

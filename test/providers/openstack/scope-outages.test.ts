@@ -1,0 +1,184 @@
+// What the commands say when one of several regions does not answer, and when two scopes are the same one.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { addServer, type OpenStackCloud } from "../../../providers/openstack/simulator/index.ts";
+import { describeObject } from "../../../src/app/explain/describe-object.ts";
+import { statusViewOf } from "../../../src/app/status/status-view.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
+import { OpenStackWorld, type OpenStackWorldOptions } from "./openstack-world.ts";
+
+let current: OpenStackWorld | undefined;
+afterEach(() => current?.world.stop());
+
+/** A cluster whose Nodes `near-1` and `far-1` are initialized, and whose manager is another one. */
+async function settled({
+  scope = {},
+  isRegional = true,
+}: {
+  readonly scope?: Readonly<Record<string, string>>;
+  readonly isRegional?: boolean;
+} = {}) {
+  const options: OpenStackWorldOptions = {
+    nodes: 0,
+    scopes: [{ name: "two", region: "RegionTwo", ...scope }],
+    settings: { "regional-provider-ids": String(isRegional) },
+  };
+  const h = new OpenStackWorld(options);
+  current = h;
+  const far = h.far;
+  if (far === undefined) throw new Error("Expected a second cloud.");
+  const join = (name: string, cloud: OpenStackCloud) => {
+    addServer(cloud.project, name);
+    const node = toNode({ name, uid: `uid-${name}`, spec: { taints: [uninitialized] } });
+    const status = { conditions: [{ type: "Ready", status: "True" }] };
+    h.world.server.store.put(resourceNamed("nodes"), { ...node, status } as Node as unknown as KubeObject);
+  };
+  join("near-1", h.cloud);
+  join("far-1", far);
+  const start = () => h.start("--controllers=cloud-node,cloud-node-lifecycle", "--leader-elect=true");
+  return { h, far, start };
+}
+
+const fail = (cloud: OpenStackCloud) => cloud.faults.add({ kind: "status", status: 503, calls: 1e9 });
+
+/** After a first run of the manager. */
+async function initialized(options: Parameters<typeof settled>[0] = {}) {
+  const all = await settled(options);
+  await all.start();
+  await all.h.settle(60);
+  await all.h.world.stop();
+  all.h.world.holdLease("another_1");
+  return all;
+}
+
+const only = ["--controllers=cloud-node,cloud-node-lifecycle,service"];
+
+describe("while one region does not answer", () => {
+  test("plan is incomplete, with exit code 1, and names the scope [F76]", async () => {
+    const { h, far } = await initialized();
+    expect(await h.run("plan", ...only)).toMatchObject({ code: 0 });
+    fail(far);
+    const { code, out } = await h.run("plan", ...only);
+    expect(code).toBe(1);
+    expect(out).toContain(
+      "The plan is incomplete: the instances of source two were never listed: The cloud did not serve the request (503 from GET http://services-0.example/",
+    );
+    expect(out).toContain("  Node far-1: problem\n");
+    expect(out).not.toContain("near-1");
+    expect(out).not.toContain("..");
+  });
+
+  test("plan is incomplete also if none of its servers is a Node [F76]", async () => {
+    const { h, far } = await initialized();
+    for (const node of h.world.server.store.list("nodes"))
+      if (node.metadata.name === "far-1") h.world.server.store.remove(resourceNamed("nodes"), node);
+    fail(far);
+    const { code, out } = await h.run("plan", ...only);
+    expect([code, out]).toEqual([1, expect.stringContaining("would be made.\nThe plan is incomplete: ")]);
+    const explained = await h.run("explain", ...only);
+    expect(explained.code).toBe(1);
+    expect(explained.out).toContain(
+      "The Nodes and Services that could be evaluated are settled.\n\nNot known: the instances of source two were never listed: ",
+    );
+  });
+
+  test("explain says that the Nodes of this region are not known, and that others are settled [F91 N7]", async () => {
+    const { h, far } = await initialized();
+    fail(far);
+    const ofFar = await h.run("explain", "node", "far-1", ...only);
+    expect(ofFar.code).toBe(3);
+    expect(ofFar.out).toStartWith(
+      "Node far-1: problem\n  It is Ready. The state of its instance is not known",
+    );
+    expect(ofFar.out.replaceAll(/\s+/g, " ")).toContain(
+      "because requests to source two of the cloud have failed for ",
+    );
+    expect(ofFar.out).toContain("The Node is neither updated nor deleted until they succeed.");
+    const ofNear = await h.run("explain", "node", "near-1", ...only);
+    expect(ofNear.code).toBe(0);
+    expect(ofNear.out).toStartWith("Node near-1: settled\n");
+    expect(ofNear.out).not.toContain("What is shown is old");
+  });
+
+  test("doctor names the scope, and does not say that everything fails", async () => {
+    const { h, far } = await initialized();
+    fail(far);
+    const { out } = await h.run("doctor", ...only);
+    const text = out.replaceAll(/\s+/g, " ");
+    expect(text).toContain("error: CloudUnavailable Source two did not answer: The cloud did not serve");
+    expect(text).toContain(
+      "Nodes whose instances are in this source stay as they are. New Nodes of all sources",
+    );
+    expect(text).not.toContain("load balancers and routes are not changed");
+    fail(h.cloud);
+    const both = (await h.run("doctor", ...only)).out.replaceAll(/\s+/g, " ");
+    expect(both).toContain("Source Global did not answer: ");
+    expect(both).toContain("Nodes stay uninitialized, and load balancers and routes are not changed.");
+  });
+
+  test("observe mode says that its summary is incomplete [N3]", async () => {
+    const { h, far, start } = await settled();
+    await start();
+    await h.settle(60);
+    await h.world.stop();
+    fail(far);
+    await h.start("--controllers=cloud-node,cloud-node-lifecycle", "--mode=observe");
+    await h.settle(60);
+    expect(h.world.logged.join("\n")).toContain(
+      "no changes would be made. This is incomplete: the instances of source two were never listed: ",
+    );
+  });
+});
+
+test("a region that the catalogue does not have is to be corrected in its own section", async () => {
+  const { h } = await initialized({ scope: { region: "RegionThree" } });
+  const { out } = await h.run("doctor", ...only);
+  expect(out.replaceAll(/\s+/g, " ")).toContain(
+    'none of them is in region RegionThree. Correct region in [Scope "two"] or os-endpoint-type',
+  );
+});
+
+describe("a server that two scopes list", () => {
+  /** The second region lists the server of `near-1`, as a section that repeats [Global] would. */
+  async function twice() {
+    const all = await settled({ isRegional: false });
+    await all.start();
+    await all.h.settle(60);
+    const server = all.h.cloud.project.servers.list().find(({ name }) => name === "near-1");
+    if (server === undefined) throw new Error("Expected the server.");
+    all.far.project.servers.put(server);
+    await all.h.settle(1200);
+    return { ...all, id: server.id };
+  }
+
+  test("makes its Node a problem in events, explain, /status and plan, until one of them lists it", async () => {
+    const { h, far, id } = await twice();
+    const text = `Several instances match Node "near-1" by provider ID: openstack:///${id} (near-1) in Global, openstack:///${id} (near-1) in two. The Node is neither updated nor deleted while several match. If Global and two list the same instances, remove one of them from the settings of the cloud.`;
+    expect(h.events("near-1")).toContain(text);
+    expect(h.events("far-1")).not.toContain("Several instances");
+    const note = { kind: "problem", reason: "AmbiguousMatch", text, sinceSeconds: expect.any(Number) };
+    expect(describeObject(h.world.manager, "Node", "near-1")).toMatchObject({
+      state: "problem",
+      notes: [note],
+    });
+    const { nodes } = statusViewOf(h.world.manager);
+    expect(nodes.map(({ name, tone }) => `${name} ${tone}`)).toEqual(["near-1 bad", "far-1 good"]);
+    const planned = await h.run("plan", ...only);
+    expect([planned.code, planned.out]).toEqual([3, expect.stringContaining("  Node near-1: problem\n")]);
+    far.project.servers.remove(id);
+    await h.settle(1200);
+    expect(describeObject(h.world.manager, "Node", "near-1")).toMatchObject({ state: "settled", notes: [] });
+  });
+
+  test("leaves its Node when that is not Ready", async () => {
+    const { h } = await twice();
+    h.world.setReady("near-1", "Unknown");
+    await h.settle(1200);
+    expect(h.world.server.store.get("nodes", undefined, "near-1")).toBeDefined();
+    expect(describeObject(h.world.manager, "Node", "near-1")).toMatchObject({ state: "problem" });
+  });
+});

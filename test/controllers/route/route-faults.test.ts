@@ -129,7 +129,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     const w = setUp({ script: { style, takes: seconds(5) } }).add("n1", "10.244.1.0/24");
     await w.start().pass(8);
     expect([w.cloud.inFlight, w.cloud.changes.length]).toEqual([1, 1]);
-    // It reaches the cloud although nobody awaits its answer.
+    // It reaches the cloud although the manager does not wait for its answer.
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     w.cloud.hides = () => true;
     await w.handOver();
@@ -163,7 +163,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     ]);
     expect(w.cloud.table).toEqual([]);
     await w.settle();
-    // The cloud may still carry out what was cut off.
+    // The cloud may still apply what was cut off.
     expect(w.cloud.table).toEqual([]);
     await w.pass(30);
     expect(w.cloud.table).toHaveLength(2);

@@ -574,6 +574,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
+        // words-ok: quotes the file.
         find: 'if (isStale && balancer !== undefined && balancer.ownership !== "ours")',
         replace: "if (isStale && balancer === undefined)",
       },

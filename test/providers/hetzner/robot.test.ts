@@ -62,7 +62,7 @@ test("initializes no Node whose name a cloud server and a dedicated server have"
   await h.world.pass(60);
   expect(h.node("twin").spec.providerID).toBeUndefined();
   const [event] = withReason(h, "twin", "AmbiguousMatch");
-  expect(event).toContain(`hcloud://${id} (twin), hrobot://${number} (twin)`);
+  expect(event).toContain(`hcloud://${id} (twin) in cloud, hrobot://${number} (twin) in robot`);
 });
 
 test("deletes the Node of a renamed server only after a listing and a lookup have shown the name", async () => {

@@ -340,6 +340,22 @@ test("Services that were deleted before another leader took over do not wait for
   expect(w.logged.filter((line) => line.includes("treated as a fault"))).toEqual([]);
 });
 
+test("a Service that wants its load balancer back gets no other one while listings lack too many", async () => {
+  const w = await settledWorld();
+  w.cloud.balancers.hasUniqueNames = false;
+  w.cloud.view = { ...trueView, balancers: () => [] };
+  w.cloud.faults.add({ kind: "no-effect", operation: "DELETE /balancers/{id}", calls: 1 });
+  w.editSpec("s0", { type: "ClusterIP" });
+  await w.until(() => heldFor(w, "MassRemovalHeld") > 0, "the deletion, which has no effect", 120);
+  w.editSpec("s0", { type: "LoadBalancer" });
+  await w.pass(300);
+  expect([count(w), w.changes.length]).toEqual([20, 1]);
+  w.cloud.view = trueView;
+  await w.until(() => w.manager.report().balancersOnHold.length === 0, "the end of the hold", 300);
+  await w.pass(60);
+  expect([count(w), w.addressesOf("s0").length]).toEqual([20, 1]);
+});
+
 test("load balancers that Fairlead deletes do not count as absent", async () => {
   const w = await settledWorld();
   // The cloud deletes them, and says that it failed.

@@ -631,6 +631,21 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "create-again-after-a-doubted-deletion",
+    breaks: "A load balancer that Fairlead deleted is created again although listings lack too many others.",
+    foundBy: {
+      file: "test/controllers/service/service-mass-limit.test.ts",
+      test: "a Service that wants its load balancer back gets no other one while listings lack too many",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/limit-changes.ts",
+        find: " || evidence.isRemoved(uid)",
+        replace: "",
+      },
+    ],
+  },
+  {
     name: "doubt-the-address-of-another-leader",
     breaks:
       "A load balancer that another leader created only may exist, so its loss does not count for the mass limit.",

@@ -102,7 +102,7 @@ export async function checkMassLimit(
   // It is there again, or its Service is.
   if (plan.observed !== undefined && !removesVanished(state, plan)) endRelease(deps, group);
   const hidden = hiddenWithoutService(state, plan);
-  // One that only may exist does not count, but listings that lack too many others do not prove that it is absent.
+  // It does not count, but listings that lack too many others do not prove that it is absent.
   const isDoubted = repeatsCreation(state, plan) && massLimit.isListingDoubted;
   const isConcerned = isCounted(state, plan) || isDoubted || hidden.length > 0;
   if (!isConcerned) return undefined;
@@ -151,10 +151,13 @@ function isRecreation({ evidence }: GroupState, { observed, serving }: PlannedGr
   return observed === undefined && serving.some((uid) => evidence.get(uid)?.certainty === "exists");
 }
 
-/** Whether it would create one that an earlier request may have created, which only listings exclude. */
+/**
+ * Whether it would create one that an earlier request may have created, which only listings exclude; or one that Fairlead deleted: what
+ * hides the others may have answered the deletion.
+ */
 function repeatsCreation({ evidence }: GroupState, { observed, serving, steps }: PlannedGroup): boolean {
   if (observed !== undefined || steps.length === 0) return false;
-  return serving.some((uid) => isPossibleByListings(evidence.get(uid)));
+  return serving.some((uid) => isPossibleByListings(evidence.get(uid)) || evidence.isRemoved(uid));
 }
 
 const removesVanished = (state: GroupState, plan: PlannedGroup): boolean =>

@@ -75,6 +75,23 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.held).toEqual([]);
   });
 
+  test("a route that another leader created counts when it is gone, although its creation here had an unknown outcome", async () => {
+    const w = await settled(5);
+    // The request reaches the cloud, and does nothing there.
+    w.cloud.failures.set(rangeOf("n9"), refusal("unavailable"));
+    join(w, "n9");
+    await w.pass(5);
+    w.cloud.failures.clear();
+    w.nodes.change("n9", ({ status, ...rest }) => ({
+      ...rest,
+      status: { ...status, conditions: [created] },
+    }));
+    await w.handOver();
+    await w.pass(120);
+    expect(w.cloud.shown()).toContain(`${rangeOf("n9")} -> n9 10.0.0.1`);
+    expect(w.removals.count("routes")).toBe(1);
+  });
+
   test("a route that is gone is created again after a second listing, 30 s after the first", async () => {
     const w = await settled(5, { settings: every(300) });
     w.cloud.table = w.cloud.table.filter(({ destination }) => destination !== rangeOf("n3"));

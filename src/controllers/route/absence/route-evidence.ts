@@ -22,6 +22,8 @@ import type { ChangeResult } from "../plan/route-change.ts";
 interface Known extends Evidence {
   /** Fairlead removed it to replace it. */
   readonly isReplaced?: true;
+  /** From an earlier session: another leader may have created it since, and the Node shows it then. */
+  readonly isEarlier?: true;
 }
 
 const there: Known = { certainty: "exists", proofs: [] };
@@ -41,7 +43,7 @@ export class RouteEvidence {
   beginSession(): void {
     for (const [key, { certainty }] of this.#known) {
       if (certainty === undefined) this.#known.delete(key);
-      else this.#known.set(key, { certainty, proofs: [] });
+      else this.#known.set(key, { certainty, proofs: [], isEarlier: true });
     }
   }
 
@@ -60,10 +62,12 @@ export class RouteEvidence {
   /** A listing has no route for the destination. `node` is the Node that needs it. */
   noteMissing(route: DesiredRoute, node: Node | undefined, listing: Omit<Proof, "kind">): void {
     const key = keyOf(route);
-    const known = this.#known.get(key) ?? (node !== undefined && hadRoutes(node) ? there : undefined);
+    const earlier = this.#known.get(key);
+    const isShown = node !== undefined && hadRoutes(node);
+    const known = isShown && (earlier?.isEarlier ?? earlier === undefined) ? there : earlier;
     if (known?.certainty === undefined) return;
     const proofs = addProof(known.proofs, { kind: "listing", ...listing });
-    if (proofs !== known.proofs) this.#known.set(key, { ...known, proofs });
+    if (known !== earlier || proofs !== known.proofs) this.#known.set(key, { ...known, proofs });
   }
 
   /** Judges a route that the last listing does not show. */

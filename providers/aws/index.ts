@@ -6,7 +6,7 @@ import { clusterOf } from "./cluster.ts";
 import { accessOf, credentialFiles } from "./credentials/credentials.ts";
 import { InstanceMetadata } from "./credentials/metadata.ts";
 import { fargate, instanceSource } from "./instances.ts";
-import { annotations, prefix } from "./load-balancers/annotations.ts";
+import { annotations, otherTypes, prefix } from "./load-balancers/annotations.ts";
 import { awsLoadBalancers } from "./load-balancers/load-balancers.ts";
 import { contradictions } from "./load-balancers/plan-balancer.ts";
 import { iamPolicy } from "./policy.ts";
@@ -22,7 +22,10 @@ export const aws = defineProvider({
   name: "aws",
   schemes: ["aws://"],
   config,
-  annotations: { prefix, fields: annotations, targetSelector: "target-node-labels", check: contradictions },
+  annotations: {
+    ...{ prefix, fields: annotations, targetSelector: "target-node-labels", check: contradictions },
+    servedElsewhere: { field: "type", values: otherTypes, by: "the AWS Load Balancer Controller" },
+  },
   volumeDriver,
   readConfigFile,
   checkConfig: checkSettings,

@@ -14,8 +14,12 @@ export interface PlannedChange {
 }
 
 export interface PlanAnswer {
-  /** The numbers of objects that were evaluated. */
-  readonly observed: { readonly nodes: number; readonly services: number };
+  /** The numbers of objects that were evaluated. Another controller serves the Services that are left alone. */
+  readonly observed: {
+    readonly nodes: number;
+    readonly services: number;
+    readonly servicesLeftAlone: number;
+  };
   readonly changes: readonly PlannedChange[];
   /** Objects that wait, are on hold or have a problem. A start would leave those as they are that have `stays`. */
   readonly attention: readonly AttentionObject[];
@@ -45,6 +49,7 @@ export function planAnswer(
 ): PlanAnswer {
   const [first] = refused;
   const missing = [unfinished ?? [], unlisted].flat().map(withoutFullStop);
+  const ofServices = described.filter(({ kind }) => kind === "Service");
   const incomplete =
     first !== undefined
       ? `the provider sent ${first} while it only had to read. It was refused; please file a bug`
@@ -54,7 +59,8 @@ export function planAnswer(
   return {
     observed: {
       nodes: described.filter(({ kind }) => kind === "Node").length,
-      services: described.filter(({ kind }) => kind === "Service").length,
+      services: ofServices.length,
+      servicesLeftAlone: ofServices.filter(({ state }) => state === "unmanaged").length,
     },
     changes: changes
       .filter(({ outcome }) => outcome === "observed")
@@ -98,7 +104,10 @@ export function planText({ observed, changes, attention, warnings, incomplete }:
     lines.length === 0 ? [] : [`${title}:`, "", ...lines, ""];
   const linesOf = (target: PlannedChange["target"]): readonly string[] =>
     changes.filter((change) => change.target === target).map(changeText);
-  const seen = `${countOf(observed.nodes, "Node")} and ${countOf(observed.services, "Service")} of type LoadBalancer`;
+  const { nodes, services, servicesLeftAlone: others } = observed;
+  const left =
+    others === 0 ? "" : ` (${others} left alone; explain says who serves ${others === 1 ? "it" : "them"})`;
+  const seen = `${countOf(nodes, "Node")} and ${countOf(services, "Service")} of type LoadBalancer${left}`;
   const would =
     changes.length === 0 ? "no changes would be made" : `${countOf(changes.length, "change")} would be made`;
   const staying = attention.filter(({ stays }) => stays);

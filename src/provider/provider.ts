@@ -180,6 +180,14 @@ export interface AnnotationsDefinition<A extends Fields> {
    */
   readonly targetSelector?: SelectorName<A> | undefined;
   /**
+   * The field, and its values with which another controller serves a Service: `by`, such as "the AWS Load Balancer Controller". Such a
+   * Service is left alone, as one with a load balancer class, except that a load balancer of this cloud that it has is kept. So the field
+   * needs `whenChanged: "reject"`. With these values, `plan` returns no steps, and `publish` no address.
+   */
+  readonly servedElsewhere?:
+    | { readonly field: keyof A & string; readonly values: readonly string[]; readonly by: string }
+    | undefined;
+  /**
    * Pure. Contradictions between the annotations and ports of one Service, for `lint` and the webhook; `onlyWith` and `overriddenBy` of
    * the fields need no code. All single values are valid, annotations with `defaultFrom` have the default of the operator, and node ports
    * may not be allocated yet. Use the same rule in `LoadBalancers.plan`.

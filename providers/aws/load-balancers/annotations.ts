@@ -105,10 +105,13 @@ const path: Field<string> = {
 };
 const threshold = { min: 2, max: 10 };
 
+/** Types that the AWS Load Balancer Controller serves. */
+export const otherTypes = ["nlb-ip", "external"] as const;
+
 export const annotations = {
   type: oneOf(
     "nlb is a network load balancer. Those of the types nlb-ip and external belong to the AWS Load Balancer Controller.",
-    ["classic", "nlb", "nlb-ip", "external"],
+    ["classic", "nlb", ...otherTypes],
     { fallback: "classic", whenChanged: "reject" },
   ),
   internal,

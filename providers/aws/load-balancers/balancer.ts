@@ -5,7 +5,7 @@ import type { ApiClassicAttributes, ApiClassicBalancer } from "../api/elb.ts";
 import type { ApiBalancer, ApiListener, ApiTargetGroup, ApiTargetHealth } from "../api/elbv2.ts";
 import type { ApiSecurityGroup } from "../api/resources.ts";
 import type { Settings } from "../settings.ts";
-import type { Annotations } from "./annotations.ts";
+import { type Annotations, otherTypes } from "./annotations.ts";
 import type { Tags } from "./balancer-names.ts";
 import type { Network } from "./subnets.ts";
 
@@ -57,7 +57,7 @@ export const isNetwork = ({ settings }: Pick<Desired, "settings">): boolean => s
 
 /** The AWS Load Balancer Controller serves it. */
 export const isOthers = ({ settings }: Pick<Desired, "settings">): boolean =>
-  settings.type === "external" || settings.type === "nlb-ip";
+  otherTypes.some((one) => one === settings.type);
 
 /** The ranges of clients of one family. */
 export function rangesOf({ sourceRanges }: Desired, family: "IPv4" | "IPv6"): readonly string[] {

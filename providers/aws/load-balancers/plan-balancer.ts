@@ -67,7 +67,6 @@ function networkContradictions({ settings, ports }: Specified): readonly Problem
 /** Contradictions of one Service, also for `lint`. */
 export function contradictions(service: Specified): readonly Problem[] {
   const { settings, ports } = service;
-  if (isOthers(service)) return [];
   const known = new Set(ports.flatMap(({ port, name = "" }) => [String(port), name]));
   const unknown = (settings["ssl-ports"] ?? []).filter((one) => one !== "*" && !known.has(one));
   const names = `names ${unknown.join(", ")}, which the Service does not have. The other ports have TLS. Correct it.`;

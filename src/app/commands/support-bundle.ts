@@ -114,7 +114,7 @@ async function collect(invocation: Invocation, redaction: Redaction): Promise<Co
     const { headers } = await connection.access(signal);
     for (const value of Object.values(headers)) redaction.add(value.replace(/^(Bearer|Basic) /, ""));
     const { api } = await connect();
-    await collectCluster(collection, redaction, api, flags, signal);
+    await collectCluster(collection, redaction, api, operator);
     const deps = { ...platform, connection, timeout: patienceOf(flags) };
     const namespace = flags["leader-elect-resource-namespace"];
     await collectPodLogs(collection, program, { ...deps, api, namespace }, signal);

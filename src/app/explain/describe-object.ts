@@ -288,10 +288,12 @@ export class Describer {
   #knownService(service: Service): KnownService {
     const knowledge = this.#reports.service?.knowledgeOf(service);
     const general = hasAddress(service) ? this.#general.service : this.#general.newService;
+    const otherController = this.#reports.service?.otherControllerOf(service);
     return {
       service,
       knowledge,
-      general: isManaged(service) ? general : [],
+      otherController,
+      general: isManaged(service) && otherController === undefined ? general : [],
       now: this.#now,
       listingFailure: this.#listingFailure,
       ...this.#attemptOf([this.#manager.queues["service"]], knowledge?.group, this.#listingsAt),

@@ -39,6 +39,8 @@ export interface KnownService {
   readonly service: Service;
   /** What the controller knows; undefined if it has not seen the Service, or does not run here. */
   readonly knowledge: ServiceKnowledge | undefined;
+  /** Why another controller serves it, as its annotations say. */
+  readonly otherController: string | undefined;
   /** What concerns all Services, such as a cloud that refuses the credentials. */
   readonly general: readonly Note[];
   /** Why load balancers are not listed; undefined while listings succeed. */
@@ -76,11 +78,19 @@ function conditionNotes({ status }: Service): readonly Note[] {
 }
 
 /** Why Fairlead does nothing for it; undefined if it is managed. */
-function unmanagedBecause(service: Service): string | undefined {
+function unmanagedBecause({ service, knowledge, otherController }: KnownService): string | undefined {
   const { type = "ClusterIP", loadBalancerClass } = service.spec;
+  const fromThere =
+    addressesOf(service).length === 0
+      ? "it has no address yet, so check that this controller is installed and runs"
+      : "its address comes from there";
   if (isLoadBalancer(service) && loadBalancerClass !== undefined)
-    return `It has loadBalancerClass ${JSON.stringify(loadBalancerClass)}, so the controller that implements this class serves it: ${addressesOf(service).length === 0 ? "it has no address yet, so check that this controller is installed and runs" : "its address comes from there"}. Fairlead serves only Services without a class. The field cannot be changed: for a load balancer of this cloud, create the Service again without it.`;
+    return `It has loadBalancerClass ${JSON.stringify(loadBalancerClass)}, so the controller that implements this class serves it: ${fromThere}. Fairlead serves only Services without a class. The field cannot be changed: for a load balancer of this cloud, create the Service again without it.`;
+  // One that got the annotation later keeps the load balancer that it has.
+  if (otherController !== undefined && knowledge?.balancer === undefined)
+    return `${otherController}: ${fromThere}. Fairlead does nothing for it. For a load balancer of Fairlead, create the Service again without the annotation.`;
   if (isManaged(service)) return undefined;
+  if (isLoadBalancer(service)) return "It is being deleted, and Fairlead has nothing to remove for it.";
   return `It is of type ${type}, so it needs no load balancer. Only Services of type LoadBalancer get one.`;
 }
 
@@ -107,7 +117,7 @@ function consequenceOf(
 
 function judge(known: KnownService, notes: readonly Note[], decisions: readonly Decision[]): Judgement {
   const { service, knowledge, isDue } = known;
-  const unmanaged = unmanagedBecause(service);
+  const unmanaged = unmanagedBecause(known);
   if (unmanaged !== undefined) return { state: "unmanaged", summary: unmanaged };
   if (isPaused(service)) {
     const { name, namespace = "default" } = service.metadata;

@@ -153,11 +153,13 @@ async function fromEvaluation(operator: Operator, asked: AskedObject): Promise<E
 async function fromObjects(
   api: KubeApi,
   asked: AskedObject,
-  { settings: { flags }, platform, program, signal }: Operator,
+  operator: Operator,
   why: string,
 ): Promise<ExplainAnswer> {
+  const { platform, program, signal } = operator;
+  const { flags } = operator.settings;
   const leader = await leadershipText(api, flags, platform.clock.now(), signal);
-  const found = await explainObjects(api, asked, flags, signal);
+  const found = await explainObjects(api, asked, operator, signal);
   const source = [
     `the API server only, because ${why}.`,
     "What the cloud has, pending attempts and holds are not known.",

@@ -1,6 +1,7 @@
 // Explains from the API server alone, where the cloud is not configured: the object, its conditions, and the events of the running
 // manager.
 
+import { otherControllerOf } from "../../controllers/service/annotations/annotations.ts";
 import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
@@ -14,8 +15,9 @@ import {
   type Service,
 } from "../../kube/objects.ts";
 import { events, nodes, persistentVolumeClaims, persistentVolumes, services } from "../../kube/resources.ts";
-import type { Flags } from "../flags/flag-table.ts";
+import { annotationsOf } from "../configuration/cloud-settings.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
+import type { Operator } from "../operator.ts";
 import { describeNode, factsOfNode, type KnownNode } from "./describe-node.ts";
 import { closestName, needsAttention } from "./describe-object.ts";
 import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
@@ -78,14 +80,18 @@ export async function readEvents(
 
 const unknown = { isDue: false, nextAttemptInSeconds: undefined } as const;
 
-function ofService(service: Service, events?: readonly DescribedEvent[]): Description {
+/** What decides which objects are left alone. */
+type Rules = Pick<Operator, "provider" | "settings">;
+
+function ofService(service: Service, { provider }: Rules, events?: readonly DescribedEvent[]): Description {
   const nothing = { knowledge: undefined, general: [], now: 0 } as const;
-  const known = defined({ service, ...nothing, ...unknown, events }) as KnownService;
+  const otherController = otherControllerOf(annotationsOf(provider), service)?.text;
+  const known: KnownService = { service, otherController, ...nothing, ...unknown, ...defined({ events }) };
   return defined({ ...describeService(known), facts: factsOfService(known), decisions: [], events });
 }
 
-function ofNode(node: Node, flags: Flags, events?: readonly DescribedEvent[]): Description {
-  const isSelected = isSelectedBy(flags)(node);
+function ofNode(node: Node, { settings }: Rules, events?: readonly DescribedEvent[]): Description {
+  const isSelected = isSelectedBy(settings.flags)(node);
   const nothing = { answer: undefined, notes: [], proofs: [], now: 0 } as const;
   const known = defined({ node, isSelected, isKept: false, ...nothing, ...unknown, events }) as KnownNode;
   return defined({ ...describeNode(known), facts: factsOfNode(known), decisions: [], events });
@@ -164,12 +170,12 @@ export async function listingRefusal(api: KubeApi, signal: AbortSignal): Promise
 async function find(
   api: KubeApi,
   { kind, name }: { readonly kind: DescribedKind; readonly name: string },
-  flags: Flags,
+  rules: Rules,
   events: ReadEvents["events"],
   signal: AbortSignal,
 ): Promise<Description | undefined> {
   try {
-    if (kind === "Node") return ofNode(await api.get(nodes, { name }, signal), flags, events);
+    if (kind === "Node") return ofNode(await api.get(nodes, { name }, signal), rules, events);
     if (kind === "PersistentVolume")
       return ofVolume({ kind, claim: undefined }, await api.get(persistentVolumes, { name }, signal), events);
     const [namespace = "", bare = ""] = name.split("/");
@@ -177,7 +183,7 @@ async function find(
       const claim = await api.get(persistentVolumeClaims, { namespace, name: bare }, signal);
       return ofVolume({ kind, claim }, await volumeOf(api, claim, signal), events);
     }
-    return ofService(await api.get(services, { namespace, name: bare }, signal), events);
+    return ofService(await api.get(services, { namespace, name: bare }, signal), rules, events);
   } catch (error) {
     if (isKubeError(error) && error.kind === "not-found") return undefined;
     throw error;
@@ -194,14 +200,14 @@ export type AskedObject = { readonly kind: DescribedKind; readonly name: string 
 export async function explainObjects(
   api: KubeApi,
   asked: AskedObject,
-  flags: Flags,
+  rules: Rules,
   signal: AbortSignal,
 ): Promise<Found> {
   if (asked === undefined) {
     type Events = ReadEvents["events"];
     const all = [
-      ...(await listAll(api, services, signal)).map((one) => (own?: Events) => ofService(one, own)),
-      ...(await listAll(api, nodes, signal)).map((one) => (own?: Events) => ofNode(one, flags, own)),
+      ...(await listAll(api, services, signal)).map((one) => (own?: Events) => ofService(one, rules, own)),
+      ...(await listAll(api, nodes, signal)).map((one) => (own?: Events) => ofNode(one, rules, own)),
     ].filter((describe) => needsAttention(describe()));
     const objects = all.map(async (describe, index) =>
       describe(index < maxWithEvents ? (await readEvents(api, describe(), signal)).events : undefined),
@@ -209,7 +215,7 @@ export async function explainObjects(
     return { objects: await Promise.all(objects), warnings: [] };
   }
   const { events, warnings } = await readEvents(api, asked, signal);
-  const found = await find(api, asked, flags, events, signal);
+  const found = await find(api, asked, rules, events, signal);
   if (found !== undefined) return { objects: [found], warnings };
   const names = await namesOf(api, asked.kind, asked.name, signal);
   return { objects: [], notFound: closestName(asked.kind, asked.name, names), warnings: [] };

@@ -3,6 +3,8 @@
 import type { FieldPath } from "../../config-file/parse-manifests.ts";
 import {
   type AnnotationTable,
+  type OtherController,
+  otherControllerOf,
   type ReadAnnotations,
   readAnnotations,
   readsAnnotation,
@@ -203,6 +205,15 @@ function balancerProblems(
   ];
 }
 
+/** What Fairlead reads of it has no effect, and what the other controller reads is unknown here. */
+function leftAlone({ key, text }: OtherController, service: Service): FoundProblem {
+  const problem: LintedProblem = {
+    ...{ severity: "hint", reason: "ServedElsewhere", key },
+    text: `${text}. Fairlead does nothing for it, and its annotations are not checked`,
+  };
+  return { ...problem, path: pathOf(problem, service) };
+}
+
 export interface LintedService {
   readonly problems: readonly FoundProblem[];
   /** The load balancer that it asks to adopt. */
@@ -220,6 +231,8 @@ export function lintService(value: Raw, rules: ServiceRules): LintedService | un
   const isServed = wantsLoadBalancer(service);
   const keys = Object.keys((rawAt(value, "metadata", "annotations") ?? {}) as Raw);
   if (!isServed && isForeignClass(service)) return undefined;
+  const other = otherControllerOf(table, service);
+  if (other !== undefined) return { problems: [leftAlone(other, service)], adopts: undefined };
   const desired = writtenBy(service, read.settings);
   // Without a load balancer, no annotation is missing.
   const found = isServed

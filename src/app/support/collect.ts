@@ -11,7 +11,7 @@ import { readConfig } from "../configuration/cloud-settings.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { type AskDeps, type ManagerAddress, readPage } from "../explain/ask-manager.ts";
 import { explainObjects } from "../explain/from-api-server.ts";
-import type { Flags } from "../flags/flag-table.ts";
+import type { Operator } from "../operator.ts";
 import { leaseOf } from "../permissions.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { addAnnotatedSecrets } from "./bundle-redaction.ts";
@@ -79,9 +79,9 @@ export async function collectCluster(
   collection: Collection,
   redaction: Redaction,
   api: KubeApi,
-  flags: Flags,
-  signal: AbortSignal,
+  operator: Operator,
 ): Promise<void> {
+  const { signal } = operator;
   const lists = [services, nodes].map(async (resource) => {
     addAnnotatedSecrets(redaction, await listAll(api, resource as typeof services, signal));
   });
@@ -92,7 +92,7 @@ export async function collectCluster(
     return;
   }
   await collection.try("cluster/objects.json", async () =>
-    shown(await explainObjects(api, undefined, flags, signal)),
+    shown(await explainObjects(api, undefined, operator, signal)),
   );
   for (const kind of ["Node", "Service"]) {
     await collection.try(`cluster/events-of-${kind.toLowerCase()}s.json`, async () => {
@@ -108,7 +108,7 @@ export async function collectCluster(
     });
   }
   await collection.try("cluster/lease.json", async () => {
-    const { metadata, spec } = await api.get(leases, leaseOf(flags), signal);
+    const { metadata, spec } = await api.get(leases, leaseOf(operator.settings.flags), signal);
     return shown({ name: metadata.name, namespace: metadata.namespace, spec });
   });
 }

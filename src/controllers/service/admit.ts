@@ -4,7 +4,7 @@
 import { defined } from "../../core/defined.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
-import { type AnnotationTable, readAnnotations } from "./annotations/annotations.ts";
+import { type AnnotationTable, otherControllerOf, readAnnotations } from "./annotations/annotations.ts";
 import { contradictionsIn } from "./desired/to-desired.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "./predicates.ts";
 
@@ -50,6 +50,7 @@ export function admitService(
     key !== undefined && Object.hasOwn(now, key) && (isNew || now[key] !== before[key]);
   const service = withAnnotations(object, now);
   const read = readAnnotations(table, service);
+  if (otherControllerOf(table, service) !== undefined) return {};
   // A Service may have had a contradiction before.
   const old = isNew ? undefined : withAnnotations(oldObject, before);
   const known = old && contradictionsIn(table, old, readAnnotations(table, old));

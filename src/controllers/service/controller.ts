@@ -10,7 +10,7 @@ import { runWorkers } from "../../runtime/workers.ts";
 import type { RemovalKind } from "../absence/removal-history.ts";
 import { Operations } from "../operations.ts";
 import { type ControllerReport, type Finding, findingsIn } from "../reporter.ts";
-import { readsAnnotation } from "./annotations/annotations.ts";
+import { otherControllerOf, readsAnnotation } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
 import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
@@ -53,6 +53,8 @@ export interface ServiceReport extends ControllerReport {
   leftOf(key: string): readonly ObservedLoadBalancer[];
   /** Undefined for a Service that is not managed, or was not seen yet. */
   knowledgeOf(service: Service): ServiceKnowledge | undefined;
+  /** Why another controller serves the Service, as its annotations say; undefined if none does. */
+  otherControllerOf(service: Service): string | undefined;
 }
 
 /** For hints: a group that has not waited for longer is checked about once per second. */
@@ -226,6 +228,8 @@ export class ServiceController {
       membersOf: (group) => this.membersOf(group),
       leftOf: (key) => this.#leftOf(key),
       knowledgeOf: (service) => knowledgeOf(this.#reconcile, service),
+      otherControllerOf: (service) =>
+        otherControllerOf(this.#reconcile.controller.annotations, service)?.text,
     };
   }
 

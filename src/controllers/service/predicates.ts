@@ -27,7 +27,7 @@ export function hasFinalizer({ metadata }: Service): boolean {
 export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.deletionTimestamp !== undefined;
 
 /** Conditions that only Fairlead removes. */
-function hasOurConditions({ status }: Service): boolean {
+export function hasOurConditions({ status }: Service): boolean {
   return (status.conditions ?? []).some(({ type }) => type === cloudCondition || type === warningCondition);
 }
 

@@ -57,12 +57,13 @@ describe("plan", () => {
     expect(JSON.stringify([w.server.store.list("services"), w.server.store.list("nodes")])).toBe(before);
   });
 
-  test("prints the same as JSON [F76]", async () => {
+  test("prints the same as JSON, with the number of Services that are left alone [F76]", async () => {
     const w = await settled();
     w.create("new");
+    w.create("other", { spec: { loadBalancerClass: "other.example/lb" } });
     const { code, out } = await plan(w, [noRoutes, "-o", "json"]);
     const { changes, attention, observed } = JSON.parse(out);
-    expect([code, observed, attention]).toEqual([3, { nodes: 3, services: 2 }, []]);
+    expect([code, observed, attention]).toEqual([3, { nodes: 3, services: 3, servicesLeftAlone: 1 }, []]);
     expect(changes).toContainEqual({
       target: "cloud",
       object: expect.stringMatching(/^balancer\/a[0-9a-f]+$/),

@@ -103,7 +103,7 @@ test("a recreated Service with an unknown group does not inherit the load balanc
   };
   const clock = new VirtualClock();
   const assignment = new GroupAssignment({
-    controller: { services: { get: () => load(second) }, clock } as never,
+    controller: { services: { get: () => load(second) }, annotations: {}, clock } as never,
     groupStates: groups,
     serviceStates,
     desiredServices,

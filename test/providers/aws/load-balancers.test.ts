@@ -384,26 +384,6 @@ describe("any load balancer", () => {
     },
   );
 
-  test.each(["external", "nlb-ip"])(
-    "of the type %s belongs to another controller: nothing is created, changed or published",
-    async (type) => {
-      const h = await served({ type });
-      h.world.edit(
-        "web",
-        (service) => ({
-          ...service,
-          status: { loadBalancer: { ingress: [{ hostname: "theirs.example.com" }] } },
-        }),
-        "status",
-      );
-      await h.settle();
-      expect([h.changes, h.hostname()]).toEqual([[], "theirs.example.com"]);
-      h.world.delete("web");
-      await h.settle();
-      expect(h.changes).toEqual([]);
-    },
-  );
-
   test("keeps its type when the annotation changes, and says so [N11]", async () => {
     const h = await served();
     h.world.annotate("web", { [`${prefix}type`]: "nlb" });

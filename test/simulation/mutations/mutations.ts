@@ -236,7 +236,23 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/queue/group-assignment.ts",
-        find: "(isManaged(service) || this.#hasOwnFinalizer(service))",
+        find: " || this.#hasOwnFinalizer(service));",
+        replace: ");",
+      },
+    ],
+  },
+  {
+    name: "manage-what-is-served-elsewhere",
+    breaks:
+      "A Service that its annotations give to another controller gets the failures of Fairlead's listings.",
+    foundBy: {
+      file: "test/providers/aws/served-elsewhere.test.ts",
+      test: "gets no event while load balancers cannot be listed",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/queue/group-assignment.ts",
+        find: "isManaged(service) && !this.#isServedElsewhere(service)",
         replace: "isManaged(service)",
       },
     ],

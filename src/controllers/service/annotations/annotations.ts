@@ -9,8 +9,10 @@ import { readSettings } from "../../../core/read-settings.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { DesiredWithoutTargets } from "../../../provider/load-balancers.ts";
+import type { AnnotationsDefinition } from "../../../provider/provider.ts";
 import { pauseValues } from "../../pause.ts";
 import { ownPrefix } from "../../well-known.ts";
+import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
 import { nearlyKnown } from "./misspelt-annotations.ts";
 import { sourceRangesAnnotation } from "./source-ranges.ts";
 
@@ -19,6 +21,8 @@ export interface AnnotationTable<A extends Fields> {
   readonly fields: A;
   /** The field that selects the target Nodes. */
   readonly targetSelector?: (keyof A & string) | undefined;
+  /** With which values another controller serves the Service. */
+  readonly servedElsewhere?: AnnotationsDefinition<A>["servedElsewhere"];
   /** Whole keys that hold facts: they are no settings. */
   readonly factKeys?: readonly string[] | undefined;
   /** The settings of the operator as they are now, for `defaultFrom`. */
@@ -89,6 +93,36 @@ export function readAnnotations<A extends Fields>(
 /** The complete key of a field. */
 export const annotationKey = (name: string, prefix: string): string =>
   name.includes("/") ? name : prefix + name;
+
+/** The annotation that names it, and a sentence without its end. */
+export interface OtherController {
+  readonly key: string;
+  readonly text: string;
+}
+
+/** Why another controller serves a Service with these settings; undefined if Fairlead serves it. */
+export function otherControllerWith(
+  { prefix, servedElsewhere }: Pick<AnnotationTable<Fields>, "prefix" | "servedElsewhere">,
+  settings: Values<Fields>,
+): OtherController | undefined {
+  if (servedElsewhere === undefined) return undefined;
+  const { field, values, by } = servedElsewhere;
+  const value = settings[field] as string;
+  if (!values.includes(value)) return undefined;
+  const key = annotationKey(field, prefix);
+  return { key, text: `${key} is ${JSON.stringify(value)}, so ${by} serves it` };
+}
+
+/** As the annotations are written: a load balancer of this cloud that exists is kept anyway. */
+export function otherControllerOf(
+  table: AnnotationTable<Fields>,
+  service: Service,
+): OtherController | undefined {
+  const { servedElsewhere } = table;
+  if (servedElsewhere === undefined || !wantsLoadBalancer(service) || isBeingDeleted(service))
+    return undefined;
+  return otherControllerWith(table, readAnnotations(table, service).settings);
+}
 
 /** Returns whether an annotation is read at all. Changes of others are ignored. */
 export function readsAnnotation(

@@ -9,6 +9,7 @@ import type { Service } from "../../../kube/objects.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import {
   mergeObserved,
+  otherControllerWith,
   type ReadAnnotations,
   readAnnotations,
   unreadable,
@@ -102,7 +103,12 @@ export class DesiredServices {
   of(service: Service, observed?: ObservedLoadBalancer): Member {
     const read = this.#read(service, observed);
     const ends = isEnding(service, { hasBalancer: read.hasBalancer });
-    const { member, rules } = ends ? leavingMember(read) : this.#servedMember(read);
+    const isOthers = otherControllerWith(this.#deps.annotations, read.desired.settings) !== undefined;
+    const { member, rules } = ends
+      ? leavingMember(read)
+      : isOthers
+        ? { member: idleMember(read), rules: undefined }
+        : this.#servedMember(read);
     this.#states.commit(read.state, {
       kind: "read",
       ...read.lastValid,
@@ -250,16 +256,19 @@ function targetsOfCloud(
   return defined({ cloudLimit, reach: balancers.reaches === undefined ? undefined : reach });
 }
 
-/** It needs no targets, and its problems no longer matter. */
-function leavingMember({ service, desired, hasBalancer, onDelete }: ReadService): ComputedMember {
+/** It needs no targets, and its problems do not matter. */
+const idleMember = ({ service, desired }: ReadService): Member => ({
+  ...{ service, desired, problems: [], recreate: [] },
+  ...{ isAwaited: false, isBlocked: false, isOnHold: false },
+});
+
+function leavingMember(read: ReadService): ComputedMember {
+  const { desired, hasBalancer, onDelete } = read;
   const isOnHold = hasBalancer && onDelete.kind === "on hold";
   const member = {
-    service,
+    ...idleMember(read),
     desired: { ...desired, ending: onDelete.kind === "release" ? onDelete.kind : ("delete" as const) },
     problems: isOnHold ? [deletionOnHold(onDelete.why)] : [],
-    isAwaited: false,
-    isBlocked: false,
-    recreate: [],
     isOnHold,
   };
   return { member, rules: undefined };

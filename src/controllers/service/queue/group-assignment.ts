@@ -6,19 +6,23 @@ import { serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import { priorities, WorkQueue } from "../../../runtime/work-queue.ts";
 import { requeue, runWorkers, settled } from "../../../runtime/workers.ts";
+import { otherControllerOf } from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { hasErrors, type Member } from "../desired/members.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { ListingIndex } from "../observed/listing-index.ts";
-import { finalizer, hasFinalizer, isEnding, isManaged } from "../predicates.ts";
+import { finalizer, hasFinalizer, hasOurConditions, isEnding, isManaged } from "../predicates.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import { syncFailed } from "../status/events.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
 
 export interface GroupAssignmentDeps {
-  readonly controller: Pick<ServiceControllerDeps, "services" | "balancers" | "clock" | "random" | "program">;
+  readonly controller: Pick<
+    ServiceControllerDeps,
+    "services" | "balancers" | "annotations" | "clock" | "random" | "program"
+  >;
   readonly groupStates: GroupStates;
   readonly serviceStates: ServiceStates;
   readonly desiredServices: Pick<DesiredServices, "of">;
@@ -155,10 +159,17 @@ export class GroupAssignment {
     return isKnown || service.finalizerWriters?.[finalizer] === this.#deps.controller.program;
   }
 
+  /** Another controller serves it. Conditions of Fairlead from before are removed first, as are those of another class. */
+  #isServedElsewhere(service: Service): boolean {
+    const { annotations } = this.#deps.controller;
+    return !hasOurConditions(service) && otherControllerOf(annotations, service) !== undefined;
+  }
+
   #assignManaged(key: string, service: Service | undefined): readonly string[] {
-    return service !== undefined && (isManaged(service) || this.#hasOwnFinalizer(service))
-      ? this.#assignLeftover(key, service)
-      : this.#deps.groupStates.remove(key);
+    const isOwn =
+      service !== undefined &&
+      ((isManaged(service) && !this.#isServedElsewhere(service)) || this.#hasOwnFinalizer(service));
+    return isOwn ? this.#assignLeftover(key, service) : this.#deps.groupStates.remove(key);
   }
 }
 

@@ -11,6 +11,7 @@ import type { Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { nextLateCheck } from "../../absence/creations.ts";
+import { otherControllerOf } from "../annotations/annotations.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
 import type { Change, GroupState } from "../state/group-record.ts";
@@ -189,7 +190,7 @@ export function completeGroup(deps: ReconcileDeps, context: ReconcileContext, pl
   // The load balancer is absent, and the plan needs none.
   if (observed === undefined)
     groupStates.commit(state, { kind: "ownersAbsent", owners: state.evidence.uids });
-  dismissUnmanaged(deps, group);
+  dismissUnmanaged(deps, group, observed);
   // First, because what vanished Services have is shown, so it would never count as absent.
   const undecided = undecidedOwners(deps, state, observed);
   const decision = undecided && waitForDecision(deps, context, undecided);
@@ -275,9 +276,16 @@ function recordReleased(deps: ReconcileDeps, group: string, owners: readonly Ser
 }
 
 /** Uses the Services as Fairlead's own writes left them, since the watch does not report those. */
-function dismissUnmanaged({ controller, groupStates }: ReconcileDeps, group: string): void {
+function dismissUnmanaged(
+  { controller, groupStates }: ReconcileDeps,
+  group: string,
+  observed: ObservedLoadBalancer | undefined,
+): void {
   for (const key of groupStates.membersOf(group)) {
     const service = controller.services.get(key);
-    if (service !== undefined && !isManaged(service)) groupStates.dismiss(key);
+    if (service === undefined) continue;
+    const isOthers =
+      observed === undefined && otherControllerOf(controller.annotations, service) !== undefined;
+    if (isOthers || !isManaged(service)) groupStates.dismiss(key);
   }
 }

@@ -1,11 +1,12 @@
-// The IAM policy of the manager: the actions that the code can call, for what it is used for. Pure.
+// The IAM policy of the manager: the actions that the code can call, for what it is used for, and what those need. Pure.
 
 import type { PolicyNeeds } from "#ccm";
-import { ec2Actions, elbActions, elbv2Actions, type Purpose } from "./api/actions.ts";
+import { ec2Actions, elbActions, elbv2Actions, impliedActions, type Purpose } from "./api/actions.ts";
 
 /** In the order of the statements. */
 const purposes: Readonly<Record<Purpose, { readonly sid: string; isNeeded(needs: PolicyNeeds): boolean }>> = {
-  nodes: { sid: "Nodes", isNeeded: ({ nodes }) => nodes },
+  // Instances are listed whichever controller runs.
+  nodes: { sid: "Nodes", isNeeded: () => true },
   routes: { sid: "Routes", isNeeded: ({ routes }) => routes },
   tagging: { sid: "Tagging", isNeeded: ({ tagging }) => tagging },
   "load-balancers": { sid: "LoadBalancers", isNeeded: ({ loadBalancers }) => loadBalancers },
@@ -20,14 +21,23 @@ const permissions: readonly (readonly [name: string, purposes: readonly Purpose[
   Object.entries(actions).map(([action, uses]) => [`${service}:${action}`, uses] as const),
 );
 
+/** The first load balancer of an account makes Elastic Load Balancing create its role, with the permissions of the caller. */
+const serviceLinkedRole = {
+  ...{ Sid: "ServiceLinkedRole", Effect: "Allow", Action: ["iam:CreateServiceLinkedRole"], Resource: "*" },
+  Condition: { StringEquals: { "iam:AWSServiceName": "elasticloadbalancing.amazonaws.com" } },
+};
+
 export function iamPolicy(needs: PolicyNeeds): object {
   const statements = Object.entries(purposes).flatMap(([purpose, { sid, isNeeded }]) => {
+    const isCreating = purpose === "load-balancers" && needs.isWriting;
     const all = permissions.flatMap(([name, uses]) =>
       (uses as readonly string[]).includes(purpose) ? [name] : [],
     );
-    const allowed = all.filter((name) => needs.isWriting || name.includes(":Describe"));
-    if (!isNeeded(needs) || allowed.length === 0) return [];
-    return [{ Sid: sid, Effect: "Allow", Action: [...new Set(allowed)].toSorted(), Resource: "*" }];
+    const called = all.filter((name) => needs.isWriting || name.includes(":Describe"));
+    if (!isNeeded(needs) || called.length === 0) return [];
+    const Action = [...new Set([...called, ...(isCreating ? impliedActions : [])])].toSorted();
+    const own = { Sid: sid, Effect: "Allow", Action, Resource: "*" };
+    return isCreating ? [own, serviceLinkedRole] : [own];
   });
   return { Version: "2012-10-17", Statement: statements };
 }

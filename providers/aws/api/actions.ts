@@ -33,6 +33,14 @@ export const ec2Actions = {
   DeleteSnapshot: ["volumes"],
 } as const satisfies Actions;
 
+/** What creations and registrations of load balancers need of their caller besides, as Elastic Load Balancing documents it. */
+export const impliedActions = [
+  "ec2:DescribeAccountAttributes",
+  "ec2:DescribeAddresses",
+  "ec2:DescribeInternetGateways",
+  "ec2:DescribeVpcs",
+] as const;
+
 const balancers = ["load-balancers"] as const;
 
 export const elbActions = {

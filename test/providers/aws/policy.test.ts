@@ -1,6 +1,7 @@
 // The IAM policy: what it has, and that a manager needs exactly that.
 
 import { describe, expect, test } from "bun:test";
+import { impliedActions } from "../../../providers/aws/api/actions.ts";
 import { aws } from "../../../providers/aws/index.ts";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
 import { type VolumeParameters, volumeDriver } from "../../../providers/aws/volumes/volume-driver.ts";
@@ -100,8 +101,39 @@ describe("a manager with exactly the permissions of its policy", () => {
   });
 });
 
+const balancersOnly = (changes: Partial<typeof needs> = {}) =>
+  policyFor({ nodes: false, routes: false, tagging: false, loadBalancers: true, ...changes });
+
+test("has what lists instances also for a manager that only tags them [F82]", async () => {
+  const w = new AwsWorld();
+  w.cloud.allowed = actionsOf(policyFor({ nodes: false, routes: false }));
+  w.joinNode("a");
+  await w.start("tagging", "--config-set=tags=team=a", "--config-set=resources=instance");
+  await w.world.pass(300);
+  expect([...refusedIn(w)]).toEqual([]);
+  expect(w.cloud.account.instances.list().map(({ tags }) => tags["team"])).toEqual(["a"]);
+});
+
+test("has what Elastic Load Balancing needs of its callers: reading EC2, and the role of no other service [F82]", () => {
+  const { Statement } = balancersOnly();
+  expect(Statement.map(({ Sid }) => Sid)).toEqual(["Nodes", "LoadBalancers", "ServiceLinkedRole"]);
+  expect(Statement[2] as object).toEqual({
+    Sid: "ServiceLinkedRole",
+    Effect: "Allow",
+    Action: ["iam:CreateServiceLinkedRole"],
+    Resource: "*",
+    Condition: { StringEquals: { "iam:AWSServiceName": "elasticloadbalancing.amazonaws.com" } },
+  });
+  expect([...actionsOf(balancersOnly())]).toEqual(expect.arrayContaining([...impliedActions]));
+  const reading = [...actionsOf(balancersOnly({ isWriting: false }))];
+  expect(reading.filter((name) => !name.includes(":Describe") || impliedActions.includes(name as never))).toEqual(
+    [],
+  );
+  expect(policyFor().Statement.map(({ Sid }) => Sid)).not.toContain("ServiceLinkedRole");
+});
+
 test("has exactly the actions that load balancers of both kinds call [F82]", async () => {
-  const allowed = actionsOf(policyFor({ routes: false, tagging: false, loadBalancers: true }));
+  const allowed = actionsOf(balancersOnly());
   const h = new BalancerWorld({ settings: { "nlb-security-group-mode": "Managed" } });
   h.cloud.allowed = allowed;
   const given = h.addGroup("given");
@@ -141,16 +173,18 @@ test("has exactly the actions that load balancers of both kinds call [F82]", asy
   const called = new Set(
     seen.map(({ operation }) => operation.replace(/^elb(v2)?:/, "elasticloadbalancing:")),
   );
-  // Read repair has its own test.
+  const implied = new Set<string>([...impliedActions, "iam:CreateServiceLinkedRole"]);
+  // Read repair and the position in the network have their own tests.
   const missing = [...allowed].filter(
-    (name) => !called.has(name) && !/^ec2:(DescribeInstance|CreateTags)/.test(name),
+    (name) => !called.has(name) && !implied.has(name) && !/^ec2:(CreateTags|DescribeInstanceTopology)$/.test(name),
   );
   expect(missing).toEqual([]);
   expect([h.cloud.account.classic.all(), h.cloud.account.network.all()]).toEqual([[], []]);
 });
 
 test("has exactly the actions that the life of a volume calls [F82]", async () => {
-  const allowed = actionsOf(policyFor({ nodes: false, routes: false, tagging: false, volumes: true }));
+  const { Statement } = policyFor({ nodes: false, routes: false, tagging: false, volumes: true });
+  const allowed = actionsOf({ Statement: Statement.filter(({ Sid }) => Sid === "Volumes") });
   const { lab, cloud } = labWith();
   const volumes = lab.cloud.volumes as Volumes<VolumeParameters>;
   const instance = cloud.account.add("node-1").id;

@@ -216,7 +216,8 @@ export const onServices: Reasons = {
   BelongsToOtherCluster: {
     type: "Warning",
     when: "The load balancer of the Service has the mark of another cluster, which the message names. Nothing is created, changed or deleted for the Service",
-    whatToDo: "correct `--cluster-name`; if the cluster was renamed, move the marks with the command `marks`",
+    whatToDo:
+      "correct the setting that the message names: `--cluster-name`, or where the mark is another id, that id. If the cluster was renamed and the mark is its name, move the marks with the command `marks`",
   },
   BelongsToOtherService: {
     type: "Warning",

@@ -37,10 +37,9 @@ const isOnlyAbsent = ({ reason }: Problem): boolean =>
 const howToAsk =
   "For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.";
 
-/** A wrong name makes every load balancer look like that of another cluster. */
-function assumedCluster({ "cluster-name": name }: Flags, use: string): string {
-  return `The cluster name ${name} (--cluster-name) ${use}; the manager may have another one.`;
-}
+/** A wrong name or id makes every load balancer look like that of another cluster. */
+const assumedCluster = ({ "cluster-name": name }: Flags): string =>
+  `The marks of load balancers are compared with the cluster of the settings here (--cluster-name=${name}, or the id where the cloud has one); the manager may have another one.`;
 
 const noLeaderOf = (leader: { readonly isHeld: boolean; readonly text: string } | undefined) =>
   leader?.isHeld === false ? { noLeader: leader.text } : {};
@@ -143,7 +142,7 @@ async function fromEvaluation(operator: Operator, asked: AskedObject): Promise<E
   const source = [
     "offline, from the API server and the cloud.",
     "Decisions are what a manager would do now; earlier attempts are only in the events.",
-    assumedCluster(flags, "is compared with the marks of load balancers"),
+    assumedCluster(flags),
     ...(leader?.isHeld === true ? [leader.text] : []),
     ...(leader?.isHeld === true && !flags.offline ? [howToAsk] : []),
   ].join(" ");
@@ -163,7 +162,7 @@ async function fromObjects(
   const source = [
     `the API server only, because ${why}.`,
     "What the cloud has, pending attempts and holds are not known.",
-    assumedCluster(flags, "is not checked"),
+    "Whether its load balancer has the mark of this cluster is not checked.",
     ...(leader === undefined ? ["The leader is not known."] : []),
     ...(leader?.isHeld === true
       ? [

@@ -113,9 +113,10 @@ export const genericFields = {
       "cidr-allocator-type": text("Type of the pod CIDR allocator.", { fallback: "RangeAllocator" }),
     },
   ),
-  ...deprecated("instances need no cluster ID; resources in the cloud are marked with --cluster-name", {
-    "allow-untagged-cloud": flag("Run even if instances have no cluster ID.", { fallback: false }),
-  }),
+  ...deprecated(
+    "instances need no cluster ID, except in AWS, where the tag of the cluster is required; --cluster-name or the settings of the cloud mark what is created",
+    { "allow-untagged-cloud": flag("Run even if instances have no cluster ID.", { fallback: false }) },
+  ),
   ...deprecated(
     "upstream ignores it too; --node-status-update-frequency sets how often instances are listed",
     {

@@ -126,9 +126,9 @@ test("has what Elastic Load Balancing needs of its callers: reading EC2, and the
   });
   expect([...actionsOf(balancersOnly())]).toEqual(expect.arrayContaining([...impliedActions]));
   const reading = [...actionsOf(balancersOnly({ isWriting: false }))];
-  expect(reading.filter((name) => !name.includes(":Describe") || impliedActions.includes(name as never))).toEqual(
-    [],
-  );
+  expect(
+    reading.filter((name) => !name.includes(":Describe") || impliedActions.includes(name as never)),
+  ).toEqual([]);
   expect(policyFor().Statement.map(({ Sid }) => Sid)).not.toContain("ServiceLinkedRole");
 });
 
@@ -176,7 +176,8 @@ test("has exactly the actions that load balancers of both kinds call [F82]", asy
   const implied = new Set<string>([...impliedActions, "iam:CreateServiceLinkedRole"]);
   // Read repair and the position in the network have their own tests.
   const missing = [...allowed].filter(
-    (name) => !called.has(name) && !implied.has(name) && !/^ec2:(CreateTags|DescribeInstanceTopology)$/.test(name),
+    (name) =>
+      !called.has(name) && !implied.has(name) && !/^ec2:(CreateTags|DescribeInstanceTopology)$/.test(name),
   );
   expect(missing).toEqual([]);
   expect([h.cloud.account.classic.all(), h.cloud.account.network.all()]).toEqual([[], []]);

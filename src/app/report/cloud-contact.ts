@@ -1,5 +1,6 @@
 // What this process knows from its requests to the cloud: whether it has ever answered, for readiness and observe mode, the last
-// failure, and the requests by account and operation. The metrics have the same counts by result; here is also the last error.
+// failure, whether each account answers now, and the requests by account and operation. The metrics have the same counts by result;
+// here is also the last error.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -15,20 +16,54 @@ export interface OperationCalls {
   readonly lastError?: { readonly kind: string; readonly text: string; readonly at: string } | undefined;
 }
 
+/** Why no request of an account has succeeded lately. */
+export interface AccountFailure {
+  readonly kind: string;
+  /** HTTP status; absent without a response. */
+  readonly status?: number | undefined;
+  readonly text: string;
+  /** Of the first failure in a row; monotonic. */
+  readonly since: number;
+}
+
+/** An error about one request, such as a quota, is an answer: the account itself works. Undefined: the call shows neither. */
+function isAnswer({ failure, isRepeated }: CloudCallReport): boolean | undefined {
+  switch (failure) {
+    case "unauthorized":
+      // It is sent again with a new credential.
+      return isRepeated === true ? undefined : false;
+    case "rate-limited":
+    case "unavailable":
+    case "deadline":
+    case "breaker":
+      return false;
+    case "aborted":
+    case "fenced":
+    case "unexpected":
+      return undefined;
+    default:
+      return true;
+  }
+}
+
 /** Operations are a closed list per provider. The limit protects against one that puts an id into the name. */
 const maxOperations = 200;
 
 export class CloudContact {
-  readonly #clock: Pick<Clock, "now">;
+  readonly #clock: Pick<Clock, "now" | "monotonic">;
+  /** Whether each account answers; absent before the first request. */
+  readonly #accounts = new Map<string, AccountFailure | "answers">();
   readonly #byOperation = new Map<string, OperationCalls>();
   #hasAnswered = false;
   #failure: string | undefined;
 
-  constructor(clock: Pick<Clock, "now">) {
+  constructor(clock: Pick<Clock, "now" | "monotonic">) {
     this.#clock = clock;
   }
 
-  record({ account, operation, failure, message, durationMs }: CloudCallReport): void {
+  record(call: CloudCallReport): void {
+    const { account, operation, failure, message, durationMs } = call;
+    this.#recordAccount(call);
     const hasFailed = failure !== undefined;
     // The circuit breaker refuses requests because of an earlier failure, which says more.
     if (hasFailed && (failure !== "breaker" || this.#failure === undefined))
@@ -49,6 +84,22 @@ export class CloudContact {
         ? { kind: failure, text: `${failure}: ${message ?? ""}`, at: now }
         : before?.lastError,
     });
+  }
+
+  #recordAccount(call: CloudCallReport): void {
+    const { account, failure: kind = "", status, message: text = kind } = call;
+    const answers = isAnswer(call);
+    if (answers === undefined) return;
+    const before = this.#accounts.get(account);
+    const first = before === "answers" ? undefined : before;
+    if (answers) this.#accounts.set(account, "answers");
+    else if (first === undefined || kind !== "breaker")
+      this.#accounts.set(account, { kind, status, text, since: first?.since ?? this.#clock.monotonic() });
+  }
+
+  /** Undefined before the first request of the account. */
+  stateOf(account: string): AccountFailure | "answers" | undefined {
+    return this.#accounts.get(account);
   }
 
   get requests(): readonly OperationCalls[] {

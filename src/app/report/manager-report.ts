@@ -54,7 +54,7 @@ export interface ReportedManager {
   readonly journal: Journal;
   readonly removals: RemovalHistory;
   readonly inventory: Inventory;
-  readonly contact: Pick<CloudContact, "requests">;
+  readonly contact: Pick<CloudContact, "requests" | "stateOf">;
   readonly accounts: readonly GovernedAccount<unknown>[];
   readonly queues: Readonly<Record<string, WorkQueue>>;
   /** Undefined if the cloud has no load balancers. */
@@ -133,6 +133,13 @@ function budgetReport({ closedFor, closedOperations, ...level }: BudgetLevel) {
   };
 }
 
+function contactReport(state: ReturnType<CloudContact["stateOf"]>, ageOf: (monotonic: number) => number) {
+  const wasAsked = state !== undefined;
+  if (state === undefined || state === "answers") return { wasAsked };
+  const { since, ...failure } = state;
+  return { wasAsked, failure: { ...failure, failingForSeconds: ageOf(since) } };
+}
+
 const isoOf = (wall: number): string => new Date(wall).toISOString();
 const secondsOf = (duration: number): number => Math.round(duration / 100) / 10;
 
@@ -190,6 +197,7 @@ export function reportOf(manager: ReportedManager) {
       name,
       budget: budgetReport(budget.level),
       endpoints: breakers(),
+      ...contactReport(manager.contact.stateOf(name), ageOf),
     })),
     /** Requests to the cloud since the start of the process, by account and operation. */
     requests: manager.contact.requests,

@@ -13,10 +13,33 @@ function budgetText({ budget: { limit, remaining } }: Account): Html {
   return html`${number(remaining)} of ${number(limit)} left <meter min="0" max="${limit}" low="${limit * 0.1}" high="${limit * 0.3}" optimum="${limit}" value="${remaining}">${number(remaining)} of ${number(limit)}</meter>`;
 }
 
-function stateOfAccount({ budget, endpoints }: Account): Html {
+/** "Fails for 11s: 503". A count of the cloud does not explain why it refuses. */
+function failureText({ budget, failure }: Account): string | undefined {
+  if (failure === undefined) return undefined;
+  const { kind, status, failingForSeconds } = failure;
+  const duration = `for ${roughDuration(failingForSeconds)}`;
+  const lasts = `${duration}: ${status ?? "no response"}`;
+  // Without a status, the request was not sent, because no credentials were issued.
+  if (kind === "unauthorized" && status === undefined) return `Has no valid credentials ${duration}`;
+  if (kind === "unauthorized") return `Rejects the credentials ${lasts}`;
+  if (kind !== "rate-limited") return `Fails ${lasts}`;
+  const { limit, remaining, closedForSeconds: pause } = budget;
+  const resumes = pause > 0 ? `; requests resume in ${roughDuration(Math.max(1, pause))}` : "";
+  const counted =
+    limit !== undefined && remaining !== undefined && remaining >= 1
+      ? `; the cloud's own count says ${number(remaining)} of ${number(limit)} left`
+      : "";
+  return `Refuses requests ${lasts}${resumes}${counted}`;
+}
+
+function stateOfAccount(account: Account): Html {
+  const { budget, endpoints, wasAsked } = account;
   const broken = endpoints.filter(({ state }) => state !== "closed");
   if (broken.length > 0)
     return html`${badge("bad", "Not reachable")} ${broken.map(({ endpoint }) => endpoint).join(", ")}`;
+  const failing = failureText(account);
+  if (failing !== undefined) return badge("bad", failing);
+  if (!wasAsked) return badge("quiet", "Not asked yet");
   return budget.closedForSeconds > 0
     ? badge(
         "waiting",

@@ -1,5 +1,6 @@
 // The sections of the page with what the cluster has: Nodes, Services, routes, volumes, holds, and the last changes.
 
+import { deletionHeldReason } from "../../controllers/service/desired/on-delete.ts";
 import { milliseconds } from "../../core/brand.ts";
 import { formatDuration, roughDuration } from "../../core/duration.ts";
 import { shortList } from "../../core/text.ts";
@@ -7,7 +8,7 @@ import type { ManagerReport } from "../report/manager-report.ts";
 import { type Html, html, table } from "./html.ts";
 import type { StatusView } from "./status-view.ts";
 import { pager, slice, type ViewQuery } from "./view-query.ts";
-import { ago, badge, explanation, isUnsettled, labelOf, number, type Tone } from "./words.ts";
+import { ago, badge, counted, explanation, isUnsettled, labelOf, number, type Tone } from "./words.ts";
 
 const isFiltered = ({ filter, onlyUnsettled }: ViewQuery): boolean => filter !== "" || onlyUnsettled;
 
@@ -84,16 +85,21 @@ export function routesPart({ report: { routes } }: StatusView): Html {
       { title: "Table", cell: ({ table: name }) => name ?? "Route table" },
       {
         title: "State",
-        cell: ({ failed, isComplete, wanted, there }) => {
+        cell: ({ failed, isComplete, wanted, present, waitingNodes }) => {
           if (failed > 0) return badge("bad", "Failed");
           if (!isComplete) return badge("waiting", "Incomplete");
-          return there < wanted ? badge("waiting", "In progress") : badge("good", "Synced");
+          if (waitingNodes > 0) return badge("waiting", "Waits for instances");
+          return present < wanted ? badge("waiting", "In progress") : badge("good", "Synced");
         },
       },
       {
         title: "Desired",
         kind: "number",
-        cell: ({ isComplete, wanted }) => (isComplete ? number(wanted) : unknown),
+        cell: ({ isComplete, wanted, waitingNodes }) => {
+          if (!isComplete) return unknown;
+          if (waitingNodes === 0) return number(wanted);
+          return `${number(wanted)}, and those of ${counted(waitingNodes, "Node")} whose instance is not known, which are kept`;
+        },
       },
       {
         title: "In the cloud",
@@ -145,7 +151,11 @@ const titles = {
 /** More rows would hide the cause, which is the same for all. */
 const maxHolds = 50;
 
-/** What a mass limit holds, or waits until an absence is proved. */
+/** Services whose deletion waits until a user corrects an annotation. */
+export const deletionsOnHold = ({ findings }: ManagerReport) =>
+  findings.filter(({ object, reason }) => object === "Service" && reason === deletionHeldReason);
+
+/** What a mass limit or an annotation holds, or waits until an absence is proved. */
 export function holdsPart({ report }: StatusView): Html {
   const { massLimits, balancersOnHold, orphans, possibleOrphans } = report;
   const limits = table({
@@ -173,8 +183,13 @@ export function holdsPart({ report }: StatusView): Html {
       { title: "Reason", cell: ({ reason }) => reason },
       { title: "Message", kind: "wide", cell: ({ message }) => message },
     ],
-    rows: balancersOnHold.slice(0, maxHolds),
-    empty: "No load balancer waits for a proof.",
+    rows: [
+      ...deletionsOnHold(report).map(({ name, reason, text }) => ({
+        ...{ services: [name], group: name, reason, message: text },
+      })),
+      ...balancersOnHold,
+    ].slice(0, maxHolds),
+    empty: "No load balancer waits for a proof or for a user.",
   });
   const namesOf = (list: typeof orphans) => shortList(list.map(({ name, group }) => name ?? group));
   const kept = html`<p>Load balancers without a Service, which are kept: ${namesOf(orphans)}</p>`;

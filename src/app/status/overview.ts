@@ -4,6 +4,7 @@ import { isShortWait } from "../../controllers/problem-order.ts";
 import { roughDuration } from "../../core/duration.ts";
 import { awaitedListsText, type ManagerReport } from "../report/manager-report.ts";
 import { type Html, html } from "./html.ts";
+import { deletionsOnHold } from "./object-sections.ts";
 import type { StatusView, ToneCounts } from "./status-view.ts";
 import { counted, number, secondsBetween, type Tone } from "./words.ts";
 
@@ -21,21 +22,44 @@ export function roleOf({ leads, holders, mode }: ManagerReport): {
 /** What fails is tried again after 15 minutes at most. */
 const longestRetry = 16 * 60;
 
-/** Listings that fail, accounts that cannot be reached, and else operations whose last request failed. */
-function failures({ accounts, inventory, balancerListings, requests, at }: ManagerReport): number {
-  const broken = accounts.filter(({ endpoints }) => endpoints.some(({ state }) => state !== "closed"));
-  const failed = [...inventory, ...balancerListings].filter(({ failure }) => failure !== undefined);
-  // A lookup that finds nothing is an answer.
-  const failing = requests.filter(
-    ({ lastAt, lastError: error }) =>
-      error?.at === lastAt && error.kind !== "not-found" && secondsBetween(lastAt, at) < longestRetry,
-  );
-  return broken.length + failed.length || failing.length;
+interface Failures {
+  readonly count: number;
+  readonly one: string;
+  readonly many: string;
+  /** After the count, in the tile. */
+  readonly verbs: readonly [one: string, many: string];
 }
 
-/** A mass limit holds them until an operator decides. Others end with a listing of the cloud. */
-const lastingHolds = ({ massLimits }: ManagerReport): number =>
-  massLimits.reduce((sum, { held }) => sum + held.length, 0);
+/** The operations whose last request failed; without one, the listings that fail, or the endpoints that do not respond. */
+function failures({ accounts, inventory, balancerListings, requests, at }: ManagerReport): Failures {
+  // A lookup that finds nothing is an answer.
+  const operations = requests.filter(
+    ({ lastAt, lastError: error }) =>
+      error?.at === lastAt && error.kind !== "not-found" && secondsBetween(lastAt, at) < longestRetry,
+  ).length;
+  const listings = [...inventory, ...balancerListings].filter(({ failure }) => failure !== undefined).length;
+  const endpoints = accounts
+    .flatMap((account) => account.endpoints)
+    .filter(({ state }) => state !== "closed").length;
+  const kinds: readonly Failures[] = [
+    { count: operations, one: "operation", many: "operations", verbs: ["fails", "fail"] },
+    { count: listings, one: "listing", many: "listings", verbs: ["fails", "fail"] },
+    { count: endpoints, one: "endpoint", many: "endpoints", verbs: ["does not respond", "do not respond"] },
+  ];
+  return kinds.find(({ count }) => count > 0) ?? { count: 0, one: "", many: "", verbs: ["", ""] };
+}
+
+/** A mass limit or an annotation holds them until a user decides. Others end with a listing of the cloud. */
+const lastingHolds = (report: ManagerReport): number =>
+  report.massLimits.reduce((sum, { held }) => sum + held.length, 0) + deletionsOnHold(report).length;
+
+/** Those that are not counted as a Node or a Service. The name of a held load balancer is that of its Services. */
+function otherHolds({ report, nodes, services }: StatusView): number {
+  const rows = [...nodes, ...services].flatMap(({ name, tone }) => (tone === "bad" ? name : []));
+  const shown = new Set(rows);
+  const names = report.massLimits.flatMap(({ held }) => held);
+  return names.filter((name) => !name.split(", ").some((one) => shown.has(one))).length;
+}
 
 const shortHolds = ({ balancersOnHold }: ManagerReport): number =>
   balancersOnHold.filter(({ reason }) => isShortWait(reason)).length;
@@ -50,14 +74,16 @@ const tableFailures = ({ findings }: ManagerReport) =>
   );
 
 /** For a screen reader that follows the page: it changes only when something matters. */
-export function summaryText({ report, nodeCounts, serviceCounts }: StatusView): string {
+export function summaryText(view: StatusView): string {
+  const { report, nodeCounts, serviceCounts } = view;
+  const { count: failing, one: failingOne, many: failingMany } = failures(report);
   const counts = [
     [nodeCounts.bad, "Node", "Nodes"],
     [serviceCounts.bad, "Service", "Services"],
     [failedRoutes(report), "route", "routes"],
     [tableFailures(report).length, "route table", "route tables"],
-    [lastingHolds(report), "held object", "held objects"],
-    [failures(report), "failure of the cloud", "failures of the cloud"],
+    [otherHolds(view), "held object", "held objects"],
+    [failing, `failing ${failingOne} of the cloud`, `failing ${failingMany} of the cloud`],
   ] as const;
   const parts = counts.flatMap(([count, one, many]) => (count > 0 ? counted(count, one, many) : []));
   const [last = ""] = parts.slice(-1);
@@ -104,6 +130,7 @@ ${report.noLeader === undefined ? undefined : notice("bad", "Nothing is reconcil
 ${awaited === undefined ? undefined : notice("bad", "Nothing is reconciled:", awaited)}
 ${tableFailures(report).map(({ text }) => notice("bad", "Routes are not reconciled:", text))}
 ${pendingRestart.length === 0 ? undefined : notice("waiting", "A restart is pending for", `${pendingRestart.join(", ")}. The changed values take effect after it.`)}
+${report.leads && mode !== "observe" ? html`<p class="next">A second manager that leads with another Lease is not visible here; the command <code>doctor</code> finds it.</p>` : undefined}
 ${unreadableSources.length === 0 ? undefined : notice("quiet", "No access to", `${unreadableSources.join(", ")}. Nodes of these sources are left alone.`)}`;
 }
 
@@ -121,36 +148,56 @@ function inWords({ bad, waiting }: ToneCounts): string {
   return waiting > 0 ? `${number(waiting)} in progress` : "in order";
 }
 
+/** The figure of the tile, what it means, and its tone. */
+function routesInWords(report: ManagerReport): readonly [figure: string, text: string, tone: Tone] {
+  const { routes } = report;
+  const sum = (count: (sync: (typeof routes)[number]) => number): number =>
+    routes.reduce((total, sync) => total + count(sync), 0);
+  const [wanted, present, waitingNodes] = [
+    sum((sync) => sync.wanted),
+    sum((sync) => sync.present),
+    sum((sync) => sync.waitingNodes),
+  ];
+  const figure = !routes.every(({ isComplete }) => isComplete)
+    ? "–"
+    : present < wanted
+      ? `${number(present)} of ${number(wanted)}`
+      : number(sum(({ there }) => there));
+  const failed = failedRoutes(report);
+  if (routes.length === 0) return [figure, "not managed", "good"];
+  if (tableFailures(report).length > 0) return [figure, "not reconciled", "bad"];
+  if (failed > 0) return [figure, `${number(failed)} failed`, "bad"];
+  if (waitingNodes > 0)
+    return [
+      figure,
+      `${counted(waitingNodes, "Node")} without a known instance ${waitingNodes === 1 ? "keeps its own" : "keep theirs"}`,
+      "waiting",
+    ];
+  return present < wanted ? [figure, "in progress", "waiting"] : [figure, "in order", "good"];
+}
+
 export function tilesPart({ report, nodes, nodeCounts, services, serviceCounts }: StatusView): Html {
-  const { routes, accounts, journal } = report;
+  const { accounts, journal } = report;
   const [latest] = journal;
   const lasting = lastingHolds(report);
   const held = lasting + shortHolds(report);
   const faults = failures(report);
-  const failed = failedRoutes(report);
-  const isUnreadable = tableFailures(report).length > 0;
-  const isListed = routes.every(({ isComplete }) => isComplete);
-  const routeCount = routes.reduce((sum, { there }) => sum + there, 0);
-  const routeText =
-    routes.length === 0
-      ? "not managed"
-      : isUnreadable
-        ? "not reconciled"
-        : failed === 0
-          ? "in order"
-          : `${number(failed)} failed`;
+  const [failsOne, failMany] = faults.verbs;
   const requests = report.requests.reduce((sum, { count }) => sum + count, 0);
   const answers =
-    accounts.length === 0 ? "no account" : faults === 0 ? "no failure" : `${number(faults)} failing now`;
-  const holdText =
-    held === 0 ? "none by a limit or proof" : lasting > 0 ? "wait for you" : "wait for a proof";
+    accounts.length === 0
+      ? "no account"
+      : faults.count === 0
+        ? "no failure"
+        : counted(faults.count, `${faults.one} ${failsOne}`, `${faults.many} ${failMany}`);
+  const holdText = held === 0 ? "none" : lasting > 0 ? "wait for you" : "wait for a proof";
   return html`<ul class="tiles">
 ${tile("#nodes", "Nodes", number(nodes.length), inWords(nodeCounts), toneOfAll(nodeCounts))}
 ${tile("#services", "Services", number(services.length), inWords(serviceCounts), toneOfAll(serviceCounts))}
-${tile("#routes", "Routes", isListed ? number(routeCount) : "–", routeText, failed > 0 || isUnreadable ? "bad" : "good")}
+${tile("#routes", "Routes", ...routesInWords(report))}
 ${tile("#holds", "Holds", number(held), holdText, lasting > 0 ? "bad" : held > 0 ? "waiting" : "good")}
 ${tile("#decisions", "Decisions", number(journal.length), latest === undefined ? "none yet" : `last ${roughDuration(secondsBetween(latest.at, report.at))} ago`, "good")}
-${tile("#cloud", "Cloud requests", number(requests), answers, faults > 0 ? "bad" : "good")}
+${tile("#cloud", "Cloud requests", number(requests), answers, faults.count > 0 ? "bad" : "good")}
 </ul>`;
 }
 

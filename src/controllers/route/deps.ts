@@ -20,6 +20,10 @@ export interface RouteSync {
   readonly isComplete: boolean;
   readonly duration: Milliseconds;
   readonly wanted: number;
+  /** Desired routes that are in the table at the end of the sync. */
+  readonly present: number;
+  /** Nodes whose instance the cloud does not show. Their routes are neither desired nor removed. */
+  readonly waitingNodes: number;
   /** Routes in the table at the end of the sync. */
   readonly there: number;
   readonly limit?: number;

@@ -43,6 +43,13 @@ const section = (html: string, id: string): string =>
 const rowOf = (html: string, name: string): string =>
   /<tr[\s\S]*?<\/tr>/.exec(html.slice(html.indexOf(`rowheader" class="text">${name}<`) - 40))?.[0] ?? "";
 
+/** Figure and text of a tile. */
+const tileOf = (html: string, title: string): string =>
+  new RegExp(`>${title}</span> <span class="figure">(.*?)</span> <span class="text">(.*?)<`)
+    .exec(html)
+    ?.slice(1)
+    .join(" ") ?? "";
+
 describe("the page /status", () => {
   test("says that nothing is reconciled while the leader waits for lists [N23]", async () => {
     const { w, body } = await open({}, "--leader-elect=true");
@@ -91,11 +98,55 @@ describe("the page /status", () => {
     const html = await body();
     expect(section(html, "services")).toMatch(/As the cloud listed load balancers \d+s ago\./);
     expect(html).toMatch(
-      /Cloud requests<\/span> <span class="figure">\d+<\/span> <span class="text">1 failing now</,
+      /Cloud requests<\/span> <span class="figure">\d+<\/span> <span class="text">1 operation fails</,
     );
-    expect(html).toContain("1 failure of the cloud need");
+    expect(html).toContain("1 failing operation of the cloud need");
     await w.until(() => w.addressesOf("web").length === 1, "an address", 1800);
     expect(await body()).toContain('<span class="text">no failure<');
+  });
+
+  test("says what the cloud answers now, since when, and not what it said before [F91]", async () => {
+    const { w, body } = await open({}, ...all);
+    const account = async () =>
+      /<td[^>]*data-title="State"[^>]*>(.*?)<\/td>/.exec(section(await body(), "cloud"))?.[1] ?? "";
+    w.create("web");
+    await w.pass(60);
+    expect(await account()).toContain(">Reachable<");
+    w.cloud.faults.add({ kind: "status", status: 503, calls: 1_000_000 });
+    w.create("second");
+    await w.pass(20);
+    expect(await account()).toMatch(/class="badge bad">Fails for \d+s: 503</);
+    expect(tileOf(await body(), "Cloud requests")).toMatch(/^\d+ [1-9] operations? fails?$/);
+    w.cloud.faults.clear();
+    await w.until(() => w.addressesOf("second").length === 1, "an address", 1800);
+    expect(await account()).toContain(">Reachable<");
+    w.cloud.faults.add({ kind: "status", status: 401, calls: 1_000_000 });
+    w.create("third");
+    await w.pass(20);
+    expect(await account()).toMatch(/class="badge bad">Rejects the credentials for \d+s: 401</);
+  });
+
+  test("shows the pause after a 429 beside the count of the cloud that contradicts it [F91]", async () => {
+    const { w, body } = await open();
+    w.create("web");
+    await w.pass(30);
+    w.cloud.faults.add({ kind: "status", status: 429, calls: 1_000_000 });
+    w.create("second");
+    await w.pass(5);
+    expect(section(await body(), "cloud")).toMatch(/class="badge bad">Refuses requests for \d+s: 429/);
+  });
+
+  test("counts a deletion that an annotation holds among the holds, and names it there [F91]", async () => {
+    const { w, body } = await open();
+    w.create("web");
+    await w.pass(30);
+    w.annotate("web", { "fairlead.dev/on-delete": "keep" });
+    expect(tileOf(await body(), "Holds")).toBe("0 none");
+    w.delete("web");
+    await w.pass(30);
+    const html = await body();
+    expect(tileOf(html, "Holds")).toBe("1 wait for you");
+    expect(section(html, "holds")).toMatch(/default\/web<[\s\S]*DeletionHeld[\s\S]*Deletion is on hold/);
   });
 
   test("names load balancers that wait for a proof in the summary and in the tile, each once [F91]", async () => {
@@ -128,7 +179,39 @@ describe("the page /status", () => {
     );
     expect(section(html, "holds")).toMatch(/--removal-limit[\s\S]*node-0, node-1, node-2, node-3, node-4/);
     expect(section(html, "holds")).toContain("set --removal-limit");
-    expect(html).toMatch(/5 Nodes and 5 held objects need attention\./);
+    expect(html).toContain('<p id="summary" role="status">5 Nodes need attention.</p>');
+
+  });
+
+  test("says that Nodes without a known instance keep their routes, which are not desired now [F91]", async () => {
+    const { w, body } = await open({ nodes: 3 }, ...all, "--absence-confirmation=5s");
+    for (const [index, name] of ["node-0", "node-1", "node-2"].entries())
+      w.changeNode(name, (node) => ({ ...node, spec: { ...node.spec, podCIDR: `10.244.${index}.0/24` } }));
+    await w.pass(60);
+    expect(tileOf(await body(), "Routes")).toBe("3 in order");
+    for (const name of ["node-0", "node-1", "node-2"]) {
+      w.cloud.machines.remove(name);
+      w.setReady(name, "Unknown");
+    }
+    w.addNode("node-3");
+    w.changeNode("node-3", (node) => ({ ...node, spec: { ...node.spec, podCIDR: "10.244.3.0/24" } }));
+    await w.until(() => w.manager.report().routes.some(({ there }) => there === 4), "a route");
+    await w.pass(5);
+    const html = await body();
+    expect(tileOf(html, "Routes")).toBe("4 3 Nodes without a known instance keep theirs");
+    expect(section(html, "routes")).toMatch(
+      /Waits for instances[\s\S]*>1, and those of 3 Nodes whose instance is not known, which are kept</,
+    );
+  });
+
+  test("counts the routes that are still missing, although nothing has failed [F91]", async () => {
+    const { w, body } = await open({ nodes: 3 }, ...all);
+    w.changeNode("node-0", (node) => ({ ...node, spec: { ...node.spec, podCIDR: "10.244.0.0/24" } }));
+    await w.pass(60);
+    w.cloud.faults.add({ kind: "status", status: 503, operation: "POST /routes", calls: 1_000_000 });
+    w.changeNode("node-1", (node) => ({ ...node, spec: { ...node.spec, podCIDR: "10.244.1.0/24" } }));
+    await w.until(() => w.manager.report().routes.some(({ wanted }) => wanted === 2), "a sync");
+    expect(tileOf(await body(), "Routes")).toMatch(/^1 of 2 /);
   });
 
   test("finds objects by a part of their name, and those that are not settled", async () => {

@@ -116,7 +116,7 @@ export class TableSync {
   failed(error: unknown): void {
     if (this.#listing?.hasFailedWith(error) === true) this.#reporter.failedListing(error);
     else this.#reporter.failedSync(error);
-    const nothing = { wanted: 0, there: 0, created: 0, removed: 0 };
+    const nothing = { wanted: 0, present: 0, waitingNodes: 0, there: 0, created: 0, removed: 0 };
     this.#options.onSync({ ...this.#measured, isComplete: false, ...nothing, failed: this.#takeFailed() });
   }
 
@@ -199,7 +199,7 @@ export class TableSync {
     if (!isTransient(error, failures)) this.#reporter.failure(change, error, took);
   }
 
-  #reportSync({ desired, listing }: Survey, results: readonly ChangeResult[]): void {
+  #reportSync({ desired, listing, plan }: Survey, results: readonly ChangeResult[]): void {
     const done = results.filter(({ outcome }) => outcome.kind === "done");
     const created = done.filter(({ change }) => change.do === "create").length;
     const removed = done.length - created;
@@ -207,6 +207,8 @@ export class TableSync {
       ...this.#measured,
       isComplete: true,
       wanted: desired.routes.length,
+      present: plan.present.length + created,
+      waitingNodes: desired.waiting.length,
       there: listing.routes.length + created - removed,
       ...defined({ limit: this.#options.routes.limit }),
       created,

@@ -47,11 +47,13 @@ export function onDeleteToRemember({ kind }: OnDelete, desired: Desired): Desire
   return kind === "on hold" ? kind : { ...desired, targets: [], ending: "release" };
 }
 
+export const deletionHeldReason = "DeletionHeld";
+
 /** Reported on a Service whose load balancer should be removed. */
 export function deletionOnHold(why: string): Problem {
   return {
     severity: "error",
-    reason: "DeletionHeld",
+    reason: deletionHeldReason,
     key: onDeleteAnnotation,
     text: `Deletion is on hold: ${why}. The load balancer stays until this is corrected. Correct the annotation; without it, the load balancer is deleted.`,
   };

@@ -4,6 +4,7 @@ import { defined } from "../core/defined.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import { HttpKubeApi } from "../kube/client/http-api.ts";
 import { type Connection, type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
+import type { HowToGrant } from "../kube/errors/kube-error.ts";
 import { proxySettingsOf } from "../kube/connection/proxy.ts";
 import type { RequestObservation } from "../kube/requests/request.ts";
 import { placesWithin, RequestLimit, TokenBucket } from "../kube/requests/request-limit.ts";
@@ -113,6 +114,8 @@ export async function connectKube(
     readonly onDecoded?: (bytes: number) => void;
     /** Removes secrets from the messages of events and conditions. Absent for clients that write none. */
     readonly redact?: (text: string) => string;
+    /** Absent: the general advice. */
+    readonly howToGrant?: HowToGrant;
   },
   signal: AbortSignal,
 ): Promise<KubeClient> {
@@ -134,6 +137,7 @@ export async function connectKube(
     writes: new WriteConcurrency(clock, { start: Math.min(16, places.writes), max: places.writes }),
     onRequest: hooks.onRequest,
     onDecoded: hooks.onDecoded,
+    howToGrant: hooks.howToGrant,
     rate,
   });
   const requests = new Requests({ ...limits, connection });

@@ -160,7 +160,7 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
     case "forbidden":
       return `The cloud refused ${operation} (${from}).`;
     case "rate-limited":
-      return `The rate limit of the cloud is used up (${from}). Other programs that use the same project or account count, too. Fairlead will retry.`;
+      return `The rate limit of the cloud is used up (${from}). All programs that use the same project or account share this limit. Fairlead will retry.`;
     case "unavailable":
       return `The cloud did not serve the request (${from}). Fairlead will retry.`;
     default:

@@ -258,7 +258,7 @@ export class Leadership {
           onSlowPath: () => this.#options.onSlowPath(name),
           onRecreated: () =>
             log.warn(
-              `The Lease ${this.#namespace}/${name} was deleted. This replica created it again, with the removals that the mass limits count, and keeps leading.`,
+              `The Lease ${this.#namespace}/${name} was deleted. This replica created it again, with what the mass limits remember, and keeps leading. Nothing needs to be done; the audit log of the API server shows who deleted it.`,
             ),
           ...defined({ annotations: this.#annotationsOf(name) }),
           ...callbacks,

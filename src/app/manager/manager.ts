@@ -33,6 +33,7 @@ import { replicaIdentity } from "../leadership/replica-identity.ts";
 import { ApiServerProblems, CloudProblems } from "../logging/connection-problems.ts";
 import { observationOf, observationTask, PlanReporter } from "../logging/observe-reporter.ts";
 import { requestReporter } from "../logging/request-reporter.ts";
+import { howToGrant } from "../how-to-grant.ts";
 import { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import { accessNeeds, leaseOf, permissionsOf } from "../permissions.ts";
 import { CloudContact } from "../report/cloud-contact.ts";
@@ -133,9 +134,10 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   });
   const requests = requestReporter(log, metrics, cloudProblems, tracing);
   const apiServerProblems = new ApiServerProblems(log, clock);
+  const grantHint = (user: string | undefined) => howToGrant(name, live.current.given, user);
   const permissions = new MissingPermissions(
     permissionsOf(accessNeeds(live.current), leaseOf(flags)),
-    name,
+    grantHint,
     log,
   );
 
@@ -182,6 +184,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       },
       onDecoded: (bytes) => garbage.add(bytes),
       redact,
+      howToGrant: grantHint,
     },
     signal,
   );

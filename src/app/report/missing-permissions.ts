@@ -2,6 +2,7 @@
 // proves that a permission is granted again.
 
 import { countOf } from "../../core/text.ts";
+import type { HowToGrant } from "../../kube/errors/kube-error.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Permission } from "../permissions.ts";
@@ -12,16 +13,19 @@ export class MissingPermissions {
   readonly #needed: readonly Permission[];
   readonly #missing = new Set<Permission>();
   readonly #log: Pick<Log, "warn" | "info">;
-  readonly #program: string;
+  readonly #howToGrant: HowToGrant;
+  /** The user of the last refusal. */
+  #user: string | undefined;
 
   /** `needed` are the permissions of this configuration. */
-  constructor(needed: readonly Permission[], program: string, log: Pick<Log, "warn" | "info">) {
+  constructor(needed: readonly Permission[], howToGrant: HowToGrant, log: Pick<Log, "warn" | "info">) {
     this.#needed = needed;
-    this.#program = program;
+    this.#howToGrant = howToGrant;
     this.#log = log;
   }
 
-  observe({ code, denial, ...request }: Omit<RequestObservation, "duration">): void {
+  observe({ code, denial, refusedUser, ...request }: Omit<RequestObservation, "duration">): void {
+    this.#user = refusedUser ?? this.#user;
     const toApprove = this.#needed.find(({ verb }) => verb === "approve");
     if (code === "403" && denial !== "admission")
       this.#refused(denial === "signer" ? toApprove : this.#permissionFor(request));
@@ -62,7 +66,7 @@ export class MissingPermissions {
 
   #describe(permissions: readonly Permission[]): string {
     const each = permissions.map((permission) => `${keyOf(permission)} (${effectOf(permission)})`);
-    return `${countOf(permissions.length, "permission")} missing, the API server returned 403: ${each.join(", ")}. Apply the output of "${this.#program} rbac" with the flags of the manager.`;
+    return `${countOf(permissions.length, "permission")} missing, the API server returned 403: ${each.join(", ")}. ${this.#howToGrant(this.#user)}`;
   }
 }
 

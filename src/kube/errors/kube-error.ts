@@ -42,13 +42,17 @@ export interface KubeErrorFacts {
   readonly status?: number;
   readonly retryAfter?: Milliseconds;
   readonly denial?: Denial | undefined;
+  /** The user that lacks the permission. */
+  readonly refusedUser?: string | undefined;
   readonly cause?: unknown;
 }
 
-const maxLength = 400;
+const maxLength = 700;
+/** Of a message of the API server, so that what to do is never cut off. */
+const maxReported = 300;
 
-function truncate(text: string): string {
-  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text;
+function truncate(text: string, length = maxLength): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text;
 }
 
 export class KubeError extends Error {
@@ -59,6 +63,7 @@ export class KubeError extends Error {
   readonly status: number | undefined;
   readonly retryAfter: Milliseconds | undefined;
   readonly denial: Denial | undefined;
+  readonly refusedUser: string | undefined;
 
   constructor(kind: KubeErrorKind, message: string, facts: KubeErrorFacts) {
     super(truncate(message), facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -68,6 +73,7 @@ export class KubeError extends Error {
     this.status = facts.status;
     this.retryAfter = facts.retryAfter;
     this.denial = facts.denial;
+    this.refusedUser = facts.refusedUser;
   }
 
   /** Retrying cannot fix it, so the process may exit with this message. */
@@ -136,6 +142,13 @@ function denialOf({ message = "", details }: StatusBody = {}): Denial | undefine
   return isTerminating || /denied (?:the )?request|exceeded quota/.test(message) ? "admission" : undefined;
 }
 
+/** As RBAC names it: `User "limited" cannot patch resource …`. */
+const refusedUserIn = ({ message = "" }: StatusBody = {}): string | undefined =>
+  /(?:^|[ :])User "([^"]+)" cannot /.exec(message)?.[1];
+
+/** What to do about a missing permission of this user. */
+export type HowToGrant = (user: string | undefined) => string;
+
 export function readStatus(text: string): StatusBody | undefined {
   try {
     const parsed: unknown = JSON.parse(text);
@@ -151,19 +164,23 @@ export function statusError(
   body: StatusBody | undefined,
   facts: KubeErrorFacts,
   isJsonPatch = false,
+  howToGrant?: HowToGrant,
 ): KubeError {
   const kind = kindOf(status, body, isJsonPatch);
   const denial = kind === "forbidden" ? denialOf(body) : undefined;
   const subject = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;
-  const reported = body?.message === undefined ? "" : `: ${body.message}`;
+  const reported = body?.message === undefined ? "" : `: ${truncate(body.message, maxReported)}`;
+  const refusedUser = kind === "forbidden" ? refusedUserIn(body) : undefined;
+  const remedy = (kind === "forbidden" ? howToGrant?.(refusedUser) : undefined) ?? advice[kind];
   const next =
-    advice[kind] === undefined || denial === "admission" || body?.isExplained === true
+    remedy === undefined || denial === "admission" || body?.isExplained === true
       ? ""
-      : `${reported.endsWith(".") ? "" : "."} ${advice[kind]}`;
+      : `${reported.endsWith(".") ? "" : "."} ${remedy}`;
   return new KubeError(kind, `The API server returned ${status} for ${subject}${reported}${next}`, {
     ...facts,
     status,
     denial,
+    refusedUser,
   });
 }
 

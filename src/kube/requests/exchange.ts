@@ -12,6 +12,7 @@ import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Access } from "../connection/credentials.ts";
 import {
+  type HowToGrant,
   KubeError,
   type KubeErrorFacts,
   readStatus,
@@ -27,6 +28,7 @@ export interface ExchangeDeps {
   readonly clock: Clock;
   /** For requests without their own deadline. */
   readonly deadline?: Milliseconds;
+  readonly howToGrant?: HowToGrant | undefined;
 }
 
 /** A response whose body has not been read. */
@@ -106,7 +108,7 @@ export class Exchanges {
 
   /** Turns an unsuccessful response into a KubeError. */
   async refusal(request: KubeRequest, response: Response): Promise<KubeError> {
-    const { connection, clock } = this.#deps;
+    const { connection, clock, howToGrant } = this.#deps;
     const text = await response.text();
     const page = describePage(text);
     const status =
@@ -121,6 +123,7 @@ export class Exchanges {
       cause === undefined ? status : { ...status, message: cause, isExplained: true },
       { ...factsOf(request), ...defined({ retryAfter }) },
       request.contentType === "application/json-patch+json",
+      howToGrant,
     );
   }
 

@@ -46,6 +46,8 @@ export interface RequestObservation {
   /** The status code, or the kind of `KubeError` when no response came, or "aborted" when the caller did not wait for it. */
   readonly code: string;
   readonly denial?: Denial | undefined;
+  /** The user that lacks the permission, as the API server names it. */
+  readonly refusedUser?: string | undefined;
   readonly duration: Milliseconds;
 }
 

@@ -4,7 +4,7 @@
 import { milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { abortable } from "../../runtime/abortable.ts";
-import { type Denial, KubeError } from "../errors/kube-error.ts";
+import { KubeError } from "../errors/kube-error.ts";
 import { type ExchangeDeps, Exchanges, isWrite, type ResponseHead } from "./exchange.ts";
 import type { KubeRequest, OpenStream, RequestObservation } from "./request.ts";
 import type { RequestLimit, TokenBucket } from "./request-limit.ts";
@@ -135,9 +135,9 @@ export class Requests {
     const { clock, onRequest } = this.#options;
     const started = clock.monotonic();
     let wasSent = false;
-    const report = (code: string, denial?: Denial): void => {
+    const report = (code: string, refusal: Pick<RequestObservation, "denial" | "refusedUser"> = {}): void => {
       const duration = milliseconds(clock.monotonic() - started);
-      onRequest?.({ verb, resource, code, duration, ...defined({ object, denial }) });
+      onRequest?.({ verb, resource, code, duration, ...defined({ object, ...refusal }) });
     };
     try {
       const result = await work(() => {
@@ -147,8 +147,8 @@ export class Requests {
       return result;
     } catch (error) {
       if (error instanceof KubeError) {
-        const { status, kind, denial } = error;
-        report(status === undefined ? kind : String(status), denial);
+        const { status, kind, denial, refusedUser } = error;
+        report(status === undefined ? kind : String(status), { denial, refusedUser });
       } else if (wasSent) report("aborted");
       throw error;
     }

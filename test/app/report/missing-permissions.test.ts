@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { type AccessUser, allNeeds, permissionsOf } from "../../../src/app/permissions.ts";
+import { howToGrant } from "../../../src/app/how-to-grant.ts";
 import { MissingPermissions } from "../../../src/app/report/missing-permissions.ts";
 import type { Authorize } from "../../../src/testing/apiserver/http/serve-reviews.ts";
 import { DigitalOceanWorld, tcpPort } from "../../providers/digitalocean/digitalocean-world.ts";
@@ -13,18 +14,39 @@ const open = (users: ReadonlySet<AccessUser> = allNeeds.users) => {
     info: (text: string) => void logged.push(text),
     warn: (text: string) => void logged.push(text),
   };
-  const missing = new MissingPermissions(permissionsOf({ ...allNeeds, users }, lease), "fake-ccm", log);
+  const grant = (user: string | undefined): string => howToGrant("fake-ccm", {}, user);
+  const missing = new MissingPermissions(permissionsOf({ ...allNeeds, users }, lease), grant, log);
   const answer = (verb: "list" | "patch" | "create", resource: string, code: string): void =>
     missing.observe({ verb, resource, code });
   return { missing, logged, answer };
 };
+
+test.each([
+  ["the user of a kubeconfig", {}, "limited", "ccm rbac --set user=limited | kubectl apply -f -"],
+  ["no user that is not known", {}, undefined, "ccm rbac | kubectl apply -f -"],
+  ["no service account that it grants by default", {}, "system:serviceaccount:kube-system:fairlead", "ccm rbac | kubectl apply -f -"],
+  [
+    "the flags that decide about permissions, and another service account",
+    { "leader-elect-resource-name": "ccm", controllers: "*,volume", v: "4" },
+    "system:serviceaccount:cloud:ccm",
+    "ccm rbac '--controllers=*,volume' --leader-elect-resource-name=ccm --set name=ccm --set namespace=cloud | kubectl apply -f -",
+  ],
+  [
+    "no account of a single controller",
+    { "use-service-account-credentials": "true" },
+    "system:serviceaccount:kube-system:node-controller",
+    "ccm rbac --use-service-account-credentials=true | kubectl apply -f -",
+  ],
+])("the command that grants what is missing names %s", (_, given, user, command) => {
+  expect(howToGrant("ccm", given, user)).toBe(`To grant it, without a restart: ${command}`);
+});
 
 describe("missing permissions", () => {
   test("logs a refused permission once, with what it holds back and what to do", () => {
     const { missing, logged, answer } = open();
     for (let count = 0; count < 3; count += 1) answer("patch", "nodes/status", "403");
     expect(logged).toEqual([
-      '1 permission missing, the API server returned 403: patch nodes/status (held back: cloud-node, node-route). Apply the output of "fake-ccm rbac" with the flags of the manager.',
+      '1 permission missing, the API server returned 403: patch nodes/status (held back: cloud-node, node-route). To grant it, without a restart: fake-ccm rbac | kubectl apply -f -',
     ]);
     expect(missing.problem).toBe(logged[0]);
   });
@@ -109,6 +131,19 @@ describe("a manager that may not", () => {
     expect(h.balancers()).toHaveLength(1);
     expect(h.world.manager.permissions.notice).toContain("patch services (service work with less)");
     expect(h.world.manager.permissions.problem).toBeUndefined();
+  });
+
+  test("patch the status of Services logs and reports on the Service the same command, with its flags and user [F79]", async () => {
+    const w = new ServiceWorld({ authorize: without("patch services/status") });
+    world = w;
+    await w.start("--leader-elect-resource-name=own");
+    w.create("web");
+    await w.pass(60);
+    const command =
+      /To grant it, without a restart: (fake-cloud-controller-manager rbac .*--leader-elect-resource-name=own .*\| kubectl apply -f -)/;
+    const inLog = command.exec(w.logged.find((line) => line.includes("1 permission missing")) ?? "")?.[1];
+    expect(inLog).toContain("--set user=");
+    expect(w.events("web").join("\n")).toContain(inLog ?? "no command in the log");
   });
 
   test("patch events names the permission, and manages Services as before [F79]", async () => {

@@ -77,8 +77,9 @@ test.each(["releas", "Release", "relete", "keep", ""])(
     await w.pass(3600);
     expect([w.changes, w.owners()]).toEqual([[], [w.get("web").metadata.uid]]);
     expect(conditionsOf(w, "web")).toEqual(["DeletionHeld"]);
+    const annotate = `kubectl -n default annotate service web ${onDelete}`;
     expect(w.events("web").join()).toContain(
-      `must be "delete", or "release" to keep the load balancer without Fairlead's mark, got ${JSON.stringify(word)}`,
+      `Deletion is on hold: ${onDelete} must be "delete" or "release", got ${JSON.stringify(word)}. The load balancer stays until this is corrected. To delete the load balancer: ${annotate}=delete --overwrite. To keep it in the cloud, where Fairlead no longer manages it: ${annotate}=release --overwrite`,
     );
     // One write for the condition, no matter how much time passes.
     expect(w.written).toEqual([]);

@@ -264,12 +264,12 @@ const idleMember = ({ service, desired }: ReadService): Member => ({
 
 function leavingMember(read: ReadService): ComputedMember {
   const { desired, hasBalancer, onDelete } = read;
-  const isOnHold = hasBalancer && onDelete.kind === "on hold";
+  const held = hasBalancer && onDelete.kind === "on hold" ? onDelete : undefined;
   const member = {
     ...idleMember(read),
     desired: { ...desired, ending: onDelete.kind === "release" ? onDelete.kind : ("delete" as const) },
-    problems: isOnHold ? [deletionOnHold(onDelete.why)] : [],
-    isOnHold,
+    problems: held === undefined ? [] : [deletionOnHold(held)],
+    isOnHold: held !== undefined,
   };
   return { member, rules: undefined };
 }

@@ -12,7 +12,7 @@ const onDeleteAnnotation = `${ownPrefix}on-delete`;
 export type OnDelete =
   | { readonly kind: "delete" | "release" }
   /** Nothing is removed: a deleted load balancer can no longer be released. */
-  | { readonly kind: "on hold"; readonly why: string };
+  | { readonly kind: "on hold"; readonly why: string; readonly remedy: string };
 
 /** Only a typo that cannot mean `release` is read as `delete`. */
 function meansDelete(text: string): boolean {
@@ -30,7 +30,8 @@ export function readOnDelete(
     const got = JSON.stringify(text.slice(0, 80));
     return {
       kind: "on hold",
-      why: `${onDeleteAnnotation} must be ${canRelease ? `"delete", or "release" to keep the load balancer without Fairlead's mark` : `"delete", because this cloud cannot release load balancers`}, got ${got}`,
+      why: `${onDeleteAnnotation} must be ${canRelease ? `"delete" or "release"` : `"delete", because this cloud cannot release load balancers`}, got ${got}`,
+      remedy: remedyOf(metadata, canRelease),
     };
   }
   if (values["on-delete"] === "delete") return { kind: "delete" };
@@ -38,7 +39,17 @@ export function readOnDelete(
   return {
     kind: "on hold",
     why: `${onDeleteAnnotation} is "release", but this cloud cannot release load balancers`,
+    remedy: remedyOf(metadata, canRelease),
   };
+}
+
+function remedyOf({ namespace = "default", name }: Service["metadata"], canRelease: boolean): string {
+  const command = (word: string): string =>
+    `kubectl -n ${namespace} annotate service ${name} ${onDeleteAnnotation}=${word} --overwrite`;
+  const toRelease = canRelease
+    ? `. To keep it in the cloud, where Fairlead no longer manages it: ${command("release")}`
+    : "";
+  return `To delete the load balancer: ${command("delete")}${toRelease}`;
 }
 
 /** What to remember in case the Service disappears without waiting for its finalizer. */
@@ -50,12 +61,12 @@ export function onDeleteToRemember({ kind }: OnDelete, desired: Desired): Desire
 export const deletionHeldReason = "DeletionHeld";
 
 /** Reported on a Service whose load balancer should be removed. */
-export function deletionOnHold(why: string): Problem {
+export function deletionOnHold({ why, remedy }: Extract<OnDelete, { readonly kind: "on hold" }>): Problem {
   return {
     severity: "error",
     reason: deletionHeldReason,
     key: onDeleteAnnotation,
-    text: `Deletion is on hold: ${why}. The load balancer stays until this is corrected. Correct the annotation; without it, the load balancer is deleted.`,
+    text: `Deletion is on hold: ${why}. The load balancer stays until this is corrected. ${remedy}`,
   };
 }
 

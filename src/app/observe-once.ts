@@ -9,6 +9,7 @@ import type { Log, LogFields } from "../telemetry/log.ts";
 import { createManager, type Manager } from "./manager/manager.ts";
 import { type Operator, patienceOf, ReadOnlyTransports } from "./operator.ts";
 import { unlisted } from "./report/manager-report.ts";
+import { withoutRetry } from "./without-retry.ts";
 
 const capacity = 1000;
 /** What `plan` and `explain` describe, as the log names them. */
@@ -42,11 +43,6 @@ export class CollectedLog implements Log {
     if (described.some((kind) => fields[kind] !== undefined)) return;
     if (this.#lines.size < capacity) this.#lines.add(message);
   }
-}
-
-/** The message without a last sentence that promises another attempt. */
-export function withoutRetry(message: string): string {
-  return message.replace(/ Fairlead (?:keeps retrying|will retry)[^.]*\.?$/, "");
 }
 
 export interface Evaluated {

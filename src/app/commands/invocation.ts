@@ -11,7 +11,7 @@ import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Console, ExitCode } from "../console.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
-import { withoutRetry } from "../observe-once.ts";
+import { withoutRetry } from "../without-retry.ts";
 import type { Operator } from "../operator.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 

@@ -12,7 +12,7 @@ import type { AnyCloud } from "../../provider/provider.ts";
 import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { OperatorAccess } from "../cleanup/operator-access.ts";
 import { connectKube } from "../kube-client.ts";
-import { withoutRetry } from "../observe-once.ts";
+import { withoutRetry } from "../without-retry.ts";
 import { type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
 import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact } from "./doctor-facts.ts";
 import { gatherCluster } from "./gather-cluster.ts";

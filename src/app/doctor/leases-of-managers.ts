@@ -1,6 +1,7 @@
 // The Leases that cloud controller managers renew, with their holders: more than one holder means that two managers work at once.
 
 import { minutes } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -33,24 +34,46 @@ export async function leasesOfManagers(
     );
 }
 
-/** Undefined if at most one manager leads, or if the Leases may not be read. During a leader migration, one manager holds two. */
-export async function severalLeadersText(
+/** Which programs lead, as far as a reader must know. */
+export interface Leaders {
+  /** That several managers lead. During a leader migration, one manager holds two Leases. */
+  readonly severalLeaders?: string;
+  /** The holder of the Lease of these flags, if it is another program, and what that means. */
+  readonly otherLeader?: { readonly holder: string; readonly text: string };
+}
+
+/** What both of two leaders do. */
+export const effectOfTwoLeaders =
+  "Both change the same Nodes, load balancers and routes, undo the changes of each other, and may create a load balancer twice.";
+
+/** Empty if one manager leads, or if the Leases may not be read. */
+export async function leadersOf(
   api: Pick<KubeApi, "listPage">,
-  flags: Flags,
+  { flags, program }: { readonly flags: Flags; readonly program: string },
   now: number,
   signal: AbortSignal,
-): Promise<string | undefined> {
+): Promise<Leaders> {
+  const nameOf = (name: string): string => `${flags["leader-elect-resource-namespace"]}/${name}`;
   try {
     const found = await leasesOfManagers(api, flags, now, signal);
-    if (new Set(found.map(({ holder }) => holder)).size < 2) return undefined;
+    const own = found.find(({ name }) => name === flags["leader-elect-resource-name"]);
+    const isOther = own !== undefined && own.program !== "" && own.program !== program;
+    const otherLeader = isOther
+      ? {
+          holder: own.holder,
+          text: `${own.holder} leads: it holds the Lease ${nameOf(own.name)}, and the program that renews it is ${own.program}, not ${program}. Nodes and Services wait for that program, and Fairlead changes nothing while it runs. To switch to Fairlead, stop it; docs/operations.md describes it.`,
+        }
+      : undefined;
+    if (new Set(found.map(({ holder }) => holder)).size < 2) return defined({ otherLeader });
     const holders = found.map(
-      ({ name, holder, program }) =>
-        `${holder}${program === "" ? "" : ` (${program})`} holds the Lease ${flags["leader-elect-resource-namespace"]}/${name}`,
+      ({ name, holder, program: writer }) =>
+        `${holder}${writer === "" ? "" : ` (${writer})`} holds the Lease ${nameOf(name)}`,
     );
-    return `Several managers lead at the same time: ${holders.join("; ")}. All of them change the same Nodes, load balancers and routes. Stop all but one, or give them the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector.`;
+    const severalLeaders = `Several managers lead at the same time, each with its own Lease: ${holders.join("; ")}. ${effectOfTwoLeaders} Stop all but one, or give them the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector.`;
+    return defined({ otherLeader, severalLeaders });
   } catch (error) {
     signal.throwIfAborted();
     if (!isKubeError(error)) throw error;
-    return undefined;
+    return {};
   }
 }

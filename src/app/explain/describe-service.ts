@@ -103,16 +103,24 @@ const addressText = (addresses: readonly string[]): string =>
 const plannedInCloud = (decisions: readonly Decision[]): Decision | undefined =>
   decisions.find(({ outcome, object }) => outcome === "observed" && object.startsWith("balancer/"));
 
+/** They end without a correction. */
+const temporary: readonly string[] = ["CloudUnavailable", "CloudThrottled"];
+
 /** A warning delays nothing: what is under way or planned shows that the problem does not block. */
-function consequenceOf(
+function summaryOfProblem(
   { service, knowledge, nextAttemptInSeconds }: KnownService,
+  first: Note,
   decisions: readonly Decision[],
 ): string {
+  const addresses = addressesOf(service);
+  const problem = firstSentence(first.text);
   const planned = plannedInCloud(decisions);
-  if (planned !== undefined) return ` Fairlead would ${describeChange(planned)}.`;
+  if (planned !== undefined)
+    return `It has ${addressText(addresses)}. ${problem} Fairlead would ${describeChange(planned)}.`;
   const isUnderWay = knowledge?.balancer !== undefined || knowledge?.change !== undefined;
-  const isBlocked = addressesOf(service).length === 0 && nextAttemptInSeconds === undefined && !isUnderWay;
-  return isBlocked ? " No load balancer is created until this is corrected." : "";
+  const isBlocked = addresses.length === 0 && nextAttemptInSeconds === undefined && !isUnderWay;
+  const end = temporary.includes(first.cause ?? first.reason) ? "this ends" : "this is corrected";
+  return `It has ${addressText(addresses)}${isBlocked ? `, and gets none until ${end}` : ""}. ${problem}`;
 }
 
 function judge(known: KnownService, notes: readonly Note[], decisions: readonly Decision[]): Judgement {
@@ -132,8 +140,9 @@ function judge(known: KnownService, notes: readonly Note[], decisions: readonly 
   // The hints of a Service that is settled need attention; before that, the work on it is what matters.
   const state = isUnfinished && notes.every(isHint) ? undefined : stateOf(notes);
   if (state !== undefined && first !== undefined) {
-    const consequence = state === "problem" && !isFailedAttempt(first) ? consequenceOf(known, decisions) : "";
-    return { state, summary: `It has ${addressText(addresses)}. ${firstSentence(first.text)}${consequence}` };
+    if (state === "problem" && !isFailedAttempt(first))
+      return { state, summary: summaryOfProblem(known, first, decisions) };
+    return { state, summary: `It has ${addressText(addresses)}. ${firstSentence(first.text)}` };
   }
   if (isBeingDeleted(service) || !wantsLoadBalancer(service))
     return { state: "working", summary: "Its load balancer is being removed." };

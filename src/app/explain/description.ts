@@ -2,9 +2,11 @@
 
 import { byBlocking, type Ranked } from "../../controllers/problem-order.ts";
 import type { Finding } from "../../controllers/reporter.ts";
+import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { withoutRetry } from "../without-retry.ts";
 
 export const describedKinds = ["Node", "Service", "PersistentVolumeClaim", "PersistentVolume"] as const;
 export type DescribedKind = (typeof describedKinds)[number];
@@ -17,9 +19,17 @@ export const isNamespaced = (kind: DescribedKind): boolean =>
 /**
  * settled: as desired. working: a change is due or in progress. waiting: for the cloud, or for a proof. paused: by annotation.
  * held: nothing is changed until an operator decides, or the cloud recovers. problem: something must be fixed. unmanaged: Fairlead does
- * not manage it.
+ * not manage it. unknown: the cloud did not answer the command that asks.
  */
-export type State = "settled" | "working" | "waiting" | "paused" | "held" | "problem" | "unmanaged";
+export type State =
+  | "settled"
+  | "working"
+  | "waiting"
+  | "paused"
+  | "held"
+  | "problem"
+  | "unmanaged"
+  | "unknown";
 
 /** A message about the object that applies now. */
 export interface Note extends Ranked, Pick<Finding, "text"> {
@@ -68,6 +78,9 @@ export interface Description {
   /** The newest first. Only without a running manager, which knows more. */
   readonly events?: readonly DescribedEvent[];
 }
+
+/** Before what a manager has said in an event. */
+const reportedBy = "A manager reported: ";
 
 /** Since the first failure in a row; monotonic. */
 export interface ListingFailure {
@@ -126,7 +139,7 @@ export function judgeWithEvents(
   if (notes.some((note) => note.reason === reason || message.includes(note.text))) return { ...own, notes };
   const all = sortNotes([
     ...notes,
-    { kind: "problem", reason, text: `A manager reported: ${message}` } as const,
+    { kind: "problem", reason, text: `${reportedBy}${message}` } as const,
   ]);
   return { ...judge(all), notes: all };
 }
@@ -146,6 +159,66 @@ export function withoutLeader(description: Description, noLeader: string | undef
       { kind: "problem", reason: "NoLeader", text: noLeader },
       ...notes.filter(({ reason }) => reason !== "NoLeader"),
     ]),
+  };
+}
+
+/** What follows from the answers of the cloud; a command that got none knows nothing of it. */
+const fromCloud: ReadonlySet<string> = new Set([
+  ...["CloudUnavailable", "CloudAuthFailed", "CloudPermissionMissing", "CloudThrottled", "RefusedByCloud"],
+  ...["SyncLoadBalancerFailed", "RoutesUnknown", "ProofOfAbsence"],
+]);
+
+function knownOf({ kind, facts }: Description): string {
+  const isReady = facts["Ready"] === "True";
+  if (kind === "Node" && facts["Taints"]?.includes(uninitializedTaint) === true)
+    return `It is ${isReady ? "Ready" : "not Ready"} and not initialized: it keeps its taint.`;
+  if (kind === "Node")
+    return isReady
+      ? "It is Ready and initialized, and is not changed."
+      : "It is initialized but not Ready, and is not deleted.";
+  const { Addresses: addresses = "none", Deletion: deletion } = facts;
+  if (deletion !== undefined) return "It is being deleted: its load balancer stays.";
+  if (addresses === "none") return "It has no address yet, and gets none.";
+  return `It has the address${addresses.includes(",") ? "es" : ""} ${addresses}, and keeps ${addresses.includes(",") ? "them" : "it"}.`;
+}
+
+/** While the cloud does not answer: what the API server shows, and what a manager has reported. */
+export function withoutCloud(description: Description, cause: string): Description {
+  const { kind, state } = description;
+  if (state === "unmanaged" || state === "paused" || isAboutVolumes(kind)) return description;
+  const notes = description.notes.filter(
+    ({ reason, text }) => !fromCloud.has(reason) || text.startsWith(reportedBy),
+  );
+  const [first] = notes.filter(({ kind: what }) => what === "problem" || what === "hold");
+  const known = knownOf(description);
+  return {
+    ...description,
+    state: "unknown",
+    summary: first === undefined ? known : `${known} ${firstSentence(first.text)}`,
+    notes: sortNotes([{ kind: "problem", reason: "CloudUnavailable", text: cause }, ...notes]),
+  };
+}
+
+/** For a command that ends: what only a manager repeats is not promised. What a manager has reported stays as it is. */
+export function withoutPromises(description: Description): Description {
+  return {
+    ...description,
+    summary: withoutRetry(description.summary),
+    notes: description.notes.map((note) =>
+      note.text.startsWith(reportedBy) ? note : { ...note, text: withoutRetry(note.text) },
+    ),
+  };
+}
+
+/** For an object that waits for another program, which is described once for all objects. */
+export function waitingFor(description: Description, holder: string): Description {
+  const standby = description.notes.find(({ reason }) => reason === "Standby");
+  if (standby === undefined) return description;
+  const text = `It waits for ${holder}.`;
+  return {
+    ...description,
+    summary: description.summary.replace(firstSentence(standby.text), () => text),
+    notes: description.notes.map((note) => (note === standby ? { ...note, text } : note)),
   };
 }
 

@@ -61,11 +61,13 @@ function attemptLines({ state, nextAttemptInSeconds: after, events }: Descriptio
   return isStuck ? ["  when the object, its Nodes or the cloud change"] : [];
 }
 
+const stateText = (state: State): string => (state === "unknown" ? "not known" : state);
+
 export function descriptionText(description: Description): string {
   const { kind, name, state, summary, facts, notes, decisions, events = [] } = description;
   const widest = Math.max(...Object.keys(facts).map(({ length }) => length));
   return [
-    `${kind} ${name}: ${state}`,
+    `${kind} ${name}: ${stateText(state)}`,
     wrapText(summary, width, "  "),
     "",
     ...Object.entries(facts).map(([label, value]) => `  ${`${label}:`.padEnd(widest + 2)}${value}`),
@@ -90,10 +92,18 @@ const partialText =
 /** The state, and the whole text of what comes first. */
 export function overviewText(
   descriptions: readonly Description[],
-  { noLeader, isPartial, incomplete }: Pick<ExplainAnswer, "noLeader" | "isPartial" | "incomplete"> = {},
+  {
+    noLeader,
+    isPartial,
+    incomplete,
+    severalLeaders,
+  }: Pick<ExplainAnswer, "noLeader" | "isPartial" | "incomplete" | "severalLeaders"> = {},
 ): string {
   const head = noLeader === undefined ? "" : `${wrapText(noLeader, width, "")}\n\n`;
   if (descriptions.length === 0 && isPartial === true) return `${head}${wrapText(partialText, width, "")}\n`;
+  // With two leaders, what is settled now may change with the next write of the other one.
+  if (descriptions.length === 0 && severalLeaders !== undefined)
+    return `${head}No Node and no Service shows a problem yet.\n`;
   if (descriptions.length === 0) {
     const all =
       incomplete === undefined ? "All Nodes and Services" : "The Nodes and Services that could be evaluated";
@@ -102,7 +112,7 @@ export function overviewText(
   const texts = descriptions.map((description) => {
     const { kind, name, state, summary } = description;
     const text = `${summary} ${remainder(description)}`.trim();
-    return `${kind} ${name}: ${state}\n${wrapText(text, width, "  ")}\n`;
+    return `${kind} ${name}: ${stateText(state)}\n${wrapText(text, width, "  ")}\n`;
   });
   return `${head}${texts.join("")}`;
 }
@@ -116,6 +126,10 @@ export interface ExplainAnswer {
   readonly noLeader?: string;
   /** That several managers lead at the same time, and what to do. */
   readonly severalLeaders?: string;
+  /** That another program leads, and what that means. */
+  readonly otherLeader?: string;
+  /** Why the cloud did not answer this command; absent if it did, or if a manager answered. */
+  readonly cloudProblem?: string;
   /** Neither a manager nor the cloud was asked, so holds and pending attempts are not known. */
   readonly isPartial?: true;
   /** What could not be found out, and why. */
@@ -150,9 +164,11 @@ export function notFoundText({ kind, name, meant, left }: NotFound): string {
 }
 
 export function answerText(answer: ExplainAnswer, isOverview: boolean): string {
-  const { source, objects, severalLeaders, warnings = [] } = answer;
+  const { source, objects, severalLeaders, otherLeader, cloudProblem, warnings = [] } = answer;
   const shown = isOverview ? overviewText(objects, answer) : objects.map(descriptionText).join("\n");
   const noted = warnings.map((warning) => `Not known: ${warning}\n`).join("");
-  const first = severalLeaders === undefined ? "" : `${wrapText(severalLeaders, width)}\n\n`;
+  const first = [severalLeaders, otherLeader, cloudProblem]
+    .flatMap((text) => (text === undefined ? [] : `${wrapText(text, width)}\n\n`))
+    .join("");
   return `${first}${shown}\n${noted}Source: ${source}\n`;
 }

@@ -7,14 +7,24 @@ import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { openConnection } from "../../kube/connection/connection.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { severalLeadersText } from "../doctor/leases-of-managers.ts";
+import { type Leaders, leadersOf } from "../doctor/leases-of-managers.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { connectionSource } from "../kube-client.ts";
 import { type Evaluated, observeOnce } from "../observe-once.ts";
 import { type Operator, patienceOf, readingClient } from "../operator.ts";
+import { withoutRetry } from "../without-retry.ts";
 import { askManager } from "./ask-manager.ts";
 import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
-import { type DescribedKind, isAboutVolumes, isNamespaced, withoutLeader } from "./description.ts";
+import {
+  type DescribedKind,
+  type Description,
+  isAboutVolumes,
+  isNamespaced,
+  waitingFor,
+  withoutCloud,
+  withoutLeader,
+  withoutPromises,
+} from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 import { findManager, inPod, leadershipText } from "./find-manager.ts";
 import {
@@ -50,9 +60,14 @@ async function describe(
   eventsOf: (asked: AskedObject) => Promise<ReadEvents>,
 ): Promise<Found> {
   const reported = await eventsOf(asked);
+  const failure = manager.cloudProblem();
+  const cloudProblem =
+    failure && `The cloud does not answer this command, so its state is not known: ${withoutRetry(failure)}`;
+  const shown = (object: Description): Description =>
+    withoutPromises(cloudProblem === undefined ? object : withoutCloud(object, cloudProblem));
   const warnings = [
     ...reported.warnings,
-    ...(unfinished === undefined ? [] : [unfinished]),
+    ...(unfinished === undefined || cloudProblem !== undefined ? [] : [unfinished]),
     ...refused.map((request) => `the provider sent ${request}, which was refused; please file a bug`),
   ];
   if (asked === undefined) {
@@ -60,16 +75,18 @@ async function describe(
     const objects = describeEverything(manager).map(async (object, index) => {
       const { events } = index < maxWithEvents ? await eventsOf(object) : {};
       const again = events && describeObject(manager, object.kind, object.name, events);
-      return again === undefined || isNotFound(again) ? object : again;
+      return shown(again === undefined || isNotFound(again) ? object : again);
     });
     return {
-      ...defined({ incomplete }),
+      ...defined({ incomplete, cloudProblem }),
       objects: await Promise.all(objects),
-      warnings: [...warnings, ...unlisted],
+      warnings: cloudProblem === undefined ? [...warnings, ...unlisted] : warnings,
     };
   }
   const answer = describeObject(manager, asked.kind, asked.name, reported.events ?? []);
-  return isNotFound(answer) ? { objects: [], notFound: answer, warnings } : { objects: [answer], warnings };
+  return isNotFound(answer)
+    ? { objects: [], notFound: answer, warnings }
+    : { objects: [shown(answer)], warnings, ...defined({ cloudProblem }) };
 }
 
 const connect = ({ settings, platform, signal }: Operator) =>
@@ -85,21 +102,24 @@ export async function namespaceOf(operator: Operator): Promise<string> {
 export async function findAnswer(operator: Operator, asked: AskedObject): Promise<ExplainAnswer> {
   const { server, offline, "server-ca-file": caFile } = operator.settings.flags;
   const isManagerNamed = server !== undefined || caFile !== undefined;
-  const answer = await (isManagerNamed && !offline
-    ? fromManager(operator, asked)
-    : fromEvaluation(operator, asked));
-  const { noLeader, objects } = answer;
-  const { platform, settings, signal } = operator;
+  const { platform, settings, program, signal } = operator;
   const { api } = await read(operator);
-  const severalLeaders = await severalLeadersText(api, settings.flags, platform.clock.now(), signal);
-  return {
-    ...answer,
-    ...defined({ severalLeaders }),
-    ...(asked === undefined ? {} : { objects: objects.map((object) => withoutLeader(object, noLeader)) }),
-  };
+  const about = { flags: settings.flags, program };
+  const leaders = await leadersOf(api, about, platform.clock.now(), signal);
+  const answer = await (isManagerNamed && !offline ? fromManager : fromEvaluation)(operator, asked, leaders);
+  const { severalLeaders, otherLeader } = leaders;
+  const { noLeader } = answer;
+  const objects = answer.objects
+    .map((object) => (otherLeader === undefined ? object : waitingFor(object, otherLeader.holder)))
+    .map((object) => (asked === undefined ? object : withoutLeader(object, noLeader)));
+  return { ...answer, objects, ...defined({ severalLeaders, otherLeader: otherLeader?.text }) };
 }
 
-async function fromManager(operator: Operator, asked: AskedObject): Promise<ExplainAnswer> {
+async function fromManager(
+  operator: Operator,
+  asked: AskedObject,
+  { otherLeader }: Leaders,
+): Promise<ExplainAnswer> {
   const {
     settings: { flags },
     platform,
@@ -109,14 +129,18 @@ async function fromManager(operator: Operator, asked: AskedObject): Promise<Expl
   const deps = { ...platform, connection: await connect(operator), timeout: patienceOf(flags) };
   const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
   const standby =
-    found.noLeader === undefined
+    found.noLeader === undefined && otherLeader === undefined
       ? "a standby replica, which knows no reasons: ask the leader"
       : "a standby replica, which knows no reasons";
   const role = leads ? "the leader" : standby;
   return { ...found, source: `the manager ${identity} at ${address.url}, ${role}` };
 }
 
-async function fromEvaluation(operator: Operator, asked: AskedObject): Promise<ExplainAnswer> {
+async function fromEvaluation(
+  operator: Operator,
+  asked: AskedObject,
+  leaders: Leaders,
+): Promise<ExplainAnswer> {
   const {
     platform,
     configuration,
@@ -130,12 +154,12 @@ async function fromEvaluation(operator: Operator, asked: AskedObject): Promise<E
   const { api } = await read(operator);
   // A manager that does not run the volume controller has no caches of claims.
   if (asked !== undefined && isAboutVolumes(asked.kind) && !flags.controllers.includes("volume"))
-    return fromObjects(api, asked, operator, "--controllers has no volume here");
+    return fromObjects(api, asked, operator, leaders, "--controllers has no volume here");
   if (missing !== undefined)
-    return fromObjects(api, asked, operator, `the cloud is not configured here (${missing.text})`);
+    return fromObjects(api, asked, operator, leaders, `the cloud is not configured here (${missing.text})`);
   const refusal = await listingRefusal(api, signal);
   if (refusal !== undefined)
-    return fromObjects(api, asked, operator, `a manager needs more permissions (${refusal})`);
+    return fromObjects(api, asked, operator, leaders, `a manager needs more permissions (${refusal})`);
   const eventsOf = (object: AskedObject) => readEvents(api, object, signal);
   const found = await observeOnce(operator, (evaluated) => describe(evaluated, asked, eventsOf));
   const leader = await leadershipText(api, flags, platform.clock.now(), signal);
@@ -144,7 +168,7 @@ async function fromEvaluation(operator: Operator, asked: AskedObject): Promise<E
     "Decisions are what a manager would do now; earlier attempts are only in the events.",
     assumedCluster(flags),
     ...(leader?.isHeld === true ? [leader.text] : []),
-    ...(leader?.isHeld === true && !flags.offline ? [howToAsk] : []),
+    ...(leader?.isHeld === true && !flags.offline && leaders.otherLeader === undefined ? [howToAsk] : []),
   ].join(" ");
   return { ...found, ...noLeaderOf(leader), source };
 }
@@ -153,6 +177,7 @@ async function fromObjects(
   api: KubeApi,
   asked: AskedObject,
   operator: Operator,
+  { otherLeader }: Leaders,
   why: string,
 ): Promise<ExplainAnswer> {
   const { platform, program, signal } = operator;
@@ -164,9 +189,9 @@ async function fromObjects(
     "What the cloud has, pending attempts and holds are not known.",
     "Whether its load balancer has the mark of this cluster is not checked.",
     ...(leader === undefined ? ["The leader is not known."] : []),
-    ...(leader?.isHeld === true
+    ...(leader?.isHeld === true ? [leader.text] : []),
+    ...(leader?.isHeld === true && otherLeader === undefined
       ? [
-          leader.text,
           howToAsk,
           `Or run explain in the pod of a manager, which has the settings: ${inPod(program, "explain", flags)}`,
         ]

@@ -20,6 +20,7 @@ const states: Readonly<Record<State, readonly [Tone, string]>> = {
   held: ["bad", "On hold"],
   problem: ["bad", "Problem"],
   unmanaged: ["quiet", "Left alone"],
+  unknown: ["waiting", "Not known"],
 };
 
 export const labelOf = (state: State): string => states[state][1];

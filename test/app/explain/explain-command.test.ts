@@ -46,8 +46,8 @@ describe("explain without a running manager", () => {
     );
     expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
     expect(kube.filter((request) => request.includes("leases"))).toEqual([
-      expect.stringMatching(/^GET .*\/leases\/cloud-controller-manager/),
       expect.stringMatching(/^GET .*\/leases\?limit=500/),
+      expect.stringMatching(/^GET .*\/leases\/cloud-controller-manager/),
     ]);
     expect(w.cloud.balancers.list()).toEqual(before);
   });
@@ -109,8 +109,9 @@ describe("explain without a running manager", () => {
       const { code, out } = await explain(w, args);
       expect(code).toBe(3);
       expect(out.replaceAll(/\s+/g, " ")).toMatch(
-        /^Several managers lead at the same time: .*vm_2 \(hcloud-cloud-controller-manager\) holds the Lease kube-system\/second/,
+        /^Several managers lead at the same time, each with its own Lease: another_1 holds the Lease kube-system\/cloud-controller-manager; vm_2 \(hcloud-cloud-controller-manager\) holds the Lease kube-system\/second\. .* may create a load balancer twice\./,
       );
+      expect(out).not.toMatch(/(are|were) settled/);
     }
   });
 
@@ -133,7 +134,7 @@ describe("explain without a running manager", () => {
     ]) {
       const { code, out } = await explain(w, args);
       expect(code).toBe(3);
-      expect(out).toContain('algorithm must be one of round-robin,\n  least-connections, got "fastest".');
+      expect(out).toContain('algorithm must\n  be one of round-robin, least-connections, got "fastest".');
     }
   });
 
@@ -151,7 +152,7 @@ describe("explain without a running manager", () => {
     const { out } = await explain(w, ["service", "new"]);
     const [summary = ""] = out.replaceAll(/\s+/g, " ").split(" Type: ");
     expect(summary).toContain("so the load balancer has no targets. Fairlead would create balancer: for");
-    expect(summary).not.toContain("No load balancer is created");
+    expect(summary).not.toContain("gets none");
   });
 
   test("has what the cloud refused to a manager, and no next attempt [F91 N7]", async () => {
@@ -222,6 +223,54 @@ describe("explain without a running manager", () => {
     const { code, out } = await explain(w, ["service", "storefront"]);
     expect(code).toBe(3);
     expect(out).toContain("The cloud rejected the credentials (401");
+  });
+
+  test.each([401, 429, 503])(
+    "names the cause of a %d once, what stays as it is, and promises no attempt [F91 N7]",
+    async (status) => {
+      const w = await setUp();
+      w.create("new");
+      w.setReady("node-0", "True");
+      w.cloud.faults.add({ kind: "status", status, calls: 100_000 });
+      const { code, out } = await explain(w, []);
+      const text = out.replaceAll(/\s+/g, " ");
+      expect(code).toBe(3);
+      expect(text).toStartWith("The cloud does not answer this command, so its state is not known: ");
+      expect(text.split(`(${status} from GET`)).toHaveLength(2);
+      expect(text).toContain("Service default/new: not known It has no address yet, and gets none. ");
+      expect(text).toContain(
+        "Service default/storefront: not known It has the address 192.0.2.1, and keeps it. ",
+      );
+      expect(text).toContain("Node node-0: not known It is Ready and initialized, and is not changed. ");
+      expect(text).toContain("Node node-1: not known It is initialized but not Ready, and is not deleted. ");
+      expect(text).not.toContain("Fairlead will retry");
+      expect(text).not.toContain("until this is corrected");
+    },
+  );
+
+  test("says once that another program leads, and does not ask it with the credentials of the user [F91]", async () => {
+    const w = await setUp();
+    w.create("new");
+    const lease = w.server.objects.get(resourceNamed("leases"), "kube-system", "cloud-controller-manager");
+    const fields = { "f:spec": { "f:renewTime": {} } };
+    const managedFields = [{ manager: "hcloud-cloud-controller-manager", fieldsV1: fields }];
+    w.server.store.put(resourceNamed("leases"), {
+      ...lease,
+      metadata: { ...lease.metadata, managedFields },
+    });
+    for (const options of [{}, { provider: hetzner, environment: {} }]) {
+      const { code, out } = await explain(w, [], options);
+      const text = out.replaceAll(/\s+/g, " ");
+      expect(code).toBe(3);
+      expect(text).toStartWith(
+        "another_1 leads: it holds the Lease kube-system/cloud-controller-manager, and the program that renews it is hcloud-cloud-controller-manager, not ",
+      );
+      expect(text).toContain(
+        "Nodes and Services wait for that program, and Fairlead changes nothing while it runs. To switch to Fairlead, stop it;",
+      );
+      expect(text.split("Nodes and Services wait")).toHaveLength(2);
+      expect(text).not.toContain("your credentials");
+    }
   });
 });
 

@@ -98,8 +98,8 @@ describe("a pending Service", () => {
     w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     await w.pass(30);
     expect(textOf(w, "web")).toBe(`Service default/web: problem
-  It has no address yet. balancer.fake.example/algorithm must be one of round-robin,
-  least-connections, got "fastest". No load balancer is created until this is corrected.
+  It has no address yet, and gets none until this is corrected. balancer.fake.example/algorithm must
+  be one of round-robin, least-connections, got "fastest".
 
   Type:          LoadBalancer
   Addresses:     none
@@ -298,9 +298,12 @@ test("an overview has only the objects that need attention [F91 N7]", async () =
     ...["node-0", "node-1", "node-2"].map((name) => [name, "settled"]),
   ]);
   const text = overviewText(describeEverything(w.manager));
-  expect(text).toStartWith("Service default/wrong: problem\n  It has no address yet. ");
+  expect(text).toStartWith("Service default/wrong: problem\n  It has no address yet, and gets none until ");
   expect(text).not.toContain("good");
   expect(overviewText([])).toBe("All Nodes and Services are settled.\n");
+  expect(overviewText([], { severalLeaders: "Several managers lead." })).toBe(
+    "No Node and no Service shows a problem yet.\n",
+  );
 });
 
 test("a Service that does not exist is not found, with the closest name [F91 N7]", async () => {

@@ -15,7 +15,8 @@ const relevant = [
   "use-service-account-credentials",
 ] as const;
 
-const quoted = (text: string): string => (/^[\w.,:/@+=-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
+const quoted = (text: string): string =>
+  /^[\w.,:/@+=-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
 
 /** A service account gets its permissions by the names of the objects; their defaults are those of `rbac`. */
 function subjectWords(user: string, given: RawFlags): readonly string[] {

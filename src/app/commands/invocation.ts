@@ -11,9 +11,9 @@ import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Console, ExitCode } from "../console.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
-import { withoutRetry } from "../without-retry.ts";
 import type { Operator } from "../operator.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
+import { withoutRetry } from "../without-retry.ts";
 
 export interface InvocationOptions {
   readonly provider: AnyProvider;

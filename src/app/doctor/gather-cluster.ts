@@ -9,8 +9,8 @@ import type { Clock } from "../../platform/clock.ts";
 import { findLeadership, readLease } from "../cleanup/cluster-state.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
-import { withoutRetry } from "../without-retry.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
+import { withoutRetry } from "../without-retry.ts";
 import type {
   AccessFact,
   ClusterFacts,

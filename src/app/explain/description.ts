@@ -137,10 +137,7 @@ export function judgeWithEvents(
   const { reason, message } = reported;
   // The condition that the manager wrote has the same text.
   if (notes.some((note) => note.reason === reason || message.includes(note.text))) return { ...own, notes };
-  const all = sortNotes([
-    ...notes,
-    { kind: "problem", reason, text: `${reportedBy}${message}` } as const,
-  ]);
+  const all = sortNotes([...notes, { kind: "problem", reason, text: `${reportedBy}${message}` } as const]);
   return { ...judge(all), notes: all };
 }
 

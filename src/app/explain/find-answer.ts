@@ -80,7 +80,7 @@ async function describe(
     return {
       ...defined({ incomplete, cloudProblem }),
       objects: await Promise.all(objects),
-      warnings: cloudProblem === undefined ? [...warnings, ...unlisted] : warnings,
+      warnings: [...warnings, ...unlisted],
     };
   }
   const answer = describeObject(manager, asked.kind, asked.name, reported.events ?? []);

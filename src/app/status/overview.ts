@@ -170,7 +170,7 @@ function routesInWords(report: ManagerReport): readonly [figure: string, text: s
   if (waitingNodes > 0)
     return [
       figure,
-      `${counted(waitingNodes, "Node")} without a known instance ${waitingNodes === 1 ? "keeps its own" : "keep theirs"}`,
+      `${counted(waitingNodes, "Node")} without a known instance ${waitingNodes === 1 ? "keeps its routes" : "keep their routes"}`,
       "waiting",
     ];
   return present < wanted ? [figure, "in progress", "waiting"] : [figure, "in order", "good"];

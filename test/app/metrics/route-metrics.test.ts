@@ -6,7 +6,15 @@ import { Metrics } from "../../../src/telemetry/metrics.ts";
 test("an incomplete route reconciliation does not update the number of routes", () => {
   const metrics = new Metrics();
   const routeSync = createRouteMetrics(metrics);
-  const pass = { duration: milliseconds(5), wanted: 3, present: 3, waitingNodes: 0, created: 2, removed: 0, failed: 0 };
+  const pass = {
+    duration: milliseconds(5),
+    wanted: 3,
+    present: 3,
+    waitingNodes: 0,
+    created: 2,
+    removed: 0,
+    failed: 0,
+  };
   routeSync({ ...pass, isComplete: true, there: 3 });
   routeSync({
     isComplete: false,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { type AccessUser, allNeeds, permissionsOf } from "../../../src/app/permissions.ts";
 import { howToGrant } from "../../../src/app/how-to-grant.ts";
+import { type AccessUser, allNeeds, permissionsOf } from "../../../src/app/permissions.ts";
 import { MissingPermissions } from "../../../src/app/report/missing-permissions.ts";
 import type { Authorize } from "../../../src/testing/apiserver/http/serve-reviews.ts";
 import { DigitalOceanWorld, tcpPort } from "../../providers/digitalocean/digitalocean-world.ts";
@@ -24,7 +24,12 @@ const open = (users: ReadonlySet<AccessUser> = allNeeds.users) => {
 test.each([
   ["the user of a kubeconfig", {}, "limited", "ccm rbac --set user=limited | kubectl apply -f -"],
   ["no user that is not known", {}, undefined, "ccm rbac | kubectl apply -f -"],
-  ["no service account that it grants by default", {}, "system:serviceaccount:kube-system:fairlead", "ccm rbac | kubectl apply -f -"],
+  [
+    "no service account that it grants by default",
+    {},
+    "system:serviceaccount:kube-system:fairlead",
+    "ccm rbac | kubectl apply -f -",
+  ],
   [
     "the flags that decide about permissions, and another service account",
     { "leader-elect-resource-name": "ccm", controllers: "*,volume", v: "4" },
@@ -46,7 +51,7 @@ describe("missing permissions", () => {
     const { missing, logged, answer } = open();
     for (let count = 0; count < 3; count += 1) answer("patch", "nodes/status", "403");
     expect(logged).toEqual([
-      '1 permission missing, the API server returned 403: patch nodes/status (held back: cloud-node, node-route). To grant it, without a restart: fake-ccm rbac | kubectl apply -f -',
+      "1 permission missing, the API server returned 403: patch nodes/status (held back: cloud-node, node-route). To grant it, without a restart: fake-ccm rbac | kubectl apply -f -",
     ]);
     expect(missing.problem).toBe(logged[0]);
   });

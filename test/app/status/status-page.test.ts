@@ -180,7 +180,6 @@ describe("the page /status", () => {
     expect(section(html, "holds")).toMatch(/--removal-limit[\s\S]*node-0, node-1, node-2, node-3, node-4/);
     expect(section(html, "holds")).toContain("set --removal-limit");
     expect(html).toContain('<p id="summary" role="status">5 Nodes need attention.</p>');
-
   });
 
   test("says that Nodes without a known instance keep their routes, which are not desired now [F91]", async () => {
@@ -198,7 +197,7 @@ describe("the page /status", () => {
     await w.until(() => w.manager.report().routes.some(({ there }) => there === 4), "a route");
     await w.pass(5);
     const html = await body();
-    expect(tileOf(html, "Routes")).toBe("4 3 Nodes without a known instance keep theirs");
+    expect(tileOf(html, "Routes")).toBe("4 3 Nodes without a known instance keep their routes");
     expect(section(html, "routes")).toMatch(
       /Waits for instances[\s\S]*>1, and those of 3 Nodes whose instance is not known, which are kept</,
     );

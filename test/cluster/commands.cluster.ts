@@ -67,7 +67,9 @@ test("kubectl fairlead explain queries the leader, and shows why a Service is pe
     return answer.output.includes("InvalidAnnotation") && answer;
   });
   expect(explained.code).toBe(3);
-  expect(explained.output).toStartWith("Service default/wrong: problem\n  It has no address yet. ");
+  expect(explained.output).toStartWith(
+    "Service default/wrong: problem\n  It has no address yet, and gets none until this is corrected. ",
+  );
   expect(explained.output).toContain(
     'algorithm must be one of round-robin,\n  least-connections, got "fastest".',
   );

@@ -77,7 +77,9 @@ describe("plan", () => {
     w.create("wrong", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
     const { code, out } = await plan(w, [noRoutes]);
     expect(code).toBe(3);
-    expect(out).toContain("  Service default/wrong: problem\n    It has no address yet, and gets none until this is corrected. ");
+    expect(out).toContain(
+      "  Service default/wrong: problem\n    It has no address yet, and gets none until this is corrected. ",
+    );
     expect(out).toEndWith("1 change would be made, and 1 object would stay as it is.\n");
   });
 

@@ -201,6 +201,9 @@ export function withoutPromises(description: Description): Description {
   return {
     ...description,
     summary: withoutRetry(description.summary),
+    facts: Object.fromEntries(
+      Object.entries(description.facts).map(([label, fact]) => [label, withoutRetry(fact)]),
+    ),
     notes: description.notes.map((note) =>
       note.text.startsWith(reportedBy) ? note : { ...note, text: withoutRetry(note.text) },
     ),

@@ -65,28 +65,29 @@ async function describe(
     failure && `The cloud does not answer this command, so its state is not known: ${withoutRetry(failure)}`;
   const shown = (object: Description): Description =>
     withoutPromises(cloudProblem === undefined ? object : withoutCloud(object, cloudProblem));
-  const warnings = [
+  /** The problem is named once: above the objects about which nothing is known, or else with what else is not known. */
+  const about = (objects: readonly Description[]) =>
+    objects.some(({ state }) => state === "unknown") ? defined({ cloudProblem }) : {};
+  const warningsOf = (objects: readonly Description[]): readonly string[] => [
     ...reported.warnings,
-    ...(unfinished === undefined || cloudProblem !== undefined ? [] : [unfinished]),
+    ...(unfinished === undefined || "cloudProblem" in about(objects) ? [] : [unfinished]),
     ...refused.map((request) => `the provider sent ${request}, which was refused; please file a bug`),
   ];
   if (asked === undefined) {
     const incomplete = [unfinished ?? [], unlisted].flat()[0];
-    const objects = describeEverything(manager).map(async (object, index) => {
+    const described = describeEverything(manager).map(async (object, index) => {
       const { events } = index < maxWithEvents ? await eventsOf(object) : {};
       const again = events && describeObject(manager, object.kind, object.name, events);
       return shown(again === undefined || isNotFound(again) ? object : again);
     });
-    return {
-      ...defined({ incomplete, cloudProblem }),
-      objects: await Promise.all(objects),
-      warnings: [...warnings, ...unlisted],
-    };
+    const objects = await Promise.all(described);
+    const warnings = [...warningsOf(objects), ...unlisted];
+    return { ...defined({ incomplete }), ...about(objects), objects, warnings };
   }
   const answer = describeObject(manager, asked.kind, asked.name, reported.events ?? []);
-  return isNotFound(answer)
-    ? { objects: [], notFound: answer, warnings }
-    : { objects: [shown(answer)], warnings, ...defined({ cloudProblem }) };
+  if (isNotFound(answer)) return { objects: [], notFound: answer, warnings: warningsOf([]) };
+  const objects = [shown(answer)];
+  return { objects, warnings: warningsOf(objects), ...about(objects) };
 }
 
 const connect = ({ settings, platform, signal }: Operator) =>

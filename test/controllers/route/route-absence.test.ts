@@ -363,6 +363,18 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes, w.removals.held("routes")]).toEqual([[], []]);
   });
 
+  test("absent routes of Nodes without an instance count also beside one that was created again before", async () => {
+    const w = await settled(10, { settings: every(60) });
+    w.cloud.table = w.cloud.table.filter(({ destination }) => destination !== rangeOf("n9"));
+    await w.pass(240);
+    expect(w.cloud.changes).toHaveLength(1);
+    for (const name of names(9)) w.machines.machines.delete(name);
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    w.cloud.hides = () => true;
+    await w.pass(300);
+    expect([w.cloud.changes.length, w.reasons("n9")]).toEqual([1, ["MassRouteRecreationHeld"]]);
+  });
+
   test("absent routes of paused Nodes count, and are known when the Nodes are resumed", async () => {
     const w = await settled(10, { settings: every(60) });
     w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });

@@ -662,6 +662,22 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "believe-a-listing-for-a-route-that-was-created-before",
+    breaks:
+      "A route that was created again may be created once more while listings lack those of most Nodes.",
+    foundBy: {
+      file: "test/controllers/route/route-absence.test.ts",
+      test: "absent routes of Nodes without an instance count also beside one that was created again before",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/allowed-changes.ts",
+        find: 'what === "route" && !isReleased',
+        replace: 'what === "route" && !isReleased && absent.length > 0',
+      },
+    ],
+  },
+  {
     name: "doubt-the-address-of-another-leader",
     breaks:
       "A load balancer that another leader created only may exist, so its loss does not count for the mass limit.",

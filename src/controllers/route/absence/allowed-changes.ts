@@ -88,9 +88,9 @@ export function countChanges(
       isCounted || isRecorded || isReleased ? destination : [],
     ),
   );
-  const isUncertain = candidates.some(({ isCounted, isReleased }) => !isCounted && !isReleased);
-  // They say nothing about Nodes that vanished.
-  const others = absent.length > 0 || isUncertain ? unplanned.difference(judged) : new Set<Cidr>();
+  // Also one that was created again, and is absent once more. They say nothing about Nodes that vanished.
+  const isRouteAbsent = candidates.some(({ absent: what, isReleased }) => what === "route" && !isReleased);
+  const others = isRouteAbsent ? unplanned.difference(judged) : new Set<Cidr>();
   const total = needed.size + unneeded + recent - recorded;
   // Fewer Nodes than routes without a Node: that is another cluster, or one that was restored empty, however small it is.
   const most = counted.some(({ absent: what }) => what === "node") ? Math.floor(total / 2) : undefined;

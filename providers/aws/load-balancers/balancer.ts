@@ -59,6 +59,13 @@ export const isNetwork = ({ settings }: Pick<Desired, "settings">): boolean => s
 export const isOthers = ({ settings }: Pick<Desired, "settings">): boolean =>
   otherTypes.some((one) => one === settings.type);
 
+/** Whether the load balancer has a security group that Fairlead creates for it, not those of the annotation or of the operator. */
+export function managesGroup({ settings }: Pick<Desired, "settings">, operator: BalancerSettings): boolean {
+  if ((settings["security-groups"] ?? []).length > 0) return false;
+  if (isNetwork({ settings })) return operator["nlb-security-group-mode"] === "Managed";
+  return operator["elb-security-group"] === undefined;
+}
+
 /** The ranges of clients of one family. */
 export function rangesOf({ sourceRanges }: Desired, family: "IPv4" | "IPv6"): readonly string[] {
   if (sourceRanges === undefined) return [family === "IPv4" ? "0.0.0.0/0" : "::/0"];

@@ -83,6 +83,14 @@ const waits: Readonly<Partial<Record<Action, string>>> = {
   DeleteTargetGroup: "the load balancer to release its target group",
 };
 
+/** A target group that exists and that no plan may change: AWS names it, but not what to do. */
+function explained(error: unknown, { action, parameters }: ApiRequest): unknown {
+  if (!CloudError.is(error) || action !== "CreateTargetGroup" || error.kind !== "conflict") return error;
+  const tags = parameters.Tags.map(({ Key, Value }) => `${Key}=${Value}`).join(", ");
+  const text = `The target group ${parameters.Name} exists already, and another load balancer has it, or it lacks tags of the Service. It is not changed, and its port is not served. Delete it, or detach it and give it the tags ${tags}.`;
+  return new CloudError("conflict", text, { ...error.detail, cause: error });
+}
+
 /** Each peer of each rule alone. */
 const oneByOne = (rules: readonly Permission[]): readonly Permission[] =>
   rules.flatMap(({ IpRanges = [], Ipv6Ranges = [], Groups = [], PrefixListIds = [], ...rule }) => [
@@ -163,7 +171,7 @@ class Sender {
       return "sent";
     } catch (error) {
       if (isDone[action]?.test(codeOf(error) ?? "") === true) return "was done";
-      throw error;
+      throw explained(error, request);
     }
   }
 

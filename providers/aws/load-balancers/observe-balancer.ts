@@ -11,6 +11,7 @@ import {
   type Desired,
   type InDepth,
   isNetwork,
+  managesGroup,
   type Observed,
   type ObservedTargetGroup,
 } from "./balancer.ts";
@@ -40,6 +41,8 @@ interface Parts {
   readonly tags: ReadonlyMap<string, Tags>;
   /** How many load balancers have a security group, by id. */
   readonly uses: ReadonlyMap<string, number>;
+  /** Its load balancer was looked up by name, and may lack the tags. */
+  readonly member?: Desired | undefined;
 }
 
 /** In batches. One that has been deleted meanwhile fails its batch, so that each is asked for alone then. */
@@ -102,14 +105,15 @@ function toObserved(
   balancer: { readonly classic: ApiClassicBalancer } | { readonly network: ApiBalancer },
   parts: Parts,
 ): Observed {
-  const { identity, groups, uses } = parts;
+  const { identity, groups, uses, member } = parts;
   const classic = "classic" in balancer ? balancer.classic : undefined;
   const network = "network" in balancer ? balancer.network : undefined;
   const lb = classic?.LoadBalancerName ?? network?.LoadBalancerName ?? "";
   const arn = network?.LoadBalancerArn;
   const tags = parts.tags.get(arn ?? lb) ?? none;
   const own = new Set(classic?.SecurityGroups ?? network?.SecurityGroups);
-  const service = tagIn(tags, serviceTag);
+  const named = member?.defaultName === lb ? serviceName(member.owner) : undefined;
+  const service = tagIn(tags, serviceTag) ?? named;
   const targetGroups = arn === undefined ? [] : targetGroupsFor(service, arn, parts);
   return {
     ...{ lb, group: lb, keys: [lb], classic, network, groups, targetGroups },
@@ -171,6 +175,7 @@ export async function listBalancers(
   api: BalancingApi,
   identity: Identity,
   call: Call,
+  member?: Desired,
 ): Promise<readonly Observed[]> {
   const { classics, networks, uses } = await readAll(api, identity, call);
   const [targetGroups, groups] = await Promise.all([
@@ -178,7 +183,7 @@ export async function listBalancers(
     classics.length + networks.length > 0 ? clusterGroups(api, identity, call) : [],
   ]);
   const tags = await readTags(api, classics, networks, targetGroups, call);
-  const parts = { identity, groups, targetGroups, tags, uses };
+  const parts = { identity, groups, targetGroups, tags, uses, member };
   return [
     ...classics.map((one) => toObserved({ classic: one }, parts)),
     ...networks.map((one) => toObserved({ network: one }, parts)),
@@ -219,10 +224,7 @@ async function furtherGroups(
   call: Call,
 ): Promise<readonly ApiSecurityGroup[]> {
   const ids = unknownGroups(member, groups);
-  const isManaged =
-    classic !== undefined &&
-    (member.settings["security-groups"] ?? []).length === 0 &&
-    input.operator["elb-security-group"] === undefined;
+  const isManaged = classic !== undefined && managesGroup(member, input.operator);
   const name = classicGroupName(lb);
   const isLost = isManaged && groupNamed(groups, input.identity, name) === undefined;
   const [further = [], lost = []] = await Promise.all([
@@ -389,14 +391,9 @@ async function lookUpRest(
 ): Promise<Observed | undefined> {
   const { api, identity, operator } = input;
   const isNLB = isNetwork({ settings });
-  const isGiven =
-    (settings["security-groups"] ?? []).length > 0 ||
-    (isNLB
-      ? operator["nlb-security-group-mode"] === undefined
-      : operator["elb-security-group"] !== undefined);
   const names = [classicGroupName(lb), networkGroupName(operator.cluster, owner)];
   const [found, targetGroups] = await Promise.all([
-    isGiven && ending === undefined ? [] : groupsNamed(input, names, call),
+    managesGroup({ settings }, operator) || ending !== undefined ? groupsNamed(input, names, call) : [],
     isNLB && ending !== undefined ? collect(api.elbv2.targetGroupPages(call)) : [],
   ]);
   const tags = await readTags(api, [], [], targetGroups, call);
@@ -436,7 +433,7 @@ async function lookUp(input: ObserveInput, member: Desired, call: Call): Promise
   ]);
   const found = networks.some(({ Type }) => Type === "network") || classic !== undefined;
   if (!found) return lookUpRest(input, member, call);
-  const all = await listBalancers(api, identity, call);
+  const all = await listBalancers(api, identity, call, member);
   const observed = all.find((one) => one.lb === lb);
   // The lookup shows it, and the listing does not yet.
   if (observed === undefined)
@@ -454,7 +451,9 @@ export async function observeBalancer(
   listed: Observed | undefined,
   call: Call,
 ): Promise<Observed | undefined> {
-  const current = listed && (await ifFound(refreshed(input, listed, member, call)));
+  // Which target groups belong to one without tags is only known with the name of the Service.
+  const isNamed = member === undefined || !listed?.network || tagIn(listed.tags, serviceTag) !== undefined;
+  const current = listed && isNamed ? await ifFound(refreshed(input, listed, member, call)) : undefined;
   const observed = current && (await completed(input, current, member, call));
   return observed ?? (member && lookUp(input, member, call));
 }

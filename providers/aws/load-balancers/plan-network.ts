@@ -7,6 +7,7 @@ import { keyOf, preserveClientIP, proxyProtocolV2 } from "./annotations.ts";
 import {
   type Desired,
   instanceIDs,
+  managesGroup,
   nodesOf,
   type Observed,
   type ObservedTargetGroup,
@@ -325,7 +326,7 @@ function planCreation(
   }
   const [allocations = [], addresses = []] = lists.map(([, all]) => all);
   const given = settings["security-groups"] ?? [];
-  const managed = given.length === 0 && input.operator["nlb-security-group-mode"] === "Managed";
+  const managed = managesGroup(desired, input.operator);
   const isDual = isDualStack(part, subnets, managed);
   const rules = groupRules(desired, mappings, isDual);
   const name = networkGroupName(input.operator.cluster, owner);
@@ -471,8 +472,7 @@ export function planNetwork(
   const part = { lb, desired, mappings: mappingsOf(desired, input), input, own };
   const { subnets: named, internal } = desired.settings;
   const choice = chooseSubnets(input.network, named, internal);
-  const isGiven = (desired.settings["security-groups"] ?? []).length > 0;
-  if (own.problem !== undefined && input.operator["nlb-security-group-mode"] === "Managed" && !isGiven)
+  if (own.problem !== undefined && managesGroup(desired, input.operator))
     return { steps: [], problems: [own.problem] };
   const network = observed?.network;
   if (observed === undefined || network === undefined) return planCreation(part, choice, observed);

@@ -286,6 +286,51 @@ describe("a network load balancer", () => {
     );
   });
 
+  test("uses the target groups that it has for one that was made again by hand under its name", async () => {
+    const h = await served(network);
+    const { network: cloud } = h.cloud.account;
+    const [before] = cloud.targetGroups();
+    cloud.answer("DeleteLoadBalancer", { LoadBalancerArn: cloud.all()[0]?.arn ?? "" });
+    cloud.answer("CreateLoadBalancer", {
+      ...{ Name: h.nameOf(), Type: "network", SubnetMappings: [{ SubnetId: "subnet-00000000000000001" }] },
+    });
+    await h.settle(3600);
+    const [group, ...others] = cloud.targetGroups();
+    expect([group?.name, others]).toEqual([before?.name, []] as never);
+    expect(cloud.listeners().map(({ port, group: arn }) => [port, arn])).toEqual([
+      ["80", group?.arn],
+    ] as never);
+    expect(group?.targets).toHaveLength(2);
+    expect(h.said()).not.toContain("DuplicateTargetGroupName");
+    h.forget();
+    await h.settle(7200);
+    expect(h.changes).toEqual([]);
+    h.addNode("node-2");
+    await h.settle(3600);
+    expect([...new Set(h.changes)]).toEqual(["RegisterTargets"]);
+  });
+
+  test("names a target group without tags that is in the way, and what to do", async () => {
+    const h = await served(network);
+    const { network: cloud } = h.cloud.account;
+    const [group] = cloud.targetGroups();
+    const [name, tags] = [group?.name, [...(group?.tags ?? [])]];
+    h.world.delete("web");
+    await h.settle(300);
+    cloud.answer("CreateTargetGroup", { Name: name ?? "", Protocol: "TCP", Port: "1" });
+    h.world.create("web", draft(network));
+    await h.settle(300);
+    const given = tags.map(([key, value]) => `${key}=${value}`).join(", ");
+    expect(h.said()).toContain(
+      `The target group ${name} exists already, and another load balancer has it, or it lacks tags of the Service. It is not changed, and its port is not served. Delete it, or detach it and give it the tags ${given}.`,
+    );
+    expect(cloud.targetGroups().map(({ port }) => port)).toEqual(["1"]);
+    const [found] = cloud.targetGroups();
+    for (const [key, value] of tags) found?.tags.set(key, value);
+    await h.settle(7200);
+    expect(cloud.targetGroups().map(({ port }) => port)).toEqual(["30080"]);
+  });
+
   test("keeps the target group of a removed port that a user has attached to another load balancer", async () => {
     const h = await served(network, { ports: [tcpPort(80), tcpPort(81)] });
     const { network: cloud } = h.cloud.account;

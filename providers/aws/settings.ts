@@ -130,10 +130,7 @@ const tagging = {
   "tagging-controller-rate-limit": together("tagging-controller-rate-limit"),
   "tagging-controller-burst-limit": together("tagging-controller-burst-limit"),
   "tagging-controller-concurrent-node-syncs": together("tagging-controller-concurrent-node-syncs"),
-  "tagging-controller-enable-batching": ineffective(
-    "Machines are always tagged together.",
-    "tagging-controller-enable-batching",
-  ),
+  "tagging-controller-enable-batching": together("tagging-controller-enable-batching"),
 };
 
 const balancers = {

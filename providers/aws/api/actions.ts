@@ -41,49 +41,26 @@ export const impliedActions = [
   "ec2:DescribeVpcs",
 ] as const;
 
-const balancers = ["load-balancers"] as const;
+/** Object.fromEntries does not keep the names in its type. */
+const forBalancers = <A extends string>(actions: readonly A[]) =>
+  Object.fromEntries(actions.map((action) => [action, ["load-balancers"]])) as unknown as Readonly<
+    Record<A, readonly ["load-balancers"]>
+  >;
 
-export const elbActions = {
-  DescribeLoadBalancers: balancers,
-  CreateLoadBalancer: balancers,
-  DeleteLoadBalancer: balancers,
-  DescribeTags: balancers,
-  AddTags: balancers,
-  CreateLoadBalancerListeners: balancers,
-  DeleteLoadBalancerListeners: balancers,
-  CreateLoadBalancerPolicy: balancers,
-  SetLoadBalancerPoliciesForBackendServer: balancers,
-  SetLoadBalancerPoliciesOfListener: balancers,
-  AttachLoadBalancerToSubnets: balancers,
-  DetachLoadBalancerFromSubnets: balancers,
-  ApplySecurityGroupsToLoadBalancer: balancers,
-  ConfigureHealthCheck: balancers,
-  DescribeLoadBalancerAttributes: balancers,
-  ModifyLoadBalancerAttributes: balancers,
-  RegisterInstancesWithLoadBalancer: balancers,
-  DeregisterInstancesFromLoadBalancer: balancers,
-} as const satisfies Actions;
+export const elbActions = forBalancers([
+  ...["DescribeLoadBalancers", "CreateLoadBalancer", "DeleteLoadBalancer", "DescribeTags", "AddTags"],
+  ...["CreateLoadBalancerListeners", "DeleteLoadBalancerListeners", "CreateLoadBalancerPolicy"],
+  ...["SetLoadBalancerPoliciesForBackendServer", "SetLoadBalancerPoliciesOfListener"],
+  ...["AttachLoadBalancerToSubnets", "DetachLoadBalancerFromSubnets", "ApplySecurityGroupsToLoadBalancer"],
+  ...["ConfigureHealthCheck", "DescribeLoadBalancerAttributes", "ModifyLoadBalancerAttributes"],
+  ...["RegisterInstancesWithLoadBalancer", "DeregisterInstancesFromLoadBalancer"],
+] as const);
 
-export const elbv2Actions = {
-  DescribeLoadBalancers: balancers,
-  CreateLoadBalancer: balancers,
-  DeleteLoadBalancer: balancers,
-  DescribeTags: balancers,
-  AddTags: balancers,
-  DescribeLoadBalancerAttributes: balancers,
-  ModifyLoadBalancerAttributes: balancers,
-  SetSecurityGroups: balancers,
-  DescribeListeners: balancers,
-  CreateListener: balancers,
-  ModifyListener: balancers,
-  DeleteListener: balancers,
-  DescribeTargetGroups: balancers,
-  CreateTargetGroup: balancers,
-  ModifyTargetGroup: balancers,
-  DeleteTargetGroup: balancers,
-  DescribeTargetGroupAttributes: balancers,
-  ModifyTargetGroupAttributes: balancers,
-  DescribeTargetHealth: balancers,
-  RegisterTargets: balancers,
-  DeregisterTargets: balancers,
-} as const satisfies Actions;
+export const elbv2Actions = forBalancers([
+  ...["DescribeLoadBalancers", "CreateLoadBalancer", "DeleteLoadBalancer", "DescribeTags", "AddTags"],
+  ...["DescribeLoadBalancerAttributes", "ModifyLoadBalancerAttributes", "SetSecurityGroups"],
+  ...["DescribeListeners", "CreateListener", "ModifyListener", "DeleteListener"],
+  ...["DescribeTargetGroups", "CreateTargetGroup", "ModifyTargetGroup", "DeleteTargetGroup"],
+  ...["DescribeTargetGroupAttributes", "ModifyTargetGroupAttributes"],
+  ...["DescribeTargetHealth", "RegisterTargets", "DeregisterTargets"],
+] as const);

@@ -102,17 +102,20 @@ function fromContainer(settings: Settings, inputs: Context["inputs"]): KeySource
     };
     const text = await plain(request, call, async (response) => {
       if (response.ok) return response.text();
-      throw new CloudError(
-        "unavailable",
-        `${operation}: the container's credentials answered ${response.status}.`,
-        {
-          operation,
-          status: response.status,
-        },
-      );
+      const { status } = response;
+      const answered = `${operation}: the container's credentials answered ${status}.`;
+      throw new CloudError("unavailable", answered, { operation, status });
     });
     return temporaryKey(parsed<TemporaryKey>(text), operation);
   };
+}
+
+/** A role to assume. `name` is that of the account. */
+interface Assumption {
+  readonly role: string;
+  readonly name: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly id?: string | undefined;
 }
 
 /** Everything that needs the settings, the files and the network. */
@@ -228,20 +231,7 @@ class Chain {
   }
 
   /** The key of a role that is assumed with another key. */
-  #assumed(
-    base: KeySource,
-    {
-      role,
-      name,
-      headers,
-      id,
-    }: {
-      readonly role: string;
-      readonly name: string;
-      readonly headers?: Readonly<Record<string, string>>;
-      readonly id?: string | undefined;
-    },
-  ): KeySource {
+  #assumed(base: KeySource, { role, name, headers, id }: Assumption): KeySource {
     const api = new QueryApi(
       { ...sts, account: name },
       { session: this.#sessionOf(base), endpointOf: this.endpointOf },

@@ -407,16 +407,8 @@ async function lookUpRest(
   const naming =
     ending === undefined || ids.length === 0 ? [] : await api.ec2.describeSecurityGroups({ Filter }, call);
   return {
-    ...{
-      lb,
-      group: lb,
-      keys: [lb],
-      owners: [owner.uid],
-      ownership: "ours",
-      state: "changing",
-      name: lb,
-      tags: none,
-    },
+    ...{ lb, group: lb, keys: [lb], name: lb, owners: [owner.uid], tags: none },
+    ...{ ownership: "ours", state: "changing" },
     ...{ groups: merged(ours, naming), usedGroups: new Set(uses.keys()), targetGroups: left },
   };
 }

@@ -166,9 +166,5 @@ export function planLoadBalancer(
   const plan = isNetwork(desired)
     ? planNetwork(desired, observed, input)
     : planClassic(desired, observed, input);
-  return {
-    ...plan,
-    steps: plan.steps.map(withOutdated),
-    problems: [...problems, ...(plan.problems ?? [])],
-  };
+  return { ...plan, steps: plan.steps.map(withOutdated), problems: [...problems, ...(plan.problems ?? [])] };
 }

@@ -138,7 +138,7 @@ test("reads the flags of the Go manager's tagging controller, and says which hav
   const about = problems.map(({ severity, text }) => `${severity}: ${text}`);
   expect(about.filter((text) => text.includes("tagging") || text.includes("tags"))).toEqual([
     "warning: tagging-controller-rate-limit is ignored. Machines are tagged together.",
-    "warning: tagging-controller-enable-batching is ignored. Machines are always tagged together.",
+    "warning: tagging-controller-enable-batching is ignored. Machines are tagged together.",
   ]);
   const { values } = readSettings(aws.config, Object.fromEntries(settings.cloud.given), { what: "setting" });
   const { label } = instanceTags({} as never, values) ?? {};

@@ -40,6 +40,7 @@ export function instanceIDOf(id: string): string | undefined {
 /** Pods of Fargate, which are no instances. Their Nodes are those of another manager. */
 export const fargate: UnreadableSource = {
   name: "fargate",
+  because: "whose Nodes are no instances",
   keyOf: (id) => {
     const last = lastPart(id);
     return id.startsWith("aws://") && last.startsWith("fargate-") ? last : undefined;

@@ -109,9 +109,9 @@ export class Inventory {
     return this.#sources;
   }
 
-  /** The names of the sources that the provider can neither list nor look up. */
-  get unreadable(): readonly string[] {
-    return this.#unreadable.map(({ name }) => name);
+  /** The names of the sources to which the settings give no access. */
+  get withoutAccess(): readonly string[] {
+    return this.#unreadable.flatMap(({ name, because }) => (because === undefined ? name : []));
   }
 
   /** Later requests use these sources, which have the same names. What is known stays valid. */
@@ -142,15 +142,18 @@ export class Inventory {
     return providerID === undefined || this.#managingSources(providerID).length > 0;
   }
 
-  /** The machine of a Node whose provider id is known only to a source that cannot be read. */
-  unreadableMachineOf(identity: NodeIdentity): Machine | undefined {
+  /** The source that cannot be read, if only that one knows the provider id of the Node. */
+  unreadableSourceOf(identity: NodeIdentity): UnreadableSource | undefined {
     const { providerID } = identity;
     if (providerID === undefined || this.manages(identity)) return undefined;
-    for (const source of this.#unreadable) {
-      const key = keyIn(source, providerID);
-      if (key !== undefined) return { source: source.name, key };
-    }
-    return undefined;
+    return this.#unreadable.find((source) => keyIn(source, providerID) !== undefined);
+  }
+
+  /** The machine in that source. */
+  unreadableMachineOf(identity: NodeIdentity): Machine | undefined {
+    const source = this.unreadableSourceOf(identity);
+    const key = source && keyIn(source, identity.providerID ?? "");
+    return source && key !== undefined ? { source: source.name, key } : undefined;
   }
 
   /** The machine that a provider id names, for load balancers and routes. It need not exist. */

@@ -157,6 +157,8 @@ export interface UnreadableSource {
   readonly name: string;
   /** As of an `InstanceSource`. */
   keyOf(providerID: string): string | undefined;
+  /** Why, such as "which are no instances". Absent: the settings give no access, and a notice on the status page says so. */
+  readonly because?: string | undefined;
 }
 
 /** The machines of a cloud. */

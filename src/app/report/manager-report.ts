@@ -192,7 +192,7 @@ export function reportOf(manager: ReportedManager) {
     /** The connection by which the cloud reports changes. Absent on standby replicas, and for clouds without one. */
     changes: changesOf(manager, ageOf),
     /** Sources to which the settings give no access. */
-    unreadableSources: manager.inventory.unreadable,
+    unreadableSources: manager.inventory.withoutAccess,
     accounts: manager.accounts.map(({ name, budget, breakers }) => ({
       name,
       budget: budgetReport(budget.level),

@@ -102,7 +102,7 @@ export function routesPart({ report: { routes } }: StatusView): Html {
         },
       },
       {
-        title: "In the cloud",
+        title: "All routes in the table",
         kind: "number",
         cell: ({ isComplete, there, limit }) => (isComplete ? filled(there, limit) : unknown),
       },

@@ -131,7 +131,7 @@ ${awaited === undefined ? undefined : notice("bad", "Nothing is reconciled:", aw
 ${tableFailures(report).map(({ text }) => notice("bad", "Routes are not reconciled:", text))}
 ${pendingRestart.length === 0 ? undefined : notice("waiting", "A restart is pending for", `${pendingRestart.join(", ")}. The changed values take effect after it.`)}
 ${report.leads && mode !== "observe" ? html`<p class="next">A second manager that leads with another Lease is not visible here; the command <code>doctor</code> finds it.</p>` : undefined}
-${unreadableSources.length === 0 ? undefined : notice("quiet", "No access to", `${unreadableSources.join(", ")}. Nodes of these sources are left alone.`)}`;
+${unreadableSources.length === 0 ? undefined : notice("quiet", "Machines without access:", `the settings give no access to ${unreadableSources.join(", ")}, so their Nodes are left alone.`)}`;
 }
 
 function tile(href: string, title: string, figure: string, text: string, tone: Tone): Html {

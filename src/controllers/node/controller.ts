@@ -130,7 +130,7 @@ export class NodeController {
     }
     const identity = identityOf(node);
     const isForeign = !inventory.manages(identity);
-    const unreadableIn = inventory.unreadableMachineOf(identity)?.source;
+    const unreadableIn = inventory.unreadableSourceOf(identity);
     const notices = isSelected(node) ? nodeNotices(node, { isForeign, unreadableIn }) : [];
     this.#reporter.reportNotices(node, notices);
     const isManaged = this.#isManaged(node);

@@ -7,7 +7,7 @@ import type { Problem } from "../../core/problem.ts";
 import { withoutFullStop } from "../../core/text.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
-import type { Instance, InstanceAddress, MatchKey } from "../../provider/instances.ts";
+import type { Instance, InstanceAddress, MatchKey, UnreadableSource } from "../../provider/instances.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import { describeUnnamed } from "../unnamed-instance.ts";
@@ -183,12 +183,20 @@ export function foreignNode({ spec: { providerID } }: Node): ObjectEvent {
 }
 
 /** The settings give no access to the instance, so nothing is known about it but its provider id. */
-export function instanceUnreadable(node: Node, source: string): ObjectEvent {
-  const text = `Provider ID ${node.spec.providerID} is of source ${source}, to which the settings of the cloud give no access. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it. It is a target of load balancers.`;
+export function instanceUnreadable(
+  node: Node,
+  { name, because }: Pick<UnreadableSource, "name" | "because">,
+): ObjectEvent {
+  const [why, effect] =
+    because === undefined
+      ? ["to which the settings of the cloud give no access", " It is a target of load balancers."]
+      : [because, ""];
+  const text = `Provider ID ${node.spec.providerID} is of source ${name}, ${why}. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it.${effect}`;
   const reason = "InstanceUnreadable";
   if (!isUninitialized(node)) return { type: "Normal", reason, message: text, quiet: true };
-  const whatToDo = `Another program must remove the taint ${uninitializedTaint}. To let Fairlead manage the Node, configure the access.`;
-  return { type: "Warning", reason, message: `${text} ${whatToDo}` };
+  const whatToDo = `Another program must remove the taint ${uninitializedTaint}.`;
+  const access = because === undefined ? " To let Fairlead manage the Node, configure the access." : "";
+  return { type: "Warning", reason, message: `${text} ${whatToDo}${access}` };
 }
 
 // What differs between the Node and its instance.

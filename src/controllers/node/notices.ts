@@ -5,6 +5,7 @@ import { buildField } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { UnreadableSource } from "../../provider/instances.ts";
 import { nodeDeletionOf } from "../node-deletion.ts";
 import { isUninitialized } from "../node-facts.ts";
 import { isPaused, pauseOf } from "../pause.ts";
@@ -15,7 +16,7 @@ import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "
 export interface NodeOwner {
   readonly isForeign: boolean;
   /** The source of its instance, if that cannot be read. */
-  readonly unreadableIn?: string | undefined;
+  readonly unreadableIn?: Pick<UnreadableSource, "name" | "because"> | undefined;
 }
 
 export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner): readonly ObjectEvent[] {

@@ -4,8 +4,10 @@ import { describe, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
 import type { ApiInstance, ApiInterface } from "../../../providers/aws/api/resources.ts";
 import { addressesOf, fargate, instanceIDOf } from "../../../providers/aws/instances.ts";
+import { statusPage } from "../../../src/app/status/status-page.ts";
 import { messageOf } from "../../../src/core/error-message.ts";
 import { instancesOf, labWith, owned, sourceOf } from "./aws-lab.ts";
+import { AwsWorld } from "./aws-world.ts";
 
 const networkInterface = (
   device: number | undefined,
@@ -225,4 +227,21 @@ describe("on a machine of the cluster", () => {
       );
     }
   });
+});
+
+test("a Node of Fargate is left alone, and nothing says that settings could give access or that it is a target", async () => {
+  const w = new AwsWorld();
+  w.joinNode("fargate");
+  const providerID = "aws:///us-west-2a/fargate-ip-10-0-0-1.us-west-2.compute.internal";
+  w.world.changeNode("fargate", (node) => ({ ...node, spec: { ...node.spec, providerID } }));
+  await w.start();
+  await w.world.pass(60);
+  expect(w.world.events("fargate")).toEqual([
+    `Warning InstanceUnreadable Provider ID ${providerID} is of source fargate, whose Nodes are no instances. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it. Another program must remove the taint node.cloudprovider.kubernetes.io/uninitialized.`,
+  ]);
+  const page = statusPage({ manager: w.world.manager, program: "aws", clock: w.world.clock });
+  const request = { method: "GET", path: "/status", query: new URLSearchParams(), headers: [] };
+  const { body } = await page({ ...request, body: async () => "" });
+  expect(body).toContain("fargate");
+  expect(body).not.toContain("Machines without access");
 });

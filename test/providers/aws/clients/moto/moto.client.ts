@@ -205,7 +205,7 @@ test("keeps all Nodes, although none is ready, when moto restarts with an empty 
   for (const name of nodes) cluster.loseNode(name);
   await using empty = await startMoto(process.env["MOTO_SERVER"] ?? "");
   url = empty.url;
+  await cluster.until("the hold", () => cluster.logged.join("\n").includes("is treated as a cloud fault"));
   await listings("listings of the new moto", 10);
   expect(cluster.server.store.list("nodes").map(({ metadata }) => metadata.name)).toEqual(nodes);
-  expect(cluster.logged.join("\n")).toContain("is treated as a cloud fault");
 });

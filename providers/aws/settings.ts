@@ -174,11 +174,11 @@ const settingOfKey = new Map(
 
 export function readConfigFile(text: string): ConfigFile {
   return readGcfg(text, {
-    sections: ["Global"],
-    records: [{ section: "ServiceOverride", setting: "service-overrides" }],
+    sections: { Global: config },
+    records: [{ section: "ServiceOverride", setting: "service-overrides", entry: override }],
     nameOf: (key) => settingOfKey.get(key) ?? key,
-    repeatable: new Set(["node-ip-families"]),
     example: "Region = us-west-2",
+    ignoresUnknown: true,
   });
 }
 

@@ -2,21 +2,21 @@
 // the OpenStack clients. Pure.
 
 import { type ConfigFile, readGcfg } from "#ccm";
-import { access } from "./settings.ts";
+import { access, balancerClass, scope, sections } from "./settings.ts";
 
 /** The only key of all sections whose name says nothing without its section. */
 const renamed: Readonly<Record<string, string>> = { "loadbalancer enabled": "load-balancers-enabled" };
 
 export function readConfigFile(text: string): ConfigFile {
   return readGcfg(text, {
-    sections: ["Global", "Networking", "Route", "LoadBalancer", "BlockStorage", "Metadata"],
+    sections,
     records: [
-      { section: "LoadBalancerClass", setting: "load-balancer-classes" },
-      { section: "Scope", setting: "scopes" },
+      { section: "LoadBalancerClass", setting: "load-balancer-classes", entry: balancerClass },
+      { section: "Scope", setting: "scopes", entry: scope, isOwn: true },
     ],
     nameOf: (key, section) => renamed[`${section} ${key}`] ?? key,
-    repeatable: new Set(["public-network-name", "internal-network-name"]),
     example: "auth-url = https://keystone.example:5000/v3",
+    ignoresUnknown: true,
   });
 }
 

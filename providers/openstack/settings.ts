@@ -63,7 +63,8 @@ export const access = {
   "ca-file": text("A file with the CA certificates of the services.", { env: "OS_CACERT" }),
   "cert-file": text("A file with a client certificate.", { env: "OS_CERT" }),
   "key-file": text("A file with its key.", { env: "OS_KEY" }),
-  "tls-insecure": flag("Do not verify certificates.", off),
+  // Of the words for true, the Go manager knows only this one here.
+  "tls-insecure": oneOf("true: certificates are not verified.", ["true", "false"]),
   "use-clouds": flag("Read what is not set from clouds.yaml.", off),
   "clouds-file": text("Path of clouds.yaml.", {
     fallback: "/etc/openstack/clouds.yaml",
@@ -73,22 +74,21 @@ export const access = {
 };
 
 /** Sections with further regions and projects. Other credentials are in `clouds.yaml`, so that no secret is repeated here. */
-const scope = {
+export const scope = {
   name: text("Name of the scope, in messages and metrics.", { required: true }),
   region: text("Its region. Default: that of [Global], or that of cloud."),
   "tenant-id": text("Id of its project, if the user of [Global] is a member of several."),
   cloud: text("Its cloud in clouds.yaml, whose credentials replace those of [Global]."),
 };
 
-const instances = {
-  scopes: records(
-    'Further regions and projects, whose servers are Nodes too: [Scope "name"]. Load balancers, routes and volumes are in those of [Global].',
-    scope,
-    { unique: "name", fallback: [] },
-  ),
+const global = {
+  ...access,
   "regional-provider-ids": flag("Write provider ids with the region, openstack://region/id.", {
     ...{ fallback: false, env: "OS_CCM_REGIONAL" },
   }),
+};
+
+const networking = {
   "ipv6-support-disabled": flag("Leave IPv6 addresses out.", off),
   "public-network-name": repeated(
     "Networks whose addresses are ExternalIPs.",
@@ -99,6 +99,9 @@ const instances = {
     "names of networks, one per line",
   ),
   "address-sort-order": cidrList("Ranges whose addresses come first, in this order."),
+};
+
+const metadata = {
   "search-order": ineffective("Fairlead never reads the metadata of the machine that it runs on."),
   "request-timeout": ineffective("Each request has its own deadline."),
 };
@@ -123,6 +126,8 @@ export const placement = {
   "member-subnet-id": text("Subnet of the members. Default: that of the virtual IP.", live),
 };
 
+export const balancerClass = { name: text("Name of the class.", { required: true }), ...placement };
+
 export const methods = ["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"] as const;
 
 const balancers = {
@@ -137,11 +142,6 @@ const balancers = {
     live,
   ),
   ...placement,
-  "load-balancer-classes": records(
-    'Named placements for the annotation class: [LoadBalancerClass "name"].',
-    { name: text("Name of the class.", { required: true }), ...placement },
-    { unique: "name", fallback: [], ...live },
-  ),
   "manage-security-groups": liveFlag("Open node ports in a security group per Service."),
   "create-monitor": liveFlag("Default of the annotation enable-health-monitor."),
   "monitor-delay": liveTime("Interval of health checks.", 5),
@@ -175,7 +175,25 @@ const volumes = {
   "ignore-volume-microversion": ineffective("Cinder 3.42 (Pike) is required."),
 };
 
-export const config = { ...access, ...instances, ...routes, ...balancers, ...volumes };
+/** Of `cloud.conf`. */
+export const sections = {
+  ...{ Global: global, Networking: networking, Metadata: metadata, Route: routes },
+  ...{ LoadBalancer: balancers, BlockStorage: volumes },
+};
+
+export const config = {
+  ...{ ...global, ...networking, ...metadata, ...routes, ...balancers, ...volumes },
+  scopes: records(
+    'Further regions and projects, whose servers are Nodes too: [Scope "name"]. Load balancers, routes and volumes are in those of [Global].',
+    scope,
+    { unique: "name", fallback: [] },
+  ),
+  "load-balancer-classes": records(
+    'Named placements for the annotation class: [LoadBalancerClass "name"].',
+    balancerClass,
+    { unique: "name", fallback: [], ...live },
+  ),
+};
 export type Settings = Values<typeof config>;
 export type Placement = Values<typeof placement>;
 export type Scope = Values<typeof scope>;
@@ -199,7 +217,7 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
     !usesFile &&
       secrets.every((name) => settings[name] === undefined) &&
       missing("application-credential-secret", missingCredentials),
-    settings["tls-insecure"] && {
+    settings["tls-insecure"] === "true" && {
       ...{ severity: "warning", reason: "InvalidSetting", key: "tls-insecure" },
       text: "the certificates of the services are not verified. Set ca-file instead",
     },

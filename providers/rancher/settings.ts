@@ -107,10 +107,9 @@ const names: Readonly<Record<string, string>> = {
 /** Other names of the section Global are settings of Fairlead. */
 export function readConfigFile(text: string): ConfigFile {
   return readGcfg(text, {
-    sections: ["Global"],
+    sections: { Global: config },
     records: [],
     nameOf: (key) => names[key] ?? key,
-    repeatable: new Set(),
     example: "cattle-url = http://rancher:8080",
   });
 }

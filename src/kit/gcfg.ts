@@ -1,23 +1,29 @@
 // Reads the configuration file of a Go manager as its parser gcfg does: INI with quotes, continued lines and named sections. Pure.
 
+import { didYouMean } from "../core/did-you-mean.ts";
+import type { Severity } from "../core/problem.ts";
+import type { FieldKind, Fields } from "../core/settings.ts";
 import type { ConfigFile, ConfigSection, ConfigValue } from "../provider/provider.ts";
 
 /** What the sections of a file mean. */
 export interface GcfgOptions {
-  /** The sections with single settings, as users write them. Upper and lower case are the same. */
-  readonly sections: readonly string[];
+  /** The sections with single settings, as users write them, and their settings. Upper and lower case are the same. */
+  readonly sections: Readonly<Record<string, Fields>>;
   /** Sections that may be there several times, each time with a name: `[LoadBalancerClass "internet"]`. */
   readonly records: readonly {
     readonly section: string;
     /** The setting that has its entries. Their value `name` is the name of the section. */
     readonly setting: string;
+    readonly entry: Fields;
+    /** The Go manager does not have this section, so an unknown key in it is an error. */
+    readonly isOwn?: true;
   }[];
   /** The name of the setting for a key. `section` and `key` are in lower case. */
   readonly nameOf: (key: string, section: string) => string;
-  /** Settings whose key may be repeated: each line adds an entry. */
-  readonly repeatable: ReadonlySet<string>;
   /** A line, for messages. */
   readonly example: string;
+  /** The Go manager ignores keys and sections that it does not know, so they are warnings. Absent: errors. */
+  readonly ignoresUnknown?: true;
 }
 
 const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t", b: "\b" };
@@ -56,68 +62,125 @@ function linesOf(text: string): readonly Line[] {
   return lines.map(({ line, content }) => ({ line, content: content.trim() }));
 }
 
+/** In any case of letters. */
+const booleans: Readonly<Record<string, string>> = {
+  ...{ true: "true", yes: "true", on: "true", "1": "true" },
+  ...{ false: "false", no: "false", off: "false", "0": "false" },
+};
+
+/** An empty value is none, except where gcfg cannot read it. */
+const neverEmpty: readonly (FieldKind | undefined)[] = ["switch", "number", "duration"];
+
+interface Section {
+  /** In lower case. */
+  readonly name: string;
+  /** As the file has it. */
+  readonly title: string;
+  readonly fields: Fields;
+  readonly target: Record<string, ConfigValue>;
+  readonly isOwn: boolean;
+}
+
 /**
- * The settings of a file, with lines, and its syntax errors.
+ * The settings of a file, with lines, its syntax errors, and what has no effect.
  *
  * @example
  * readConfigFile: (text) => readGcfg(text, {
- *   sections: ["Global"],
- *   records: [{ section: "Zone", setting: "zones" }],
+ *   sections: { Global: config },
+ *   records: [{ section: "Zone", setting: "zones", entry: zone }],
  *   nameOf: (key) => key,
- *   repeatable: new Set(["networks"]),
  *   example: "region = north",
+ *   ignoresUnknown: true,
  * })
  */
 export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
-  const { sections, records, nameOf, repeatable, example } = options;
+  const { sections, records, nameOf, example, ignoresUnknown = false } = options;
   const settings: Record<string, ConfigValue> = {};
   const entries: Record<string, (ConfigSection & { readonly values: Record<string, ConfigValue> })[]> = {};
   const problems: ConfigFile["problems"][number][] = [];
-  const known = sections.map((one) => one.toLowerCase());
-  let section = "";
-  /** As the file has it. */
-  let title = "";
-  let target: Record<string, ConfigValue> | undefined;
+  const report = (line: number, reason: string, problem: string, severity: Severity = "error") =>
+    problems.push({ severity, reason, text: problem, line });
+  const ofUnknown = ignoresUnknown ? "warning" : "error";
+
+  const unknownSection = (line: number, title: string): void => {
+    const named = records.map(({ section }) => `[${section} "name"]`);
+    const all = [...Object.keys(sections).map((section) => `[${section}]`), ...named];
+    const expected = all.join(", ").replace(/, (?=[^,]*$)/, " or ");
+    const problem = `section ${title} is unknown; expected ${expected}. Its settings are not read.`;
+    report(line, "UnknownSection", problem, ofUnknown);
+  };
+  const unknownKey = (line: number, key: string, { title, fields }: Section): void => {
+    const home = Object.entries(sections).find(([section, own]) =>
+      Object.hasOwn(own, nameOf(key.toLowerCase(), section.toLowerCase())),
+    );
+    const meant = didYouMean(key.toLowerCase(), Object.keys(fields));
+    const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
+    const problem =
+      home === undefined
+        ? `${key} in ${title} is not a known setting, so it has no effect${hint}`
+        : `${key} in ${title} has no effect, because it belongs in [${home[0]}]`;
+    report(line, "UnknownSetting", problem, "warning");
+  };
+
+  const enter = (line: number, header: string, name: string | undefined): Section | undefined => {
+    const title = name === undefined ? `[${header}]` : `[${header} "${name}"]`;
+    const isIt = (section: string) => section.toLowerCase() === header.toLowerCase();
+    const common = { name: header.toLowerCase(), title };
+    const [, fields] = Object.entries(sections).find(([section]) => isIt(section)) ?? [];
+    if (name === undefined && fields !== undefined)
+      return { ...common, fields, target: settings, isOwn: false };
+    const record = records.find(({ section }) => isIt(section));
+    if (name === undefined || record === undefined) {
+      unknownSection(line, title);
+      return undefined;
+    }
+    const { setting, entry, isOwn = false } = record;
+    const target = { name: { text: name.replaceAll(/\\(.)/g, "$1"), line, title: `the name of ${title}` } };
+    entries[setting] = [...(entries[setting] ?? []), { line, title, values: target }];
+    return { ...common, fields: entry, target, isOwn };
+  };
+
+  const assign = (line: number, key: string, value: string | undefined, section: Section): void => {
+    const { title, fields, target, isOwn } = section;
+    const setting = nameOf(key.toLowerCase(), section.name);
+    const { kind } = (Object.hasOwn(fields, setting) ? fields[setting] : undefined) ?? {};
+    if (!Object.hasOwn(fields, setting) && ignoresUnknown && !isOwn) unknownKey(line, key, section);
+    else if (value === undefined && kind !== "switch")
+      report(line, "InvalidLine", `${key} has no value; expected a line such as ${example}`);
+    else if (value === "" && !neverEmpty.includes(kind)) {
+      if (kind !== "repeated") delete target[setting];
+    } else {
+      const before = kind === "repeated" ? target[setting] : undefined;
+      const own = value ?? "true";
+      const plain = kind === "switch" ? (booleans[own.toLowerCase()] ?? own) : own;
+      const text = before === undefined ? plain : `${before.text}\n${plain}`;
+      target[setting] = { text, line, title: `${key} in ${title}` };
+    }
+  };
+
+  let hasSection = false;
+  let section: Section | undefined;
   for (const { line, content } of linesOf(text)) {
-    const report = (reason: string, problem: string) =>
-      problems.push({ severity: "error", reason, text: problem, line });
     if (content === "" || /^[#;]/.test(content)) continue;
     const [, header, , name] =
       /^\[\s*([\w-]+)\s*("((?:[^"\\]|\\.)*)")?\s*\]\s*(?:[#;].*)?$/.exec(content) ?? [];
     if (header !== undefined) {
-      section = header.toLowerCase();
-      title = name === undefined ? `[${header}]` : `[${header} "${name}"]`;
-      const record = records.find((one) => section === one.section.toLowerCase());
-      target = settings;
-      if (record !== undefined && name !== undefined) {
-        target = { name: { text: name.replaceAll(/\\(.)/g, "$1"), line, title: `the name of ${title}` } };
-        entries[record.setting] = [...(entries[record.setting] ?? []), { line, title, values: target }];
-      } else if (!known.includes(section)) {
-        target = undefined;
-        const named = records.map((one) => `[${one.section} "name"]`);
-        const all = [...sections.map((one) => `[${one}]`), ...named];
-        const expected = all.join(", ").replace(/, (?=[^,]*$)/, " or ");
-        report(
-          "UnknownSection",
-          `section [${header}] is unknown; expected ${expected}. Its settings are not read.`,
-        );
-      }
+      hasSection = true;
+      section = enter(line, header, name);
       continue;
     }
     const [, key = "", assigned, raw = ""] = /^([\w-]+)\s*(=?)\s*(.*)$/.exec(content) ?? [];
-    const value = assigned === "" ? "true" : valueIn(raw);
+    const isBlank = assigned === "" && /^([#;]|$)/.test(raw);
+    const value = isBlank ? undefined : valueIn(raw);
     // The line may contain a secret, so the message does not show it.
-    if (key === "" || (assigned === "" && raw !== ""))
-      report("InvalidLine", `expected a line such as ${example}`);
-    else if (value === undefined) report("InvalidLine", `the value of ${key} has a quote that is not closed`);
-    else if (section === "") report("InvalidLine", `${key} must be in a section such as [${sections[0]}]`);
-    else if (target !== undefined) {
-      const setting = nameOf(key.toLowerCase(), section);
-      const before = target[setting];
-      const isMore = before !== undefined && repeatable.has(setting);
-      const text = isMore ? `${before.text}\n${value}` : value;
-      target[setting] = { text, line, title: `${key} in ${title}` };
-    }
+    if (key === "" || (assigned === "" && !isBlank))
+      report(line, "InvalidLine", `expected a line such as ${example}`);
+    else if (!isBlank && value === undefined)
+      report(line, "InvalidLine", `the value of ${key} has a quote that is not closed`);
+    else if (!hasSection) {
+      const [first] = Object.keys(sections);
+      report(line, "InvalidLine", `${key} must be in a section such as [${first}]`);
+    } else if (section !== undefined) assign(line, key, value, section);
   }
   return { settings: { ...settings, ...entries }, problems };
 }

@@ -45,11 +45,13 @@ function partsOf(name: string, value: ConfigFile["settings"][string]) {
   });
 }
 
-/** The names in the lines that could not be read: such a line itself, or all of a section that is unknown. */
+/** The names in the lines with an error: such a line itself, or all of a section that is unknown. */
 function unreadNames(text: string, problems: ConfigFile["problems"]): readonly string[] {
   const lines = text.split("\n").map((line) => line.trim());
   const isHeader = (line: string | undefined) => line?.startsWith("[") === true;
-  return problems.flatMap(({ line }) => {
+  return problems.flatMap(({ line, severity }) => {
+    // It has no effect, which is certain.
+    if (severity === "warning") return [];
     const next = lines.findIndex((one, index) => index >= line && isHeader(one));
     const end = !isHeader(lines[line - 1]) ? line : next < 0 ? lines.length : next;
     return lines.slice(line - 1, end).flatMap((one) => /^[\w-]+/.exec(one)?.[0] ?? []);

@@ -114,16 +114,74 @@ describe("cloud.conf", () => {
         "[Global]",
         "s3cret word",
         'password = "s3cret',
-        "[Storage]",
-        "bs-version = v2",
+        "region",
       ].join("\n"),
     );
-    expect(problems.map(({ line, text }) => `${line}: ${text}`)).toEqual([
-      "1: password must be in a section such as [Global]",
-      "3: expected a line such as auth-url = https://keystone.example:5000/v3",
-      "4: the value of password has a quote that is not closed",
-      '5: section [Storage] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [BlockStorage], [Metadata], [LoadBalancerClass "name"] or [Scope "name"]. Its settings are not read.',
+    expect(problems.map(({ line, severity, text }) => `${line} ${severity}: ${text}`)).toEqual([
+      "1 error: password must be in a section such as [Global]",
+      "3 error: expected a line such as auth-url = https://keystone.example:5000/v3",
+      "4 error: the value of password has a quote that is not closed",
+      "5 error: region has no value; expected a line such as auth-url = https://keystone.example:5000/v3",
     ]);
+  });
+
+  test("reports what the Go manager ignores as a warning, each with what may have been meant [F77]", () => {
+    const { settings, problems } = readConfigFile(
+      [
+        ...["[Global]", "auth-url = https://k.example", "router-id = r1", "regoin = RegionOne"],
+        ...["[LoadBalancer]", "use-octavia = true", "Subnet-ID = s1", "[BlockStorage]", "bs-version = v2"],
+        ...["trust-device-path = no", "ignore-volume-az = yes", "[Storage]", "region = RegionTwo"],
+        ...['[Global "east"]', "region = RegionTwo", "[LoadBalancerClass]", "subnet-id = s2"],
+        ...['[LoadBalancerClass "a"]', "region = RegionTwo"],
+      ].join("\n"),
+    );
+    expect(Object.keys(settings).toSorted()).toEqual([
+      ...["auth-url", "ignore-volume-az", "load-balancer-classes", "subnet-id"],
+    ]);
+    const expected =
+      'expected [Global], [Networking], [Metadata], [Route], [LoadBalancer], [BlockStorage], [LoadBalancerClass "name"] or [Scope "name"]. Its settings are not read.';
+    expect(problems.map(({ line, severity, text }) => `${line} ${severity}: ${text}`)).toEqual([
+      "3 warning: router-id in [Global] has no effect, because it belongs in [Route]",
+      '4 warning: regoin in [Global] is not a known setting, so it has no effect; did you mean "region"?',
+      "6 warning: use-octavia in [LoadBalancer] is not a known setting, so it has no effect",
+      "9 warning: bs-version in [BlockStorage] is not a known setting, so it has no effect",
+      "10 warning: trust-device-path in [BlockStorage] is not a known setting, so it has no effect",
+      `12 warning: section [Storage] is unknown; ${expected}`,
+      `14 warning: section [Global "east"] is unknown; ${expected}`,
+      `16 warning: section [LoadBalancerClass] is unknown; ${expected}`,
+      '19 warning: region in [LoadBalancerClass "a"] has no effect, because it belongs in [Global]',
+    ]);
+  });
+
+  test("takes the words for true and false that the Go manager's parser takes, and no others [F77]", () => {
+    const read = (line: string) => {
+      const [value] = Object.values(readConfigFile(`[LoadBalancer]\n${line}`).settings);
+      return value !== undefined && "text" in value ? value.text : undefined;
+    };
+    for (const word of ["true", "yes", "on", "1", "YES", "tRuE"]) expect(read(`enabled = ${word}`)).toBe("true");
+    for (const word of ["false", "no", "off", "0", "Off"]) expect(read(`enabled = ${word}`)).toBe("false");
+    expect([read("enabled"), read("enabled ; on"), read("enabled = maybe")]).toEqual(["true", "true", "maybe"]);
+    // This one is no boolean there, and only true turns the verification off.
+    expect(readConfigFile("[Global]\ntls-insecure = yes").settings).toMatchObject({
+      "tls-insecure": { text: "yes" },
+    });
+    expect(openstack.config["tls-insecure"].parse("yes")).toMatchObject({ wrong: '"yes"' });
+  });
+
+  test("takes an empty value as none, as in the example of the Go manager, but not of numbers and booleans [F77]", () => {
+    const { settings, problems } = readConfigFile(
+      [
+        ...["[Global]", "username = admin", "tenant-id =", 'domain-id = "" ; none', "region = a", "region ="],
+        ...["[Networking]", "public-network-name =", "public-network-name = b", "[LoadBalancer]"],
+        ...["lb-method =", "enabled =", "max-shared-lb =", "monitor-delay ="],
+      ].join("\n"),
+    );
+    expect(problems).toEqual([]);
+    const texts = Object.entries(settings).map(([name, value]) => [name, "text" in value && value.text]);
+    expect(Object.fromEntries(texts)).toEqual({
+      ...{ username: "admin", "public-network-name": "b" },
+      ...{ "load-balancers-enabled": "", "max-shared-lb": "", "monitor-delay": "" },
+    });
   });
 });
 
@@ -155,7 +213,7 @@ describe("a cloud.conf with several mistakes", () => {
         '/cloud.conf:6: enabled in [LoadBalancer] must be true or false, got "maybe"',
         '/cloud.conf:7: monitor-delay in [LoadBalancer] must be a duration such as 15s or 1h30m of at least 1s, got "soon"',
         "/cloud.conf:9: lb-method in [LoadBalancer] is ROUND_ROBIN, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method in [LoadBalancer]",
-        '/cloud.conf:10: section [Blockstorge] is unknown; expected [Global], [Networking], [Route], [LoadBalancer], [BlockStorage], [Metadata], [LoadBalancerClass "name"] or [Scope "name"]. Its settings are not read.',
+        '/cloud.conf:10: section [Blockstorge] is unknown; expected [Global], [Networking], [Metadata], [Route], [LoadBalancer], [BlockStorage], [LoadBalancerClass "name"] or [Scope "name"]. Its settings are not read.',
         '/cloud.conf:12: regoin in [Scope "two"] is not a known setting; did you mean "region"?',
         '/cloud.conf:13: the name of [Scope "two"] must differ from the name of [Scope "two"], got "two" twice',
         "/none.pem: cannot read a file named in the cloud's settings: no such file: /none.pem",
@@ -178,14 +236,27 @@ describe("a cloud.conf with several mistakes", () => {
     const url = "auth-url = https://k.example";
     const withoutCredentials = async (lines: readonly string[]) =>
       (await problemsOf(lines)).filter((text) => text.startsWith("no credentials are set"));
-    // A misspelled key, a quote that is not closed, and an unknown section.
+    expect(await withoutCredentials(["[Global]", url, 'password = "x'])).toEqual([]);
+    // A misspelled key and an unknown section are only warnings, so that they are certain to set nothing.
     for (const lines of [
       ["[Global]", url, "aplication-credential-secret = x"],
-      ["[Global]", url, 'password = "x'],
       ["[Global]", url, "[Globl]", "password = x"],
+      ["[Global]", url, "monitor-delay = 5x"],
     ])
-      expect(await withoutCredentials(lines)).toEqual([]);
-    expect(await withoutCredentials(["[Global]", url, "monitor-delay = 5x"])).toHaveLength(1);
+      expect(await withoutCredentials(lines)).toHaveLength(1);
+  });
+
+  test("starts with the example of the Go manager, and keys of its other components", async () => {
+    const lines = [
+      ...["[Global]", "auth-url=http://192.128.1.15:5000/v3", "username=admin", "# user-id="],
+      ...["password=passw0rd", "region=RegionOne", "tenant-id=", "domain-id="],
+      ...["[LoadBalancer]", "use-octavia=yes", "floating-network-id=80c9fc78", "create-monitor=yes"],
+      ...["[BlockStorage]", "bs-version=v2"],
+    ];
+    expect(await problemsOf(lines)).toEqual([
+      "/cloud.conf:10: use-octavia in [LoadBalancer] is not a known setting, so it has no effect",
+      "/cloud.conf:14: bs-version in [BlockStorage] is not a known setting, so it has no effect",
+    ]);
   });
 
   test("names a variable that decides instead of the file", async () => {

@@ -1,5 +1,6 @@
 // `manifests`: complete manifests of an installation of this executable, for Kubernetes or systemd.
 
+import { problemsIn } from "../configuration/cloud-files.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { ManifestKind } from "../flags/groups/commands.ts";
 import type { Installation } from "../manifests/kubernetes-manifests.ts";
@@ -31,8 +32,14 @@ export async function printManifests(invocation: Invocation, kind: ManifestKind)
     read: configuration.settings,
     environment: platform.environment,
   });
-  if (invocation.refuse(problems)) return;
+  const path = kind === "rbac" || kind === "node-volumes" ? undefined : installation.cloudConfig;
+  const ofFile = path === undefined ? [] : problemsIn(path, configuration.problems);
+  if (invocation.refuse([...problems, ...ofFile])) return;
   await console.out(await render(kind, installation, flags["cluster-name"]));
+  for (const { text } of ofFile) invocation.writeError(text);
+  const unread = configuration.problems.find(({ key }) => key === "--cloud-config");
+  if (path !== undefined && unread !== undefined)
+    invocation.writeError(`${unread.text}. It was not checked.`);
   for (const text of missing) invocation.writeError(text);
   if (kind !== "rbac" && (flags.webhooks ?? []).length > 0) {
     invocation.writeError(

@@ -88,6 +88,13 @@ export async function readCloudFile(
   };
 }
 
+/** Those with a line of the file. What it lacks may come from variables. */
+export const problemsIn = (path: string, problems: readonly Problem[]): readonly Problem[] =>
+  problems.filter(
+    ({ reason, key, text }) =>
+      text.startsWith(`${path}:`) && reason !== "MissingSetting" && key !== "--cloud-config",
+  );
+
 /** `section` of the --config file takes precedence over the cloud's own file. */
 export function withSection(below: CloudFile, path: string, { raw, places }: RawSection): CloudFile {
   // Values in a list of records that the section replaces must not get the positions of the other file.

@@ -11,6 +11,7 @@ import { countOf } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
+import { problemsIn } from "../configuration/cloud-files.ts";
 import { configProblems } from "../configuration/cloud-settings.ts";
 import { cloudNameProblems } from "../flags/flag-problems.ts";
 import { flagFields, flagsNotInFile } from "../flags/flag-table.ts";
@@ -87,14 +88,11 @@ export class Linter {
     for (const object of objects) this.#lintObject(path, object);
   }
 
-  /** Problems of the file of `--cloud-config`, which was read with all other settings. What it lacks may come from variables. */
+  /** Problems of the file of `--cloud-config`, which was read with all other settings. */
   addCloudFile(file: string, problems: readonly Problem[]): void {
     this.#files += 1;
     this.#configurations += 1;
-    const own = problems.filter(
-      ({ reason, text }) => text.startsWith(`${file}:`) && reason !== "MissingSetting",
-    );
-    this.#problems.push(...own.map((problem) => atPlaceIn(file, problem)));
+    this.#problems.push(...problemsIn(file, problems).map((problem) => atPlaceIn(file, problem)));
   }
 
   #lintObject(path: string, object: ManifestObject): void {

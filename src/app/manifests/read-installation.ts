@@ -152,7 +152,11 @@ function missingOf(
   settings: ReadonlyMap<string, string>,
 ): readonly string[] {
   const errorsWith = (environment: Environment): readonly string[] =>
-    configProblems(provider, { given: new Map([...read.cloud.given, ...settings]), environment })
+    configProblems(provider, {
+      ...read.cloud,
+      given: new Map([...read.cloud.given, ...settings]),
+      environment,
+    })
       .filter(({ severity }) => severity === "error")
       .map(({ text }) => text);
   const place = placeOfCredentials(kind, installation);
@@ -208,11 +212,7 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
     ...secretProblems(kind, installation),
     ...volumeProblems(kind, installation),
   ];
-  const isPrinted =
-    kind !== "rbac" &&
-    kind !== "node-volumes" &&
-    flags["cloud-config"] === undefined &&
-    flags.config === undefined;
+  const isPrinted = kind !== "rbac" && kind !== "node-volumes" && flags.config === undefined;
   const missing = isPrinted ? missingOf(options, installation, settings) : [];
   const file = isWorkload(kind) ? missingFileText(installation) : undefined;
   return { installation, problems, missing: [...missing, ...(file === undefined ? [] : [file])] };

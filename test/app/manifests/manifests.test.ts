@@ -20,6 +20,7 @@ const print = async (
   provider: unknown,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  contents: Readonly<Record<string, string>> = {},
 ) => {
   let out = "";
   const errors: string[] = [];
@@ -30,7 +31,7 @@ const print = async (
     err: (text: string) => void errors.push(text),
   };
   const platform = {
-    ...{ files: new MemoryFiles().files, clock: new VirtualClock(), random: seededRandom(1), environment },
+    ...{ files: new MemoryFiles(contents).files, clock: new VirtualClock(), random: seededRandom(1), environment },
     ...{ transport: notAsked, cloudTransport: notAsked },
   };
   const code = await runProgram(
@@ -424,6 +425,38 @@ describe("--cloud-config", () => {
       0,
       expect.stringContaining("--cloud-config=/etc/fairlead/cloud.conf"),
     ]);
+  });
+
+  const read = (text: string, ...more: readonly string[]) =>
+    print(openstack, [...args, ...more], {}, { [path]: text });
+  const access = "[Global]\nauth-url = https://k.example\n";
+
+  test("is checked before a manifest is printed, with the line of each mistake [F78]", async () => {
+    const wrong = await read(`${access}router-id = r\n[LoadBalancer]\nenabled = maybe\n`);
+    expect([wrong.code, wrong.out, wrong.errors]).toEqual([
+      2,
+      "",
+      `openstack-cloud-controller-manager: ${path}:5: enabled in [LoadBalancer] must be true or false, got "maybe"\n`,
+    ]);
+  });
+
+  test("is mounted in spite of warnings, and what no credential can mend is said [F78]", async () => {
+    const { code, out, errors } = await read(`${access}router-id = r\n`);
+    expect([code, out]).toEqual([0, expect.stringContaining("kind: Deployment")]);
+    expect(errors).toContain(`${path}:3: router-id in [Global] has no effect, because it belongs in [Route]\n`);
+    expect(errors).toContain("The manager will end with exit code 2 until this is corrected: no credentials are set.");
+    const complete = await read(`${access}username = a\npassword = b\n`);
+    expect(complete.errors).not.toContain("exit code 2");
+    expect(complete.errors).not.toContain("was not checked");
+  });
+
+  test("that cannot be read here is said not to be checked", async () => {
+    const { code, errors } = await print(openstack, args);
+    expect([code, errors]).toEqual([
+      0,
+      expect.stringContaining(`${path}: cannot read --cloud-config: no such file: ${path}. It was not checked.`),
+    ]);
+    expect(errors).not.toContain("exit code 2");
   });
 
   test("is not mounted for a cloud that has no such file", async () => {

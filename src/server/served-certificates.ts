@@ -5,6 +5,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import { messageOf } from "../core/error-message.ts";
+import { withoutFullStop } from "../core/text.ts";
 import { WatchedFile } from "../kube/connection/watched-file.ts";
 import { type Authority, createAuthority } from "../pki/authority.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
@@ -170,7 +171,7 @@ export class CertificateSource {
     if (folder !== undefined) {
       await storeCertificate(folder, made).catch((error: unknown) =>
         onProblem(
-          `Cannot store the certificate in ${folder.folder}: ${messageOf(error)}. A new one is generated at the next start.`,
+          `Cannot store the certificate in ${folder.folder}: ${withoutFullStop(messageOf(error))}. A new one is generated at the next start.`,
         ),
       );
     }

@@ -22,7 +22,6 @@ import {
 import { defined } from "../../core/defined.ts";
 import { shortList, withoutFullStop } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
-import { describeChange } from "../../runtime/journal.ts";
 import {
   type Brief,
   type Decision,
@@ -38,6 +37,7 @@ import {
   type Note,
   sortNotes,
   stateOf,
+  wouldText,
 } from "./description.ts";
 
 /** A Node, and what is known besides the object. */
@@ -176,7 +176,7 @@ function judge(
   if (isBeingDeleted(node)) return { state: "working", summary: "It is being deleted." };
   const planned = decisions.find(({ outcome }) => outcome === "observed");
   if (planned !== undefined)
-    return { state: "working", summary: `It is ${ready}. Fairlead would ${describeChange(planned)}.` };
+    return { state: "working", summary: `It is ${ready}. ${wouldText(planned)}` };
   if (isUninitialized(node))
     return { state: "working", summary: "It has joined, and is not initialized yet." };
   if (hasTaint(node, shutdownTaint, "NoSchedule"))

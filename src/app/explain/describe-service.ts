@@ -16,7 +16,6 @@ import { defined } from "../../core/defined.ts";
 import { roughDuration } from "../../core/duration.ts";
 import { shortList } from "../../core/text.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
-import { describeChange } from "../../runtime/journal.ts";
 import {
   type Brief,
   type Decision,
@@ -32,6 +31,7 @@ import {
   type Note,
   sortNotes,
   stateOf,
+  wouldText,
 } from "./description.ts";
 
 /** A Service, and what is known besides the object. */
@@ -115,8 +115,7 @@ function summaryOfProblem(
   const addresses = addressesOf(service);
   const problem = firstSentence(first.text);
   const planned = plannedInCloud(decisions);
-  if (planned !== undefined)
-    return `It has ${addressText(addresses)}. ${problem} Fairlead would ${describeChange(planned)}.`;
+  if (planned !== undefined) return `It has ${addressText(addresses)}. ${problem} ${wouldText(planned)}`;
   const isUnderWay = knowledge?.balancer !== undefined || knowledge?.change !== undefined;
   const isBlocked = addresses.length === 0 && nextAttemptInSeconds === undefined && !isUnderWay;
   const end = temporary.includes(first.cause ?? first.reason) ? "this ends" : "this is corrected";
@@ -150,7 +149,7 @@ function judge(known: KnownService, notes: readonly Note[], decisions: readonly 
   if (planned !== undefined)
     return {
       state: "working",
-      summary: `It has ${addressText(addresses)}. Fairlead would ${describeChange(planned)}.`,
+      summary: `It has ${addressText(addresses)}. ${wouldText(planned)}`,
     };
   if (addresses.length > 0 && knowledge?.change === undefined && !isDue)
     return { state: "settled", summary: `Its load balancer has ${addressText(addresses)}.` };

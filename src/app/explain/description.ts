@@ -6,6 +6,8 @@ import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { withoutFullStop } from "../../core/text.ts";
+import { describeChange } from "../../runtime/journal.ts";
 import { withoutRetry } from "../without-retry.ts";
 
 export const describedKinds = ["Node", "Service", "PersistentVolumeClaim", "PersistentVolume"] as const;
@@ -112,6 +114,10 @@ function failedAttempt(events: readonly DescribedEvent[]): DescribedEvent | unde
   const last = events.find(({ reason }) => outcomes.includes(reason));
   return last?.type === "Warning" ? last : undefined;
 }
+
+/** A planned change. The last value of a patch may be a message, which ends with a dot. */
+export const wouldText = (planned: Decision): string =>
+  `Fairlead would ${withoutFullStop(describeChange(planned))}.`;
 
 const openStates: readonly State[] = ["working", "waiting", "held", "problem"];
 

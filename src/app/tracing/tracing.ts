@@ -4,6 +4,7 @@
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { withoutFullStop } from "../../core/text.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
@@ -186,7 +187,7 @@ export class TraceExporter {
     const { log, url } = this.#options;
     if (problem !== undefined && !this.#isFailing)
       log.warn(
-        `Traces cannot be sent to ${url}: ${problem}. The spans are dropped until the collector answers; nothing else is affected. Check --tracing-endpoint.`,
+        `Traces cannot be sent to ${url}: ${withoutFullStop(problem)}. The spans are dropped until the collector answers; nothing else is affected. Check --tracing-endpoint.`,
       );
     if (problem === undefined && this.#isFailing) log.info(`Traces are sent to ${url} again`);
     this.#isFailing = problem !== undefined;

@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { volumeNodeOf } from "../../controllers/volume/volume-node.ts";
 import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { withoutFullStop } from "../../core/text.ts";
 import { identityService } from "../../csi/controller-service.ts";
 import { type NodeIdentity, type NodeService, nodeService } from "../../csi/node-service.ts";
 import { addRegistration } from "../../csi/registration.ts";
@@ -109,7 +110,7 @@ export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean
             return log.info(`The kubelet has registered ${driver.name}`);
           }
           log.error(
-            `The kubelet refuses ${driver.name}: ${error}. This process ends; it must be started again.`,
+            `The kubelet refuses ${driver.name}: ${withoutFullStop(error)}. This process ends; it must be started again.`,
           );
           life.abort(new Error("the kubelet refuses the plugin"));
         },

@@ -175,8 +175,7 @@ function judge(
     };
   if (isBeingDeleted(node)) return { state: "working", summary: "It is being deleted." };
   const planned = decisions.find(({ outcome }) => outcome === "observed");
-  if (planned !== undefined)
-    return { state: "working", summary: `It is ${ready}. ${wouldText(planned)}` };
+  if (planned !== undefined) return { state: "working", summary: `It is ${ready}. ${wouldText(planned)}` };
   if (isUninitialized(node))
     return { state: "working", summary: "It has joined, and is not initialized yet." };
   if (hasTaint(node, shutdownTaint, "NoSchedule"))

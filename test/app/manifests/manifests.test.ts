@@ -31,7 +31,12 @@ const print = async (
     err: (text: string) => void errors.push(text),
   };
   const platform = {
-    ...{ files: new MemoryFiles(contents).files, clock: new VirtualClock(), random: seededRandom(1), environment },
+    ...{
+      files: new MemoryFiles(contents).files,
+      clock: new VirtualClock(),
+      random: seededRandom(1),
+      environment,
+    },
     ...{ transport: notAsked, cloudTransport: notAsked },
   };
   const code = await runProgram(
@@ -443,8 +448,12 @@ describe("--cloud-config", () => {
   test("is mounted in spite of warnings, and what no credential can mend is said [F78]", async () => {
     const { code, out, errors } = await read(`${access}router-id = r\n`);
     expect([code, out]).toEqual([0, expect.stringContaining("kind: Deployment")]);
-    expect(errors).toContain(`${path}:3: router-id in [Global] has no effect, because it belongs in [Route]\n`);
-    expect(errors).toContain("The manager will end with exit code 2 until this is corrected: no credentials are set.");
+    expect(errors).toContain(
+      `${path}:3: router-id in [Global] has no effect, because it belongs in [Route]\n`,
+    );
+    expect(errors).toContain(
+      "The manager will end with exit code 2 until this is corrected: no credentials are set.",
+    );
     const complete = await read(`${access}username = a\npassword = b\n`);
     expect(complete.errors).not.toContain("exit code 2");
     expect(complete.errors).not.toContain("was not checked");
@@ -454,7 +463,9 @@ describe("--cloud-config", () => {
     const { code, errors } = await print(openstack, args);
     expect([code, errors]).toEqual([
       0,
-      expect.stringContaining(`${path}: cannot read --cloud-config: no such file: ${path}. It was not checked.`),
+      expect.stringContaining(
+        `${path}: cannot read --cloud-config: no such file: ${path}. It was not checked.`,
+      ),
     ]);
     expect(errors).not.toContain("exit code 2");
   });

@@ -109,13 +109,7 @@ describe("cloud.conf", () => {
 
   test("reports what it cannot read, without a secret", () => {
     const { problems } = readConfigFile(
-      [
-        "password = s3cret",
-        "[Global]",
-        "s3cret word",
-        'password = "s3cret',
-        "region",
-      ].join("\n"),
+      ["password = s3cret", "[Global]", "s3cret word", 'password = "s3cret', "region"].join("\n"),
     );
     expect(problems.map(({ line, severity, text }) => `${line} ${severity}: ${text}`)).toEqual([
       "1 error: password must be in a section such as [Global]",
@@ -158,9 +152,14 @@ describe("cloud.conf", () => {
       const [value] = Object.values(readConfigFile(`[LoadBalancer]\n${line}`).settings);
       return value !== undefined && "text" in value ? value.text : undefined;
     };
-    for (const word of ["true", "yes", "on", "1", "YES", "tRuE"]) expect(read(`enabled = ${word}`)).toBe("true");
+    for (const word of ["true", "yes", "on", "1", "YES", "tRuE"])
+      expect(read(`enabled = ${word}`)).toBe("true");
     for (const word of ["false", "no", "off", "0", "Off"]) expect(read(`enabled = ${word}`)).toBe("false");
-    expect([read("enabled"), read("enabled ; on"), read("enabled = maybe")]).toEqual(["true", "true", "maybe"]);
+    expect([read("enabled"), read("enabled ; on"), read("enabled = maybe")]).toEqual([
+      "true",
+      "true",
+      "maybe",
+    ]);
     // This one is no boolean there, and only true turns the verification off.
     expect(readConfigFile("[Global]\ntls-insecure = yes").settings).toMatchObject({
       "tls-insecure": { text: "yes" },

@@ -45,6 +45,8 @@ export class CollectedLog implements Log {
   }
 }
 
+const withoutPromise = <T extends string | undefined>(text: T) => text && withoutFullStop(withoutRetry(text));
+
 export interface Evaluated {
   readonly manager: Manager;
   /** What would be changed, each change once. */
@@ -104,7 +106,7 @@ export async function observeOnce<T>(
       changes: [...changes.values()],
       warnings: log.lines.map(withoutRetry),
       unfinished,
-      unlisted: manager.cloudProblem() === undefined ? unlisted(manager).map(withoutRetry) : [],
+      unlisted: manager.cloudProblem() === undefined ? unlisted(manager).map(withoutPromise) : [],
       refused,
     });
   } finally {
@@ -141,12 +143,12 @@ async function untilEvaluated(
     const isActive = waitsFor(manager) !== undefined || hasSent;
     activity = transports.sent;
     if (isActive) quietSince = now;
-    else if (now - quietSince >= quietTime) return manager.cloudProblem();
+    else if (now - quietSince >= quietTime) return withoutPromise(manager.cloudProblem());
   }
   const isListed = Object.values(manager.caches()).every(({ isSynced }) => isSynced);
   const cloud = isListed ? manager.cloudProblem() : undefined;
   const reason = cloud ?? waitsFor(manager) ?? "requests are still being sent";
-  return `not finished after ${timeout / 1000} s (--timeout): ${withoutFullStop(withoutRetry(reason))}`;
+  return `not finished after ${timeout / 1000} s (--timeout): ${withoutPromise(reason)}`;
 }
 
 /** Requests are only retried then, perhaps for hours. */

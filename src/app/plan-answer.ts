@@ -1,6 +1,6 @@
 // What a start of the manager would do, as data, as text, and as an exit code. Pure.
 
-import { countOf, withoutFullStop, wrapText } from "../core/text.ts";
+import { countOf, wrapText } from "../core/text.ts";
 import { describeChange } from "../runtime/journal.ts";
 import type { ExitCode } from "./console.ts";
 import type { Description, State } from "./explain/description.ts";
@@ -48,7 +48,7 @@ export function planAnswer(
   described: readonly Description[],
 ): PlanAnswer {
   const [first] = refused;
-  const missing = [unfinished ?? [], unlisted].flat().map(withoutFullStop);
+  const missing = [unfinished ?? [], unlisted].flat();
   const ofServices = described.filter(({ kind }) => kind === "Service");
   const incomplete =
     first !== undefined

@@ -12,6 +12,7 @@ import type { LifecycleReport } from "../../controllers/node-lifecycle/controlle
 import type { ControllerReport } from "../../controllers/reporter.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
 import type { ServiceReport } from "../../controllers/service/controller.ts";
+import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import type { VolumeReport } from "../../controllers/volume/controller.ts";
 import type { ReportedKind } from "../../controllers/volume/deps.ts";
 import { defined } from "../../core/defined.ts";
@@ -110,13 +111,15 @@ export const unlistedSources = (sources: Inventory["sources"]): readonly string[
     return `the instances of ${which} were never listed: ${messageOf(failure.error)}`;
   });
 
-/** What was never listed, so that nothing about it is evaluated. */
+/** What was never listed, so that nothing about it is evaluated. Without a Service, no load balancer is needed. */
 export function unlisted({
   inventory,
   balancers,
-}: Pick<ReportedManager, "inventory" | "balancers">): readonly string[] {
+  services,
+}: Pick<ReportedManager, "inventory" | "balancers" | "services">): readonly string[] {
   const { latest, failure } = balancers ?? {};
-  if (latest !== undefined || failure === undefined) return unlistedSources(inventory.sources);
+  const isNeeded = failure !== undefined && services.list().some(isLoadBalancer);
+  if (latest !== undefined || !isNeeded) return unlistedSources(inventory.sources);
   return [
     ...unlistedSources(inventory.sources),
     `the load balancers were never listed: ${messageOf(failure.error)}`,

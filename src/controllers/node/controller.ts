@@ -147,10 +147,10 @@ export class NodeController {
       await this.#completeLabels(node, signal);
       this.#reporter.endFailure(name);
       const problem = uncertainInstance(node, answer);
-      if (problem !== undefined) {
-        this.#reporter.reportProblems(node, [problem]);
-        this.#comparedWith.set(name, instancesIn(answer));
-      }
+      // Without an answer, what was reported stays as it is.
+      if (problem !== undefined || answer.kind === "gone")
+        this.#reporter.reportProblems(node, problem === undefined ? [] : [problem]);
+      if (problem !== undefined) this.#comparedWith.set(name, instancesIn(answer));
     }
     return settled;
   }

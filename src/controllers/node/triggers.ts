@@ -77,11 +77,12 @@ function answeredHints({ nodes, inventory, hinted }: TriggerDeps): readonly stri
 /** A Node that the listing does not show keeps its backoff: a reconcile now would only request the next listing. */
 function hasNewInstance(node: Node | undefined, { inventory, lookup, comparedWith }: TriggerDeps): boolean {
   if (node === undefined || lookup.pending.has(node.metadata.name)) return false;
-  const found = instancesIn(inventory.check(identityOf(node)));
-  const before = comparedWith.get(node.metadata.name);
-  return found.length !== (before?.length ?? 0)
-    ? found.length > 0
-    : found.some((instance, index) => instance !== before?.[index]);
+  const answer = inventory.check(identityOf(node));
+  const found = instancesIn(answer);
+  const before = comparedWith.get(node.metadata.name) ?? [];
+  // Without an answer, nothing is known to have changed.
+  if (found.length === 0) return answer.kind === "gone" && before.length > 0;
+  return found.length !== before.length || found.some((instance, index) => instance !== before[index]);
 }
 
 /** Ignores the order of keys: the API server sorts the labels. */

@@ -87,6 +87,12 @@ describe("while a cell is down", () => {
     h.setCell(false, "old");
     await h.settle(1200);
     expect(describeObject(h.world.manager, "Node", "old")).toMatchObject({ state: "settled", notes: [] });
+    h.setCell(true, "old");
+    await h.settle(1200);
+    expect(describeObject(h.world.manager, "Node", "old")).toMatchObject({ state: "problem" });
+    h.cloud.project.servers.remove(h.cloud.project.servers.existing("old").id);
+    await h.settle(1200);
+    expect(describeObject(h.world.manager, "Node", "old")).toMatchObject({ notes: [] });
     await h.world.stop();
   });
 

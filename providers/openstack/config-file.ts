@@ -4,9 +4,6 @@
 import { type ConfigFile, readGcfg } from "#ccm";
 import { access, balancerClass, scope, sections } from "./settings.ts";
 
-/** The only key of all sections whose name says nothing without its section. */
-const renamed: Readonly<Record<string, string>> = { "loadbalancer enabled": "load-balancers-enabled" };
-
 export function readConfigFile(text: string): ConfigFile {
   return readGcfg(text, {
     sections,
@@ -14,7 +11,8 @@ export function readConfigFile(text: string): ConfigFile {
       { section: "LoadBalancerClass", setting: "load-balancer-classes", entry: balancerClass },
       { section: "Scope", setting: "scopes", entry: scope, isOwn: true },
     ],
-    nameOf: (key, section) => renamed[`${section} ${key}`] ?? key,
+    // Of all keys, only this one says nothing without its section.
+    nameOf: (key, section) => (section + key === "loadbalancerenabled" ? "load-balancers-enabled" : key),
     example: "auth-url = https://keystone.example:5000/v3",
     ignoresUnknown: true,
   });

@@ -9,7 +9,7 @@ import { serverSource } from "./instances.ts";
 import { tlsFiles } from "./keystone.ts";
 import { octaviaLoadBalancers, pendingBalancers } from "./load-balancers.ts";
 import { routerRoutes } from "./routes.ts";
-import { placesOf, repeatedPlaces, scopeProblems } from "./scopes.ts";
+import { placesOf, repeatedScopes, scopeProblems } from "./scopes.ts";
 import { checkSettings, config, reasons, usesClouds } from "./settings.ts";
 import { contradictions } from "./spec.ts";
 import { cinderVolumes, volumeDriver } from "./volumes.ts";
@@ -37,14 +37,16 @@ export const openstack = defineProvider({
     const router = settings["router-id"];
     const hasBalancers = settings["load-balancers-enabled"];
     const routes = router === undefined ? undefined : routerRoutes(api, router);
+    const scoped = others.length === 0 ? [] : [main, ...others];
     const serves = ({ machine }: RouteTarget) => machine?.source === main.name;
     return {
       instances: { sources: [serverSource(main), ...others.map(serverSource)], matchBy: ["name"] },
       pending: hasBalancers ? pendingBalancers(api) : undefined,
       loadBalancers: hasBalancers ? octaviaLoadBalancers(api, settings, context.mark) : undefined,
       routes: others.length === 0 ? routes : routes && [{ ...routes, name: `router ${router}`, serves }],
+      // Only Keystone knows to which project credentials belong.
       checkSettings: async (call) =>
-        others.length === 0 ? [] : repeatedPlaces(settings, [main, ...others], call),
+        repeatedScopes(settings, await Promise.all(scoped.map(({ api }) => api.compute.place(call)))),
       volumes: cinderVolumes(api, settings, context.mark),
     };
   },

@@ -187,11 +187,8 @@ export async function fetchSession(
 const formerTypes: Readonly<Record<string, string>> = { "block-storage": "volumev3" };
 
 /** The URL of a service, or an error that says what the catalogue has. */
-export function endpointOf(
-  { endpoints, region, endpointType }: Session,
-  type: string,
-  scope?: string,
-): string {
+export function endpointOf(session: Session, type: string, scope?: string): string {
+  const { endpoints, region, endpointType } = session;
   const offered = endpoints.filter((one) => one.interface === endpointType);
   const alias = offered.some((one) => one.type === type) ? type : (formerTypes[type] ?? type);
   const ofType = offered.filter((one) => one.type === alias);

@@ -1,6 +1,6 @@
 // The projects and regions whose servers are Nodes: that of [Global], and those of the sections [Scope "name"].
 
-import type { Call, ConfigProblem, Context } from "#ccm";
+import type { ConfigProblem, Context } from "#ccm";
 import { serversApi } from "./api.ts";
 import type { ServerPlace } from "./instances.ts";
 import { regionOf } from "./keystone.ts";
@@ -58,7 +58,7 @@ const problemIn = (index: number, key: keyof Scope, text: string): ConfigProblem
 });
 
 /** Sections that lead where [Global] or an earlier one leads. `targets` begins with that of [Global]. */
-function repeated({ scopes }: Settings, targets: readonly string[]): readonly ConfigProblem[] {
+export function repeatedScopes({ scopes }: Settings, targets: readonly string[]): readonly ConfigProblem[] {
   const titles = ["[Global]", ...scopes.map(({ name }) => sectionOf(name))];
   return targets.flatMap((target, index) => {
     const first = targets.indexOf(target);
@@ -77,14 +77,5 @@ export function scopeProblems(settings: Settings): readonly ConfigProblem[] {
   });
   const all = [settings, ...scopes.map((scope) => scopeSettings(settings, scope))];
   const targets = all.map(({ cloud, region, "tenant-id": id }) => JSON.stringify([cloud, region, id]));
-  return wrong.length > 0 ? wrong : repeated(settings, targets);
-}
-
-/** Only Keystone knows to which project credentials belong. */
-export async function repeatedPlaces(
-  settings: Settings,
-  places: readonly ServerPlace[],
-  call: Call,
-): Promise<readonly ConfigProblem[]> {
-  return repeated(settings, await Promise.all(places.map(({ api }) => api.compute.place(call))));
+  return wrong.length > 0 ? wrong : repeatedScopes(settings, targets);
 }

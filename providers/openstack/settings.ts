@@ -21,6 +21,7 @@ import {
 
 const live = { reload: "live" } as const;
 const off = { fallback: false } as const;
+const networks = "names of networks, one per line";
 const ineffective = (what: string) => text(what, { ineffective: true });
 const liveFlag = (what: string) => flag(what, { ...off, ...live });
 const liveTime = (what: string, fallback: number) =>
@@ -30,9 +31,7 @@ const liveCount = (what: string, fallback: number) =>
 
 export const access = {
   "auth-url": url("URL of Keystone.", { example: "https://keystone.example:5000/v3", env: "OS_AUTH_URL" }),
-  region: text("Region in the service catalogue. Required if the catalogue has several.", {
-    env: "OS_REGION_NAME",
-  }),
+  region: text("Region. Required if the service catalogue has several.", { env: "OS_REGION_NAME" }),
   "os-endpoint-type": oneOf(
     "Interface of the endpoints.",
     ["public", "internal", "admin", "publicURL", "internalURL", "adminURL"],
@@ -83,21 +82,13 @@ export const scope = {
 
 const global = {
   ...access,
-  "regional-provider-ids": flag("Write provider ids with the region, openstack://region/id.", {
-    ...{ fallback: false, env: "OS_CCM_REGIONAL" },
-  }),
+  "regional-provider-ids": flag("Write ids as openstack://region/id.", { ...off, env: "OS_CCM_REGIONAL" }),
 };
 
 const networking = {
   "ipv6-support-disabled": flag("Leave IPv6 addresses out.", off),
-  "public-network-name": repeated(
-    "Networks whose addresses are ExternalIPs.",
-    "names of networks, one per line",
-  ),
-  "internal-network-name": repeated(
-    "The only networks whose addresses are InternalIPs. Default: all.",
-    "names of networks, one per line",
-  ),
+  "public-network-name": repeated("Networks whose addresses are ExternalIPs.", networks),
+  "internal-network-name": repeated("The only networks with InternalIPs. Default: all.", networks),
   "address-sort-order": cidrList("Ranges whose addresses come first, in this order."),
 };
 
@@ -107,9 +98,7 @@ const metadata = {
 };
 
 const routes = {
-  "router-id": text("The router whose routes lead to pods. Without it, there are no routes.", {
-    env: "OS_ROUTER_ID",
-  }),
+  "router-id": text("The router of the routes to pods. Without it: none.", { env: "OS_ROUTER_ID" }),
 };
 
 /** Where the virtual IP and the floating IP of a load balancer come from: in the settings, in a class, and in annotations. */
@@ -133,9 +122,7 @@ export const methods = ["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE
 const balancers = {
   "load-balancers-enabled": flag("Manage load balancers: enabled in [LoadBalancer].", { fallback: true }),
   "lb-version": oneOf("Version of the load balancer API.", ["v2"], { fallback: "v2" }),
-  "lb-provider": text("Octavia provider of new load balancers: amphora, ovn and others.", {
-    fallback: "amphora",
-  }),
+  "lb-provider": text("Octavia provider: amphora, ovn and others.", { fallback: "amphora" }),
   "lb-method": oneOf(
     "Default of the annotation lb-method. Default: SOURCE_IP_PORT with ovn, otherwise ROUND_ROBIN.",
     methods,
@@ -150,21 +137,14 @@ const balancers = {
   "monitor-max-retries-down": liveCount("Failures until it is down.", 3),
   "internal-lb": liveFlag("Give no load balancer a floating IP."),
   "node-selector": nodeSelector("Default of the annotation node-selector.", live),
-  "cascade-delete": flag("Delete load balancers with their parts in one request.", {
-    fallback: true,
-    ...live,
-  }),
+  "cascade-delete": flag("Delete load balancers in one request.", { fallback: true, ...live }),
   "flavor-id": text("Default of the annotation flavor-id.", live),
   "availability-zone": text("Default of the annotation availability-zone.", live),
   "enable-ingress-hostname": liveFlag("Publish a host name instead of the address with the PROXY protocol."),
   "ingress-hostname-suffix": text("Domain of that host name.", { fallback: "nip.io", ...live }),
   "default-tls-container-ref": text("Default of the annotation default-tls-container-ref.", live),
   "container-store": ineffective("Certificates are not looked up: Octavia reads them."),
-  "max-shared-lb": integer(
-    "How many Services may share a load balancer.",
-    { min: 1 },
-    { fallback: 2, ...live },
-  ),
+  "max-shared-lb": integer("Services that may share a load balancer.", { min: 1 }, { fallback: 2, ...live }),
   "provider-requires-serial-api-calls": liveFlag("Create load balancers part by part."),
 };
 
@@ -200,7 +180,6 @@ export type Scope = Values<typeof scope>;
 
 const missingCredentials =
   "no credentials are set. Set application-credential-id and application-credential-secret, or username and password, or use-clouds";
-
 const missingURL = "auth-url (OS_AUTH_URL) is required: the URL of Keystone. Set it, or use-clouds";
 
 const missing = (key: string, text: string): ConfigProblem => ({
@@ -232,7 +211,6 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
 }
 
 export const sectionOf = (scope: string): string => `[Scope ${JSON.stringify(scope)}]`;
-
 export const usesClouds = (settings: Settings): boolean =>
   settings["use-clouds"] || settings.cloud !== undefined;
 

@@ -63,10 +63,10 @@ function linesOf(text: string): readonly Line[] {
 }
 
 /** In any case of letters. */
-const booleans: Readonly<Record<string, string>> = {
-  ...{ true: "true", yes: "true", on: "true", "1": "true" },
-  ...{ false: "false", no: "false", off: "false", "0": "false" },
-};
+const booleans = new Map([
+  ...["true", "yes", "on", "1"].map((word) => [word, "true"] as const),
+  ...["false", "no", "off", "0"].map((word) => [word, "false"] as const),
+]);
 
 /** An empty value is none, except where gcfg cannot read it. */
 const neverEmpty: readonly (FieldKind | undefined)[] = ["switch", "number", "duration"];
@@ -152,7 +152,7 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
     } else {
       const before = kind === "repeated" ? target[setting] : undefined;
       const own = value ?? "true";
-      const plain = kind === "switch" ? (booleans[own.toLowerCase()] ?? own) : own;
+      const plain = kind === "switch" ? (booleans.get(own.toLowerCase()) ?? own) : own;
       const text = before === undefined ? plain : `${before.text}\n${plain}`;
       target[setting] = { text, line, title: `${key} in ${title}` };
     }

@@ -1,9 +1,11 @@
 // The settings of OpenStack: cloud.conf of the Go manager, clouds.yaml, and what is checked.
 
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { readSettings } from "#ccm/testing";
 import { readClouds, readConfigFile } from "../../../providers/openstack/config-file.ts";
 import { openstack } from "../../../providers/openstack/index.ts";
+import { balancerClass, scope, sections } from "../../../providers/openstack/settings.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
@@ -49,6 +51,19 @@ const keysOfGo = {
 } as const;
 
 describe("cloud.conf", () => {
+  test("has its keys in the table of the page, each in its section", () => {
+    const page = readFileSync(new URL("../../../docs/clouds/openstack.md", import.meta.url), "utf8");
+    const named = { ...sections, LoadBalancerClass: balancerClass, Scope: scope };
+    for (const [section, fields] of Object.entries(named)) {
+      const row = page.split("\n").find((line) => line.startsWith(`| \`[${section}`)) ?? "";
+      const keys = Object.keys(fields).flatMap((name) =>
+        name === "name" ? [] : name === "load-balancers-enabled" ? "enabled" : name,
+      );
+      const found = [...row.matchAll(/`([^`]+)`/g)].flatMap(([, word]) => word ?? []).slice(1);
+      expect(found.toSorted()).toEqual(keys.toSorted());
+    }
+  });
+
   test("may have every key of the Go manager [F77]", () => {
     const text = Object.entries(keysOfGo)
       .map(([section, keys]) => [`[${section}]`, ...keys.map((key) => `${key} = x`)].join("\n"))

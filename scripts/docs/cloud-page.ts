@@ -10,14 +10,27 @@ export interface DocumentedProvider {
   readonly config: Fields;
   readonly annotations?: { readonly prefix: string; readonly fields: Fields } | undefined;
   readonly reasons?: DeclaredReasons | undefined;
+  /** The cloud has a file for `--cloud-config`. */
+  readonly readConfigFile?: unknown;
+}
+
+/** A variable is possible only where the table names one, and a list of entries has no other form than that of a file. */
+function placesOf({ config, readConfigFile }: DocumentedProvider): string {
+  const lists = Object.keys(config).filter((name) => config[name]?.kind === "records");
+  const files =
+    readConfigFile === undefined
+      ? "or under `cloud` in the file of `--config`"
+      : "under `cloud` in the file of `--config`, or in the file of `--cloud-config`";
+  const except =
+    lists.length === 0
+      ? ""
+      : ` Not with \`--config-set\`: ${lists.map((name) => `\`${name}\``).join(" and ")}, which ${lists.length === 1 ? "is a list" : "are lists"} of entries.`;
+  return `As an environment variable where the table names one, with \`--config-set name=value\`, ${files}.${except}`;
 }
 
 /** `folder` is the name of the folder in `providers`. */
-export function cloudPage(
-  title: string,
-  folder: string,
-  { config, annotations, reasons }: DocumentedProvider,
-): string {
+export function cloudPage(title: string, folder: string, provider: DocumentedProvider): string {
+  const { config, annotations, reasons } = provider;
   const meanings = Object.entries(meaningsOf(reasons)).map(
     ([name, meaning]) => `| \`${name}\` | ${meaning} |`,
   );
@@ -28,7 +41,7 @@ export function cloudPage(
     "",
     "## Settings",
     "",
-    "As environment variables, with `--config-set name=value`, or under `cloud` in the file of `--config`.",
+    placesOf(provider),
     "",
     settingsReference(config),
     ...(annotations === undefined

@@ -135,6 +135,7 @@ export function records<F extends Fields, const O extends RecordOptions<F>>(
     const repeated = unique === undefined ? [] : repeatedValues(value, unique, context);
     return { value, problems: [...problems, ...repeated] };
   };
-  const expects = `a list of entries with ${Object.keys(entry).join(", ")} (as text: a JSON array of objects)`;
+  const inVariable = others.env === undefined ? "" : " (in the variable: a JSON array of objects)";
+  const expects = `a list of entries with ${Object.keys(entry).join(", ")}${inVariable}`;
   return buildField<readonly Values<F>[], O>(what, expects, parse, others as O, { kind: "records", entry });
 }

@@ -88,7 +88,7 @@ test("records never shows a secret of an entry, not even when the text is no JSO
 
 test("records refuses an empty list where the setting is required", () => {
   expect(reported([])).toEqual([
-    "regions must be a list of entries with name, endpoint, size, zones, tags, token, pools (as text: a JSON array of objects), got an empty list",
+    "regions must be a list of entries with name, endpoint, size, zones, tags, token, pools (in the variable: a JSON array of objects), got an empty list",
   ]);
 });
 

@@ -445,7 +445,7 @@ describe("--cloud-config", () => {
     ]);
   });
 
-  test("is mounted in spite of warnings, and what no credential can mend is said [F78]", async () => {
+  test("is mounted in spite of warnings, and what no credential can correct is said [F78]", async () => {
     const { code, out, errors } = await read(`${access}router-id = r\n`);
     expect([code, out]).toEqual([0, expect.stringContaining("kind: Deployment")]);
     expect(errors).toContain(

@@ -1,12 +1,13 @@
 // Reads the two configuration files of OpenStack: `cloud.conf` of the Go manager and `clouds.yaml` of
 // the OpenStack clients. Pure.
 
-import { type ConfigFile, readGcfg } from "#ccm";
+import { type ConfigFile, readGcfg, text } from "#ccm";
 import { access, balancerClass, scope, sections } from "./settings.ts";
 
-export function readConfigFile(text: string): ConfigFile {
-  return readGcfg(text, {
-    sections,
+export function readConfigFile(content: string): ConfigFile {
+  return readGcfg(content, {
+    // It is a text for the Go manager, and of gcfg's words for true only one turns the verification off.
+    sections: { ...sections, Global: { ...sections.Global, "tls-insecure": text("") } },
     records: [
       { section: "LoadBalancerClass", setting: "load-balancer-classes", entry: balancerClass },
       { section: "Scope", setting: "scopes", entry: scope, isOwn: true },

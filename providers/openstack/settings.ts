@@ -62,8 +62,7 @@ export const access = {
   "ca-file": text("A file with the CA certificates of the services.", { env: "OS_CACERT" }),
   "cert-file": text("A file with a client certificate.", { env: "OS_CERT" }),
   "key-file": text("A file with its key.", { env: "OS_KEY" }),
-  // Of the words for true, the Go manager knows only this one here.
-  "tls-insecure": oneOf("true: certificates are not verified.", ["true", "false"]),
+  "tls-insecure": flag("Do not verify certificates.", off),
   "use-clouds": flag("Read what is not set from clouds.yaml.", off),
   "clouds-file": text("Path of clouds.yaml.", {
     fallback: "/etc/openstack/clouds.yaml",
@@ -196,7 +195,7 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
     !usesFile &&
       secrets.every((name) => settings[name] === undefined) &&
       missing("application-credential-secret", missingCredentials),
-    settings["tls-insecure"] === "true" && {
+    settings["tls-insecure"] && {
       ...{ severity: "warning", reason: "InvalidSetting", key: "tls-insecure" },
       text: "the certificates of the services are not verified. Set ca-file instead",
     },

@@ -106,7 +106,7 @@ export const emergencies: readonly Emergency[] = [
       explain: /Service default\/new: problem\n {2}.*rejected the\s+credentials/,
       offline: /rejected the\s+credentials/,
       status: /rejected the credentials/,
-      doctor: /CloudCredentialsRejected/,
+      doctor: /CloudAuthFailed/,
     },
     remedy: async (scene) => scene.cloud.tokens.add(token),
   },
@@ -140,7 +140,7 @@ export const emergencies: readonly Emergency[] = [
       explain: /Service default\/new: (problem|waiting)\n {2}[\s\S]{0,200}(429|rate limit)/i,
       offline: /429|rate limit/i,
       status: /429|rate limit/i,
-      doctor: /CloudRateLimited/,
+      doctor: /CloudThrottled/,
     },
     remedy: async (scene) => scene.cloud.faults.clear(),
   },
@@ -222,8 +222,8 @@ export const emergencies: readonly Emergency[] = [
       explain: /services\/status/,
       offline: /A manager reported[\s\S]{0,200}services\/status/,
       status: /services\/status/,
-      // Doctor checks the operator here, and must say so.
-      doctor: /of admin, the user of this kubeconfig/,
+      doctor:
+        /not checked: PermissionsUnchecked[\s\S]*KubernetesRefused|KubernetesRefused[\s\S]*services\/status/,
     },
     remedy: (scene) => restart(scene),
   },

@@ -141,7 +141,7 @@ test("doctor finds several things that are broken at once, and changes nothing [
   await renewing;
   expect(code).toBe(3);
   expect(reasons).toEqual([
-    "CloudCredentialsRejected",
+    "CloudAuthFailed",
     "ControlPlaneRunsCloudLoops",
     "KubeletWithoutExternalCloud",
     "NoHostNetwork",

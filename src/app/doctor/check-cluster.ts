@@ -19,6 +19,7 @@ import {
   type WorkloadFact,
   warning,
 } from "./doctor-facts.ts";
+import { effectOfTwoLeaders } from "./leases-of-managers.ts";
 
 const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>
   shortList(objects.map(({ metadata }) => metadata.name));
@@ -33,17 +34,34 @@ function about<T>(what: string, fact: Read<T>, check: (value: T) => readonly Fin
   });
 }
 
-export function checkLease(facts: KnownFacts): readonly Finding[] {
+/** What keeps a manager from starting, or from leading once it runs. */
+const stopping: ReadonlySet<string> = new Set([
+  ...["PortInUse", "CloudSettingsInvalid", "WorkloadNotReady", "TolerationMissing", "PermissionMissing"],
+]);
+
+/** Whether nothing is initialized now, because no manager of this program leads. */
+function isWithoutLeader({ flags, cluster: { lease } }: KnownFacts): boolean {
+  if (!flags["leader-elect"] || "unread" in lease) return false;
+  return lease.value === undefined || lease.value.holder === "" || !lease.value.isRenewed;
+}
+
+export function checkLease(facts: KnownFacts, others: readonly Finding[]): readonly Finding[] {
   const { flags, program } = facts;
+  const causes = others.filter(({ reason }) => stopping.has(reason));
+  const reasons = [...new Set(causes.map(({ reason }) => reason))].join(", ");
+  const first =
+    causes.length === 0
+      ? "Start the manager."
+      : `First fix what else is reported here: ${reasons}. Then start the manager.`;
   const { namespace, name: bare } = leaseOf(flags);
   const name = `${namespace}/${bare}`;
   if (!flags["leader-elect"]) return [];
   return about(`the Lease ${name}`, facts.cluster.lease, (lease): readonly Finding[] => {
     if (lease === undefined || lease.holder === "")
-      return warning("NoLeader", {
+      return error("NoLeader", {
         problem: `No manager leads: the Lease ${name} ${lease === undefined ? "does not exist" : "has no holder"}.`,
         effect: "Nothing is initialized, changed or deleted until a manager runs.",
-        fix: `Start the manager. If it runs, compare its --leader-elect-resource-name with ${name}, and read its log.`,
+        fix: `${first} If it runs, compare its --leader-elect-resource-name with ${name}, and read its log.`,
       });
     const observer = lease.isRenewed ? observerText(lease.holder, name) : undefined;
     if (observer !== undefined)
@@ -58,7 +76,7 @@ export function checkLease(facts: KnownFacts): readonly Finding[] {
         problem: `The Lease ${name} of ${holder} was last renewed at ${renewTime}, and not within its duration.`,
         effect:
           "Nothing is changed until a replica takes the Lease. A replica that runs takes it within seconds.",
-        fix: "Start the manager. If it runs, read its log: it cannot reach the API server, or lacks a permission.",
+        fix: `${first} If it runs, read its log: it cannot reach the API server, or lacks a permission.`,
       });
     if (writer === undefined || writer === program) return [];
     return error("OtherManagerLeads", {
@@ -70,6 +88,7 @@ export function checkLease(facts: KnownFacts): readonly Finding[] {
 }
 
 export function checkOtherLeases({ cluster, flags }: KnownFacts): readonly Finding[] {
+  const { namespace, name: own } = leaseOf(flags);
   // During a leader migration, one manager holds two.
   const ownHolder = "value" in cluster.lease ? cluster.lease.value?.holder : undefined;
   return about("the Leases", cluster.otherLeases, (leases) =>
@@ -77,12 +96,30 @@ export function checkOtherLeases({ cluster, flags }: KnownFacts): readonly Findi
       .filter(({ holder }) => holder !== ownHolder)
       .flatMap(({ name, holder, program }) =>
         error("TwoManagersLead", {
-          problem: `${holder} (${program}) holds the Lease ${flags["leader-elect-resource-namespace"]}/${name}, so two managers work in this cluster at the same time.`,
-          effect: "Both change the same Nodes, load balancers and routes.",
+          problem: `${holder} (${program}) holds the Lease ${namespace}/${name}, and ${ownHolder ?? "another manager"} holds ${namespace}/${own}, so two managers work in this cluster at the same time.`,
+          effect: effectOfTwoLeaders,
           fix: `Stop one of them, or give both the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector.`,
         }),
       ),
   );
+}
+
+/** How much works although nothing new is done. */
+export function countsOf({ nodes, services }: Pick<ClusterFacts, "nodes" | "services">): string {
+  const texts: string[] = [];
+  if ("value" in nodes) {
+    const selected = nodes.value.filter(({ isSelected }) => isSelected);
+    const done = selected.filter(({ isUninitialized }) => !isUninitialized).length;
+    texts.push(`${done} of ${countOf(selected.length, "Node")} ${done === 1 ? "is" : "are"} initialized`);
+  }
+  if ("value" in services) {
+    const managed = services.value.filter(({ isManaged }) => isManaged);
+    const served = managed.filter(({ hasAddress }) => hasAddress).length;
+    texts.push(
+      `${served} of ${countOf(managed.length, "Service")} of type LoadBalancer ${served === 1 ? "has" : "have"} an address`,
+    );
+  }
+  return texts.length === 0 ? "" : `Now ${texts.join(", and ")}.`;
 }
 
 /** A Node that joins is initialized within seconds. */
@@ -106,10 +143,16 @@ function withoutExternalCloud(nodes: readonly NodeFact[]): readonly Finding[] {
   });
 }
 
-function tooLongUninitialized(nodes: readonly NodeFact[], now: number, program: string): readonly Finding[] {
-  const found = nodes.filter(
-    (node) => node.isSelected && node.isUninitialized && ageOf(node, now) > patience,
-  );
+function uninitialized(nodes: readonly NodeFact[], facts: KnownFacts): readonly Finding[] {
+  const { program, cluster } = facts;
+  const all = nodes.filter((node) => node.isSelected && node.isUninitialized);
+  if (all.length > 0 && isWithoutLeader(facts))
+    return error("NodesUninitialized", {
+      problem: `${countOf(all.length, "Node")} ${all.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}, and no manager leads: ${namesOf(all)}.`,
+      effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
+      fix: "Start a manager: see NoLeader or LeaseExpired.",
+    });
+  const found = all.filter((node) => ageOf(node, cluster.now) > patience);
   if (found.length === 0) return [];
   return error("NodesUninitialized", {
     problem: `${countOf(found.length, "Node")} older than 5 minutes still ${found.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}: ${namesOf(found)}.`,
@@ -145,21 +188,23 @@ function newerKubelets(nodes: readonly NodeFact[], { gitVersion, minor }: Cluste
 function withoutMachines(
   nodes: readonly NodeFact[],
   { hasMachines, failures }: CloudFacts,
+  counts: string,
 ): readonly Finding[] {
   const known = nodes.filter(({ isSelected, providerID }) => isSelected && providerID !== undefined);
   if (hasMachines || failures.length > 0 || known.length === 0) return [];
   return error("NoMachineInCloud", {
     problem: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
-    effect: "The mass limit holds Nodes that are not Ready; none is initialized.",
+    effect: `What exists keeps working, and the mass limit keeps Nodes that are not Ready. New Nodes keep their taint. ${counts}`,
     fix: "Check whether the credentials belong to the account or project of these machines, and its console.",
   });
 }
 
-export function checkNodes({ cluster, cloud, program }: KnownFacts): readonly Finding[] {
+export function checkNodes(facts: KnownFacts): readonly Finding[] {
+  const { cluster, cloud } = facts;
   return about("the Nodes", cluster.nodes, (nodes) => [
-    ...withoutMachines(nodes, cloud),
+    ...withoutMachines(nodes, cloud, countsOf(cluster)),
     ...withoutExternalCloud(nodes),
-    ...tooLongUninitialized(nodes, cluster.now, program),
+    ...uninitialized(nodes, facts),
     ...writtenInTree(nodes),
     ...newerKubelets(nodes, cluster),
   ]);

@@ -1,17 +1,22 @@
 // The checks of connections: the API server and its version, permissions, the cloud, clocks, and ports of this machine. Pure.
 
+import { errorPolicies } from "../../cloud/error-policies.ts";
 import { countOf, shortList } from "../../core/text.ts";
+import { howToGrant } from "../how-to-grant.ts";
 import type { Permission } from "../permissions.ts";
+import { countsOf } from "./check-cluster.ts";
 import {
-  type CloudFacts,
   type CloudFailure,
+  type ClusterFacts,
   error,
+  type Facts,
   type Finding,
   type KnownFacts,
   type PortFact,
   type ServerClock,
   type UnknownCluster,
   unchecked,
+  unknownUser,
   warning,
 } from "./doctor-facts.ts";
 
@@ -90,19 +95,41 @@ function ruleText({ verb, group, resource, namespace, name }: Permission): strin
   return `${what}${name === undefined ? "" : ` ${name}`}${namespace === undefined ? "" : ` in ${namespace}`}`;
 }
 
-export function checkPermissions({ cluster: { access }, program }: KnownFacts): readonly Finding[] {
+/** What events report that the manager may not do; a permission that was granted since is no refusal. */
+function refusedRequests({ refusals }: ClusterFacts): readonly Finding[] {
+  if ("unread" in refusals) return [];
+  return refusals.value.flatMap(({ object, message }) =>
+    error("KubernetesRefused", {
+      problem: `An event of ${object} reports: ${message}`,
+      effect: "What needs this permission does not work until it is granted.",
+      fix: "Run the command that the event names. The manager needs no restart.",
+    }),
+  );
+}
+
+export function checkPermissions(facts: KnownFacts): readonly Finding[] {
+  return [...refusedRequests(facts.cluster), ...checkAccess(facts)];
+}
+
+function checkAccess({ cluster: { access }, program, given }: KnownFacts): readonly Finding[] {
   if ("unread" in access)
     return unchecked("PermissionsUnchecked", {
       problem: `The permissions of the manager could not be checked: ${access.unread}`,
       effect: "Missing permissions are found only when the manager runs.",
       fix: "Grant the verb create for selfsubjectaccessreviews, which every authenticated user has by default.",
     });
-  const { subject, refused } = access.value;
+  const { subject, isOfWorkload, isAdmin, refused } = access.value;
+  if (isAdmin && !isOfWorkload && refused.length === 0)
+    return unchecked("PermissionsUnchecked", {
+      problem: `The permissions of this kubeconfig are yours (${subject}, who may do everything), and no DaemonSet or Deployment of this program names the account of the manager.`,
+      effect: "A permission that the manager lacks is found only in its log and events.",
+      fix: "Run doctor with the --kubeconfig of the manager.",
+    });
   const required = refused.filter(({ isOptional }) => !isOptional);
   const optional = refused.filter(({ isOptional }) => isOptional);
   const lacks = (missing: readonly Permission[]) => ({
     problem: `${subject} lacks ${countOf(missing.length, "permission")}: ${shortList(missing.map(ruleText))}.`,
-    fix: `Apply the output of "${program} rbac" with the flags of the manager.`,
+    fix: howToGrant(program, given, isOfWorkload || subject !== unknownUser ? subject : undefined),
   });
   const usersOf = (missing: readonly Permission[]): string =>
     [...new Set(missing.flatMap(({ users }) => users))].join(", ");
@@ -122,9 +149,20 @@ export function checkPermissions({ cluster: { access }, program }: KnownFacts): 
   ];
 }
 
-type FailureText = Pick<Finding, "reason" | "effect" | "fix"> & Partial<Pick<Finding, "severity">>;
+type FailureText = Pick<Finding, "effect" | "fix"> & Partial<Pick<Finding, "severity" | "reason">>;
 
-const cloudFailures: Partial<Record<CloudFailure["kind"], FailureText>> = {
+const whileFailing =
+  "What exists keeps working. New Nodes keep their taint, new Services get no address, and changes wait.";
+
+/** What the table of reactions calls it, or what only doctor finds out. */
+function reasonOf(kind: CloudFailure["kind"]): string {
+  if (kind in errorPolicies) return errorPolicies[kind as keyof typeof errorPolicies].reason;
+  return errorPolicies.unavailable.reason;
+}
+
+const cloudFailures = ({
+  program,
+}: Pick<Facts, "program">): Partial<Record<CloudFailure["kind"], FailureText>> => ({
   settings: {
     reason: "CloudSettingsInvalid",
     effect: "The manager ends with exit code 2. The cloud was not called.",
@@ -142,31 +180,32 @@ const cloudFailures: Partial<Record<CloudFailure["kind"], FailureText>> = {
     fix: "Grant the credentials the permission to read what the message names, and run doctor again.",
   },
   invalid: {
-    reason: "CloudRefusesRequest",
-    effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
-    fix: "Correct the setting that the message names, or see docs/clouds for the settings of this cloud.",
+    effect: whileFailing,
+    fix: `Correct the setting that the message names; ${pageOf(program)} describes the settings of this cloud.`,
   },
   unauthorized: {
-    reason: "CloudCredentialsRejected",
-    effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
+    effect: whileFailing,
     fix: "Set valid credentials of the cloud.",
   },
   forbidden: {
-    reason: "CloudPermissionMissing",
-    effect: "Nodes stay uninitialized.",
+    effect: whileFailing,
     fix: "Grant the credentials the permission to list machines.",
   },
   "rate-limited": {
-    reason: "CloudRateLimited",
-    effect: "Requests of the manager wait, too.",
-    fix: "Find out which client of this account uses up the limit.",
+    effect: `Requests of the manager wait, too. ${whileFailing}`,
+    fix: "Find out which client of this account uses up the limit. The manager continues when the cloud accepts requests again.",
   },
+});
+
+/** The page about a cloud of this repository. */
+const pageOf = (program: string): string => {
+  const cloud = program.replace(/-cloud-controller-manager$/, "");
+  return cloud === "fake" ? "docs/fake-cloud.md" : `docs/clouds/${cloud}.md`;
 };
 
-function unavailable(status: number | undefined): Pick<Finding, "reason" | "effect" | "fix"> {
+function unavailable(status: number | undefined): FailureText {
   return {
-    reason: "CloudUnavailable",
-    effect: "Nodes stay uninitialized, and load balancers and routes are not changed.",
+    effect: whileFailing,
     fix:
       status === undefined || status < 500
         ? "Check the endpoint in the settings of the cloud, the network, the proxy and the firewall of this machine."
@@ -177,7 +216,9 @@ function unavailable(status: number | undefined): Pick<Finding, "reason" | "effe
 const effectOfPart =
   "Nodes whose instances are in this source stay as they are. New Nodes of all sources stay uninitialized, because it may have an instance of the same name; --node-match-timeout limits this wait. Other sources have answered.";
 
-export function checkCloud({ failures, origins }: CloudFacts): readonly Finding[] {
+export function checkCloud({ cloud, program, cluster }: Facts): readonly Finding[] {
+  const { failures, origins } = cloud;
+  const counts = "value" in cluster ? countsOf(cluster.value) : "";
   const names = origins.map((origin) => new URL(origin).hostname).filter(isClusterName);
   const ofNames = names.flatMap((name) =>
     warning("CloudNeedsClusterDNS", {
@@ -186,14 +227,12 @@ export function checkCloud({ failures, origins }: CloudFacts): readonly Finding[
       fix: "Use an address or a name of another DNS in the settings of the cloud.",
     }),
   );
-  const ofFailures = failures.map(
-    ({ kind, status, message, isPart }): Finding => ({
-      severity: "error",
-      problem: message,
-      ...(cloudFailures[kind] ?? unavailable(status)),
-      ...(isPart === true && { effect: effectOfPart }),
-    }),
-  );
+  const ofFailures = failures.map(({ kind, status, message, isPart }): Finding => {
+    const text = { reason: reasonOf(kind), ...(cloudFailures({ program })[kind] ?? unavailable(status)) };
+    const whole = text.effect.endsWith(whileFailing) ? `${text.effect} ${counts}`.trim() : text.effect;
+    const effect = isPart === true ? effectOfPart : whole;
+    return { severity: "error", problem: message, ...text, effect };
+  });
   return [...ofNames, ...ofFailures];
 }
 

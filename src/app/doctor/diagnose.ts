@@ -21,10 +21,18 @@ import {
 } from "./check-connections.ts";
 import type { Facts, Finding, FindingSeverity, KnownFacts } from "./doctor-facts.ts";
 
-const ofCluster: readonly (readonly [name: string, check: (facts: KnownFacts) => readonly Finding[]])[] = [
+type ClusterCheck = (facts: KnownFacts, local: readonly Finding[]) => readonly Finding[];
+
+const ofCluster: readonly (readonly [name: string, check: ClusterCheck])[] = [
   ["API server", checkServer],
   ["permissions", checkPermissions],
-  ["Lease", (facts) => [...checkLease(facts), ...checkOtherLeases(facts)]],
+  [
+    "Lease",
+    (facts, local) => [
+      ...checkLease(facts, [...local, ...checkPermissions(facts), ...checkWorkloads(facts)]),
+      ...checkOtherLeases(facts),
+    ],
+  ],
   ["Nodes and kubelets", checkNodes],
   ["kube-controller-manager", checkControlPlane],
   ["serving certificates", checkServingCertificates],
@@ -55,17 +63,19 @@ function resultOf(name: string, findings: readonly Finding[]): CheckResult {
 export function diagnose(facts: Facts): Diagnosis {
   const { cluster, cloud, ports } = facts;
   const local = [
-    resultOf("cloud", checkCloud(cloud)),
+    resultOf("cloud", checkCloud(facts)),
     resultOf("clocks", checkClocks(["value" in cluster ? cluster.value.clock : undefined, cloud.clock])),
     resultOf("ports", checkPorts(ports)),
   ];
   if ("unread" in cluster) return { checks: [resultOf("API server", unreachableServer(cluster)), ...local] };
   const known = { ...facts, cluster: cluster.value };
+  const foundHere = local.flatMap(({ findings }) => findings);
   const { origin, gitVersion: version } = cluster.value;
   return {
     apiServer: { origin, version },
-    checks: [...ofCluster.map(([name, check]) => resultOf(name, check(known))), ...local].map((result) =>
-      result.name === "permissions" ? { ...result, ...defined({ detail: subjectOf(known) }) } : result,
+    checks: [...ofCluster.map(([name, check]) => resultOf(name, check(known, foundHere))), ...local].map(
+      (result) =>
+        result.name === "permissions" ? { ...result, ...defined({ detail: subjectOf(known) }) } : result,
     ),
   };
 }
@@ -73,9 +83,11 @@ export function diagnose(facts: Facts): Diagnosis {
 /** Whose permissions were checked. */
 function subjectOf({ cluster: { access } }: KnownFacts): string | undefined {
   if ("unread" in access) return undefined;
-  const { subject, isOfWorkload } = access.value;
+  const { subject, isOfWorkload, isAdmin, refused } = access.value;
   if (isOfWorkload) return `of ${subject}`;
-  return `of ${subject}, the user of this kubeconfig. Those of the manager were not checked, because no DaemonSet or Deployment of this program exists: for a manager that runs elsewhere, pass its --kubeconfig.`;
+  // The finding says whose they are.
+  if (isAdmin && refused.length === 0) return undefined;
+  return `of ${subject}, the user of this kubeconfig. If the manager runs elsewhere as another user, pass its --kubeconfig.`;
 }
 
 /** 3: at least one error. 4: only warnings, or something could not be checked. */

@@ -3,6 +3,7 @@
 import type { KubeObject } from "../../kube/objects.ts";
 import type { CloudErrorKind } from "../../provider/errors.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
+import type { RawFlags } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { Permission } from "../permissions.ts";
 
@@ -45,11 +46,16 @@ export interface ServerClock {
   readonly aheadMs: number;
 }
 
+/** The subject of an API server that does not name the user. */
+export const unknownUser = "The user of the kubeconfig";
+
 export interface AccessFact {
   /** The user or service account that was checked. */
   readonly subject: string;
   /** Whether the manager runs as this subject; otherwise it is that of the kubeconfig. */
   readonly isOfWorkload: boolean;
+  /** Whether it may do everything: an administrator, and hardly the user of a manager. */
+  readonly isAdmin: boolean;
   readonly refused: readonly Permission[];
 }
 
@@ -76,6 +82,19 @@ export interface NodeFact extends KubeObject {
   readonly kubeletVersion: string;
   /** The program that wrote the provider id. */
   readonly providerIDWriter: string | undefined;
+}
+
+/** A Service of type LoadBalancer without a class. */
+export interface ServiceFact extends KubeObject {
+  readonly isManaged: boolean;
+  readonly hasAddress: boolean;
+}
+
+/** A request of a manager that the API server refused, as an event reports it, and that it would still refuse. */
+export interface RefusalFact {
+  /** Such as "Service default/web". */
+  readonly object: string;
+  readonly message: string;
 }
 
 export interface PodFact extends KubeObject {
@@ -115,6 +134,9 @@ export interface ClusterFacts {
   readonly lease: Read<LeaseFact | undefined>;
   readonly otherLeases: Read<readonly ManagerLease[]>;
   readonly nodes: Read<readonly NodeFact[]>;
+  readonly services: Read<readonly ServiceFact[]>;
+  /** Of the last hour. */
+  readonly refusals: Read<readonly RefusalFact[]>;
   /** The pods of kube-system. */
   readonly pods: Read<readonly PodFact[]>;
   /** The cloud controller managers that run as workloads. */
@@ -152,6 +174,8 @@ export interface PortFact {
 export interface Facts {
   readonly program: string;
   readonly flags: Flags;
+  /** The flags of the command line, as text. */
+  readonly given: RawFlags;
   readonly controllers: ReadonlySet<ControllerName>;
   readonly cluster: { readonly value: ClusterFacts } | UnknownCluster;
   readonly cloud: CloudFacts;

@@ -1,26 +1,38 @@
 // Gathers the facts about the cluster: reads and reviews only, so nothing is written.
 
+import { minutes } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
+import { events } from "../../kube/resources.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { findLeadership, readLease } from "../cleanup/cluster-state.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
 import { withoutRetry } from "../without-retry.ts";
-import type {
-  AccessFact,
-  ClusterFacts,
-  LeaseFact,
-  ManagerLease,
-  Read,
-  WorkloadFact,
+import {
+  type AccessFact,
+  type ClusterFacts,
+  type LeaseFact,
+  type ManagerLease,
+  type Read,
+  type RefusalFact,
+  unknownUser,
+  type WorkloadFact,
 } from "./doctor-facts.ts";
 import { leasesOfManagers } from "./leases-of-managers.ts";
-import { nodeFacts, podFacts, signingRequestFacts, workloadFacts, writerOf } from "./raw-objects.ts";
+import {
+  nodeFacts,
+  podFacts,
+  serviceFacts,
+  signingRequestFacts,
+  workloadFacts,
+  writerOf,
+} from "./raw-objects.ts";
 import type { ServerTimes } from "./server-times.ts";
 
 export interface ClusterSources {
@@ -60,48 +72,91 @@ async function ownName(api: KubeApi, signal: AbortSignal): Promise<string> {
   }
 }
 
+/** The groups that the API server adds to a service account. */
+function groupsOf(user: string): readonly string[] | undefined {
+  const [, namespace] = /^system:serviceaccount:([^:]+):/.exec(user) ?? [];
+  return namespace === undefined
+    ? undefined
+    : ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"];
+}
+
+/** Whether the credentials of this command, or another user, may do something. */
+async function isAllowed(
+  api: KubeApi,
+  user: string | undefined,
+  { resource, ...attributes }: Omit<Permission, "users" | "isOptional">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const group = "authorization.k8s.io";
+  const kind = user === undefined ? "SelfSubjectAccessReview" : "SubjectAccessReview";
+  const [plural, subresource = ""] = resource.split("/");
+  const spec = {
+    ...defined({ user, groups: user === undefined ? undefined : groupsOf(user) }),
+    resourceAttributes: { ...attributes, resource: plural, subresource },
+  };
+  const body = { apiVersion: `${group}/v1`, kind, spec };
+  const answer = await review(api, group, `${kind.toLowerCase()}s`, body, signal);
+  return (answer as { readonly status?: { readonly allowed?: boolean } }).status?.allowed === true;
+}
+
+const refusedRequest =
+  /User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
+
+/** Of the last hour, and only what would be refused now, too: one per permission. */
+async function readRefusals(
+  { api }: ClusterSources,
+  now: number,
+  signal: AbortSignal,
+): Promise<readonly RefusalFact[]> {
+  const { items } = await api.listPage(events, { fieldSelector: "type=Warning", limit: 500 }, signal);
+  const byPermission = new Map<string, RefusalFact & { readonly permission: RegExpExecArray }>();
+  for (const { message = "", lastTimestamp, eventTime, metadata, involvedObject } of items) {
+    const permission = refusedRequest.exec(message);
+    const age = now - Date.parse(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "");
+    if (permission === null || !message.includes("The API server returned 403") || age > minutes(60))
+      continue;
+    const { kind = "", namespace, name = "" } = involvedObject ?? {};
+    const object = `${kind} ${namespace === undefined || kind === "Node" ? "" : `${namespace}/`}${name}`;
+    byPermission.set(permission[0], { object, message, permission });
+  }
+  const found = [...byPermission.values()].map(async ({ permission, ...refusal }) => {
+    const [, user, verb = "", resource = "", group = "", namespace] = permission;
+    const asked = { verb, resource, group, ...defined({ namespace }) };
+    const isGranted = await isAllowed(api, user, asked, signal).catch((error: unknown) => {
+      // Who may not ask for other users sees what was refused before, too.
+      if (!isKubeError(error, "forbidden")) throw error;
+      return false;
+    });
+    return isGranted ? [] : [refusal];
+  });
+  return (await Promise.all(found)).flat();
+}
+
 /** Of the service account of the workload, if there is one; else of the credentials of this command. */
 async function readAccess(
   { api, settings }: ClusterSources,
   workload: WorkloadFact | undefined,
   signal: AbortSignal,
 ): Promise<AccessFact> {
-  const group = "authorization.k8s.io";
   const name = await ownName(api, signal);
   const namespace = workload?.metadata.namespace ?? "";
   const account =
     workload === undefined ? undefined : `system:serviceaccount:${namespace}:${workload.serviceAccount}`;
   const isOther = account !== undefined && account !== name;
-  const kind = isOther ? "SubjectAccessReview" : "SelfSubjectAccessReview";
-  const subject = isOther
-    ? {
-        user: account,
-        groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
-      }
-    : {};
-  const isAllowed = async (permission: Permission): Promise<boolean> => {
-    const [plural, subresource = ""] = permission.resource.split("/");
-    const resourceAttributes = {
-      verb: permission.verb,
-      group: permission.group,
-      resource: plural,
-      subresource,
-      namespace: permission.namespace,
-      name: permission.name,
-    };
-    const body = { apiVersion: `${group}/v1`, kind, spec: { ...subject, resourceAttributes } };
-    const answer = await review(api, group, `${kind.toLowerCase()}s`, body, signal);
-    return (answer as { readonly status?: { readonly allowed?: boolean } }).status?.allowed === true;
-  };
+  const user = isOther ? account : undefined;
   const checked = await Promise.all(
-    permissionsOf(accessNeeds(settings), leaseOf(settings.flags)).map(async (permission) => ({
-      permission,
-      allowed: await isAllowed(permission),
-    })),
+    permissionsOf(accessNeeds(settings), leaseOf(settings.flags)).map(
+      async ({ users, isOptional, ...asked }) => ({
+        permission: { users, isOptional, ...asked },
+        allowed: await isAllowed(api, user, asked, signal),
+      }),
+    ),
   );
+  const everything = { verb: "*", group: "*", resource: "*" };
   return {
-    subject: isOther ? account : name === "" ? "The user of the kubeconfig" : name,
+    subject: isOther ? account : name === "" ? unknownUser : name,
     isOfWorkload: workload !== undefined,
+    isAdmin: workload === undefined && (await isAllowed(api, undefined, everything, signal)),
     refused: checked.flatMap(({ permission, allowed }) => (allowed ? [] : [permission])),
   };
 }
@@ -150,19 +205,24 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
   };
   const serverClock = times.of(api.origin);
   const now = clock.now() + (serverClock?.aheadMs ?? 0);
-  const [workloads, lease, nodes, pods, signingRequests, otherLeases] = await Promise.all([
-    read(signal, () => readWorkloads(sources, signal)),
-    read(signal, () => leaseFact(sources, signal)),
-    read(signal, () => listAll(api, nodeFacts(isSelectedBy(settings.flags)), signal)),
-    read(signal, () => listAll(api, podFacts, signal, "kube-system")),
-    read(signal, () => listAll(api, signingRequestFacts, signal)),
-    read(signal, () => readOtherLeases(sources, now, signal)),
-  ]);
+  const [workloads, lease, nodes, services, refusals, pods, signingRequests, otherLeases] = await Promise.all(
+    [
+      read(signal, () => readWorkloads(sources, signal)),
+      read(signal, () => leaseFact(sources, signal)),
+      read(signal, () => listAll(api, nodeFacts(isSelectedBy(settings.flags)), signal)),
+      read(signal, () => listAll(api, serviceFacts, signal)),
+      read(signal, () => readRefusals(sources, now, signal)),
+      read(signal, () => listAll(api, podFacts, signal, "kube-system")),
+      read(signal, () => listAll(api, signingRequestFacts, signal)),
+      read(signal, () => readOtherLeases(sources, now, signal)),
+    ],
+  );
   const workload =
     "value" in workloads ? workloads.value.find(({ isThisProgram }) => isThisProgram) : undefined;
   const access = await read(signal, () => readAccess(sources, workload, signal));
   return {
-    ...{ origin: api.origin, access, lease, otherLeases, nodes, pods, workloads, signingRequests },
+    ...{ origin: api.origin, access, lease, otherLeases, nodes, services, refusals },
+    ...{ pods, workloads, signingRequests },
     gitVersion: version.gitVersion ?? "an unknown version",
     minor: Number.parseInt(version.minor ?? "", 10),
     now,

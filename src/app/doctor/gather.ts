@@ -143,11 +143,11 @@ async function ports({ settings: { flags }, platform, signal }: Operator): Promi
 
 export async function gatherFacts(operator: Operator): Promise<Facts> {
   const { program, settings } = operator;
-  const { flags, controllers } = settings;
+  const { flags, given, controllers } = settings;
   const [ofCluster, ofCloud, ofPorts] = await Promise.all([
     cluster(operator),
     cloud(operator),
     ports(operator),
   ]);
-  return { program, flags, controllers, cluster: ofCluster, cloud: ofCloud, ports: ofPorts };
+  return { program, flags, given, controllers, cluster: ofCluster, cloud: ofCloud, ports: ofPorts };
 }

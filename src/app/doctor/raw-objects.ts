@@ -5,7 +5,7 @@ import { uninitializedTaint } from "../../controllers/well-known.ts";
 import type { KubeObject, Node, Taint } from "../../kube/objects.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { slimMetaOnly } from "../../kube/slim.ts";
-import type { NodeFact, PodFact, SigningRequestFact, WorkloadFact } from "./doctor-facts.ts";
+import type { NodeFact, PodFact, ServiceFact, SigningRequestFact, WorkloadFact } from "./doctor-facts.ts";
 
 /** An object as the API server sends it. */
 interface Raw extends KubeObject {
@@ -67,6 +67,17 @@ const containersOf = (spec: unknown): readonly Container[] =>
 export const podFacts: Resource<PodFact> = factsOf<PodFact>({ plural: "pods", kind: "Pod" }, ({ spec }) => ({
   args: containersOf(spec).flatMap(({ command = [], args = [] }) => [...command, ...args]),
 }));
+
+export const serviceFacts: Resource<ServiceFact> = factsOf<ServiceFact>(
+  { plural: "services", kind: "Service" },
+  ({ spec = {}, status = {} }) => {
+    const { ingress } = (status["loadBalancer"] ?? {}) as { readonly ingress?: readonly unknown[] };
+    return {
+      isManaged: spec["type"] === "LoadBalancer" && spec["loadBalancerClass"] === undefined,
+      hasAddress: (ingress ?? []).length > 0,
+    };
+  },
+);
 
 interface Toleration {
   readonly key?: string;

@@ -14,7 +14,13 @@ const patchNodes: Permission = {
 const createEvents: Permission = {
   ...{ verb: "create", group: "", resource: "events", users: ["cloud-node"], isOptional: true },
 };
-const access: AccessFact = { subject: "fairlead", isOfWorkload: true, refused: [patchNodes, createEvents] };
+const access: AccessFact = {
+  ...{ subject: "fairlead", isOfWorkload: true, isAdmin: false },
+  refused: [patchNodes, createEvents],
+};
+const admin = { value: { subject: "admin", isOfWorkload: false, isAdmin: true, refused: [] } };
+const counts = "Now 1 of 1 Node is initialized, and 1 of 2 Services of type LoadBalancer has an address.";
+const whileFailing = `What exists keeps working. New Nodes keep their taint, new Services get no address, and changes wait. ${counts}`;
 const controllerManager = (...args: readonly string[]) => ({
   value: [
     { metadata: metaOf("kcm-m1", { labels: { component: "kube-controller-manager" } }), args },
@@ -78,14 +84,28 @@ const cases: readonly (readonly [
     "error",
     { cluster: { access: { value: access } } },
     "fairlead lacks 1 permission: patch nodes.",
-    'the output of "fake-cloud-controller-manager rbac"',
+    "To grant it, without a restart: fake-cloud-controller-manager rbac --set user=fairlead | kubectl apply -f -",
   ],
   [
     "OptionalPermissionMissing",
     "warning",
     { cluster: { access: { value: access } } },
     "fairlead lacks 1 permission: create events.",
-    'the output of "fake-cloud-controller-manager rbac"',
+    "fake-cloud-controller-manager rbac --set user=fairlead | kubectl apply -f -",
+  ],
+  [
+    "PermissionsUnchecked",
+    "unchecked",
+    { cluster: { access: admin } },
+    "The permissions of this kubeconfig are yours (admin, who may do everything)",
+    "Run doctor with the --kubeconfig of the manager.",
+  ],
+  [
+    "KubernetesRefused",
+    "error",
+    { cluster: { refusals: { value: [{ object: "Service default/web", message: "403 for patch" }] } } },
+    "An event of Service default/web reports: 403 for patch",
+    "Run the command that the event names.",
   ],
   [
     "PermissionsUnchecked",
@@ -96,14 +116,36 @@ const cases: readonly (readonly [
   ],
   [
     "NoLeader",
-    "warning",
+    "error",
+    {
+      cluster: { lease: { value: undefined } },
+      ports: [{ flag: "secure-port", port: 10258, listener: "other" }],
+    },
+    "does not exist",
+    "First fix what else is reported here: PortInUse. Then start the manager.",
+  ],
+  [
+    "NodesUninitialized",
+    "error",
+    {
+      cluster: {
+        lease: { value: undefined },
+        nodes: { value: [nodeFact("fresh", { ...uninitialized, metadata: fresh })] },
+      },
+    },
+    "1 Node has the taint node.cloudprovider.kubernetes.io/uninitialized, and no manager leads: fresh.",
+    "Start a manager",
+  ],
+  [
+    "NoLeader",
+    "error",
     { cluster: { lease: { value: undefined } } },
     "the Lease kube-system/cloud-controller-manager does not exist",
     "Start the manager.",
   ],
   [
     "NoLeader",
-    "warning",
+    "error",
     { cluster: { lease: { value: { ...lease, holder: "", isRenewed: false } } } },
     "has no holder",
     "--leader-elect-resource-name",
@@ -244,15 +286,9 @@ const cases: readonly (readonly [
     "Scale it to 0 or delete it.",
   ],
   ["CloudSettingsInvalid", "error", failing("settings"), "message of settings", "Correct the setting"],
-  [
-    "CloudCredentialsRejected",
-    "error",
-    failing("unauthorized"),
-    "message of unauthorized",
-    "valid credentials",
-  ],
+  ["CloudAuthFailed", "error", failing("unauthorized"), "message of unauthorized", "valid credentials"],
   ["CloudPermissionMissing", "error", failing("forbidden"), "message of forbidden", "permission to list"],
-  ["CloudRateLimited", "error", failing("rate-limited"), "message of rate-limited", "uses up the limit"],
+  ["CloudThrottled", "error", failing("rate-limited"), "message of rate-limited", "uses up the limit"],
   ["CloudUnavailable", "error", failing("unavailable"), "message of unavailable", "Check the endpoint"],
   [
     "CloudUnavailable",
@@ -262,7 +298,13 @@ const cases: readonly (readonly [
     "Read the status page of the cloud.",
   ],
   ["CloudUnavailable", "error", failing("unavailable", 404), "message of unavailable", "Check the endpoint"],
-  ["CloudRefusesRequest", "error", failing("invalid", 404), "message of invalid", "Correct the setting that"],
+  [
+    "RefusedByCloud",
+    "error",
+    failing("invalid", 404),
+    "message of invalid",
+    "Correct the setting that the message names; docs/fake-cloud.md describes the settings of this cloud.",
+  ],
   [
     "NoMachineInCloud",
     "error",
@@ -285,7 +327,7 @@ const cases: readonly (readonly [
         otherLeases: { value: [{ name: "go", holder: "m2_b", program: "hcloud-cloud-controller-manager" }] },
       },
     },
-    "m2_b (hcloud-cloud-controller-manager) holds the Lease kube-system/go, so two managers work",
+    "m2_b (hcloud-cloud-controller-manager) holds the Lease kube-system/go, and worker-1_a holds kube-system/cloud-controller-manager, so two managers work",
     "Stop one of them",
   ],
   [
@@ -332,7 +374,40 @@ const cases: readonly (readonly [
   ],
 ];
 
+/** What only doctor reports; every other reason is one of docs/events.md. */
+const documented = (reason: string, events: string, commands: string): boolean =>
+  events.includes(`\`${reason}\``) || commands.includes(`| \`${reason}\` |`);
+
 describe("doctor", () => {
+  test("has no reason that neither docs/events.md nor docs/commands.md describes [N7]", async () => {
+    const read = (path: string): Promise<string> =>
+      Bun.file(new URL(`../../../${path}`, import.meta.url)).text();
+    const [events, commands] = await Promise.all([read("docs/events.md"), read("docs/commands.md")]);
+    const sources = await Promise.all(
+      ["check-cluster", "check-connections"].map((name) => read(`src/app/doctor/${name}.ts`)),
+    );
+    const reasons = sources.flatMap((source) =>
+      [...source.matchAll(/\b(?:(?:error|warning|unchecked)\(|reason: )"(\w+)"/g)].map(
+        ([, reason = ""]) => reason,
+      ),
+    );
+    expect(reasons.length).toBeGreaterThan(25);
+    expect(reasons.filter((reason) => !documented(reason, events, commands))).toEqual([]);
+  });
+
+  test.each(["unauthorized", "unavailable", "invalid", "forbidden"] as const)(
+    "says what keeps working while the cloud answers with %s, with the counts now [N7]",
+    (kind) => {
+      expect(findingsOf(failing(kind)).map(({ effect }) => effect)).toEqual([whileFailing]);
+    },
+  );
+
+  test("shows the permissions of an administrator as not checked [N7]", () => {
+    const diagnosis = diagnose(factsWith({ cluster: { access: admin } }));
+    expect(diagnosisText(diagnosis)).toContain("permissions:\n  not checked: PermissionsUnchecked\n");
+    expect(diagnosisExitCode(diagnosis)).toBe(4);
+  });
+
   test.each(cases)("reports %s as %s [N7 S14]", (reason, severity, changes, problem, fix) => {
     const found = findingsOf(changes).filter((each) => each.reason === reason);
     expect(found).toHaveLength(1);
@@ -409,9 +484,9 @@ describe("doctor", () => {
     expect(diagnosisText(diagnose(factsWith()))).toContain(
       "permissions: ok\n    of system:serviceaccount:kube-system:fairlead\n",
     );
-    const value = { subject: "admin", isOfWorkload: false, refused: [] };
+    const value = { subject: "ccm", isOfWorkload: false, isAdmin: false, refused: [] };
     expect(diagnosisText(diagnose(factsWith({ cluster: { access: { value } } })))).toMatch(
-      /permissions: ok\n {4}of admin, the user of this kubeconfig\. Those of the manager were not checked, [\s\S]* pass its\s+--kubeconfig\.\nLease/,
+      /permissions: ok\n {4}of ccm, the user of this kubeconfig\. If the manager runs elsewhere as another user, pass its\s+--kubeconfig\.\nLease/,
     );
   });
 

@@ -107,12 +107,39 @@ describe("the command doctor", () => {
   });
 
   test("checks the permissions of the kubeconfig without a workload, for the controllers that run [N7]", async () => {
-    const w = open({ authorize: (_, { verb, resource }) => `${verb} ${resource}` !== "list services" });
+    const w = open({
+      authorize: (_, { verb, resource }) => verb !== "*" && `${verb} ${resource}` !== "list services",
+    });
     const changed = { "/apis/apps/v1/daemonsets": () => list() };
     const all = await doctor(w, [], { changed });
     expect(all.out).toContain("The user of the kubeconfig lacks 1 permission: list services.");
     const nodesOnly = await doctor(w, ["--controllers=cloud-node"], { changed });
     expect(nodesOnly.out).toContain("permissions: ok");
+  });
+
+  test.each([
+    ["reports", false],
+    ["does not report what is granted since:", true],
+  ])("%s a request of the manager that the API server refused [N7]", async (_, isGranted) => {
+    const w = open({
+      authorize: ({ username }, { verb, subresource }) =>
+        isGranted || username !== "limited" || verb !== "patch" || subresource !== "status",
+    });
+    const message =
+      'The API server returned 403 for patch services/status default/web: services "web" is forbidden: User "limited" cannot patch resource "services/status" in API group "" in the namespace "default". To grant it: …';
+    const event = {
+      ...{ metadata: meta("web.1", "default"), type: "Warning", message },
+      ...{
+        lastTimestamp: new Date(w.clock.now()).toISOString(),
+        involvedObject: { kind: "Service", namespace: "default", name: "web" },
+      },
+    };
+    const { out } = await doctor(w, [], { changed: { "/api/v1/events": () => list(event) } });
+    if (isGranted) expect(out).not.toContain("KubernetesRefused");
+    else
+      expect(out.replaceAll(/\s+/g, " ")).toContain(
+        `error: KubernetesRefused An event of Service default/web reports: ${message}`,
+      );
   });
 
   test("reports rejected credentials of the cloud, and a clock that differs [N7]", async () => {
@@ -127,7 +154,7 @@ describe("the command doctor", () => {
     };
     const { out, code } = await doctor(w, [], { changed });
     expect(code).toBe(3);
-    expect(out).toContain("error: CloudCredentialsRejected");
+    expect(out).toContain("error: CloudAuthFailed");
     expect(out).toMatch(/The clock of this machine is 9[01]s behind that of http:\/\/test-api-server\./);
   });
 

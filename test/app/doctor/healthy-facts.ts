@@ -42,7 +42,10 @@ const healthy: ClusterFacts = {
   now,
   clock: { server: "https://10.0.0.5:6443", aheadMs: 400 },
   access: {
-    value: { subject: "system:serviceaccount:kube-system:fairlead", isOfWorkload: true, refused: [] },
+    value: {
+      ...{ subject: "system:serviceaccount:kube-system:fairlead", isOfWorkload: true },
+      ...{ isAdmin: false, refused: [] },
+    },
   },
   lease: {
     value: {
@@ -54,6 +57,14 @@ const healthy: ClusterFacts = {
   },
   otherLeases: { value: [] },
   nodes: { value: [nodeFact("worker-1")] },
+  services: {
+    value: [
+      { metadata: metaOf("web", { namespace: "default" }), isManaged: true, hasAddress: true },
+      { metadata: metaOf("new", { namespace: "default" }), isManaged: true, hasAddress: false },
+      { metadata: metaOf("kubernetes", { namespace: "default" }), isManaged: false, hasAddress: false },
+    ],
+  },
+  refusals: { value: [] },
   pods: {
     value: [
       {
@@ -72,10 +83,10 @@ export interface FactChanges extends Partial<Omit<Facts, "cluster" | "flags">> {
 }
 
 export function factsWith({ cluster = {}, args = [], ...others }: FactChanges = {}): Facts {
-  const { flags, controllers } = readFlags(args);
+  const { flags, given, controllers } = readFlags(args);
   return {
     program: "fake-cloud-controller-manager",
-    flags,
+    ...{ flags, given },
     controllers,
     cluster: { value: { ...healthy, ...cluster } },
     cloud: { origins: ["https://api.fake.example"], clock: undefined, failures: [], hasMachines: true },

@@ -237,7 +237,7 @@ export const emergencies: readonly Emergency[] = [
     },
     shows: {
       log: /go-node_1f0c/,
-      explain: /go-node_1f0c[\s\S]{0,200}doctor/,
+      explain: /go-node_1f0c leads[\s\S]*changes nothing while it runs/,
       offline: /go-node_1f0c/,
       status: /go-node_1f0c/,
       doctor: /OtherManagerLeads/,

@@ -198,10 +198,10 @@ const cloudFailures = ({
 });
 
 /** The page about a cloud of this repository. */
-const pageOf = (program: string): string => {
+function pageOf(program: string): string {
   const cloud = program.replace(/-cloud-controller-manager$/, "");
   return cloud === "fake" ? "docs/fake-cloud.md" : `docs/clouds/${cloud}.md`;
-};
+}
 
 function unavailable(status: number | undefined): FailureText {
   return {

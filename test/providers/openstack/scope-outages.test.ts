@@ -115,11 +115,11 @@ describe("while one region does not answer", () => {
     expect(text).toContain(
       "Nodes whose instances are in this source stay as they are. New Nodes of all sources",
     );
-    expect(text).not.toContain("load balancers and routes are not changed");
+    expect(text).not.toContain("new Services get no address");
     fail(h.cloud);
     const both = (await h.run("doctor", ...only)).out.replaceAll(/\s+/g, " ");
     expect(both).toContain("Source Global did not answer: ");
-    expect(both).toContain("Nodes stay uninitialized, and load balancers and routes are not changed.");
+    expect(both).toContain("New Nodes keep their taint, new Services get no address, and changes wait.");
   });
 
   test("observe mode says that its summary is incomplete [N3]", async () => {

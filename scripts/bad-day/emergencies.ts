@@ -1,4 +1,4 @@
-// Twelve emergencies: how each begins, where an operator must find its cause and remedy, and the remedy.
+// Thirteen emergencies: how each begins, where an operator must find its cause and remedy, and the remedy.
 
 import { createServer, type Server } from "node:net";
 import { allNeeds, permissionsOf } from "../../src/app/permissions.ts";

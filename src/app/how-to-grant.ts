@@ -23,7 +23,7 @@ function subjectWords(user: string, given: RawFlags): readonly string[] {
   const [, namespace = "", name = ""] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
   if (name === "") return [`user=${user}`];
   // Each controller has its own account, whose name is fixed.
-  if (given["use-service-account-credentials"] !== undefined) return [];
+  if (given["use-service-account-credentials"] === "true") return [];
   return [
     ...(name === "fairlead" ? [] : [`name=${name}`]),
     ...(namespace === "kube-system" ? [] : [`namespace=${namespace}`]),

@@ -101,13 +101,24 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
   const report = (line: number, reason: string, problem: string, severity: Severity = "error") =>
     problems.push({ severity, reason, text: problem, line });
   const ofUnknown = ignoresUnknown ? "warning" : "error";
+  const known = [...Object.keys(sections), ...records.map(({ section }) => section)].map((one) =>
+    one.toLowerCase(),
+  );
 
   const unknownSection = (line: number, title: string): void => {
     const named = records.map(({ section }) => `[${section} "name"]`);
     const all = [...Object.keys(sections).map((section) => `[${section}]`), ...named];
     const expected = all.join(", ").replace(/, (?=[^,]*$)/, " or ");
     const problem = `section ${title} is unknown; expected ${expected}. Its settings are not read.`;
-    report(line, "UnknownSection", problem, ofUnknown);
+    // A misspelt section must not turn settings into their defaults: ports would close, and load balancers become public.
+    const header = /^\[([\w-]+)/.exec(title)?.[1] ?? "";
+    const meant = didYouMean(header.toLowerCase(), known);
+    report(
+      line,
+      "UnknownSection",
+      problem,
+      meant === undefined && !known.includes(header.toLowerCase()) ? ofUnknown : "error",
+    );
   };
   const unknownKey = (line: number, key: string, { title, fields }: Section): void => {
     const home = Object.entries(sections).find(([section, own]) =>
@@ -119,7 +130,7 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
       home === undefined
         ? `${key} in ${title} is not a known setting, so it has no effect${hint}`
         : `${key} in ${title} has no effect, because it belongs in [${home[0]}]`;
-    report(line, "UnknownSetting", problem, "warning");
+    report(line, "UnknownSetting", problem, home === undefined && meant === undefined ? "warning" : "error");
   };
 
   const enter = (line: number, header: string, name: string | undefined): Section | undefined => {

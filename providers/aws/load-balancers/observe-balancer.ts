@@ -444,8 +444,10 @@ export async function observeBalancer(
   call: Call,
 ): Promise<Observed | undefined> {
   // Which target groups belong to one without tags is only known with the name of the Service.
-  const isNamed = member === undefined || !listed?.network || tagIn(listed.tags, serviceTag) !== undefined;
-  const current = listed && isNamed ? await ifFound(refreshed(input, listed, member, call)) : undefined;
+  const isNamed = !listed?.network || tagIn(listed.tags, serviceTag) !== undefined;
+  // A lookup finds only the kind that the annotations name.
+  const isFound = isNamed || member === undefined || !isNetwork(member);
+  const current = listed && isFound ? await ifFound(refreshed(input, listed, member, call)) : undefined;
   const observed = current && (await completed(input, current, member, call));
   return observed ?? (member && lookUp(input, member, call));
 }

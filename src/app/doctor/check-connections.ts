@@ -7,7 +7,6 @@ import type { Permission } from "../permissions.ts";
 import { countsOf } from "./check-cluster.ts";
 import {
   type CloudFailure,
-  type ClusterFacts,
   error,
   type Facts,
   type Finding,
@@ -96,19 +95,20 @@ function ruleText({ verb, group, resource, namespace, name }: Permission): strin
 }
 
 /** What events report that the manager may not do; a permission that was granted since is no refusal. */
-function refusedRequests({ refusals }: ClusterFacts): readonly Finding[] {
+function refusedRequests({ cluster: { refusals }, program, given }: KnownFacts): readonly Finding[] {
   if ("unread" in refusals) return [];
-  return refusals.value.flatMap(({ object, message }) =>
+  // Not the text of the event: others may write events, too.
+  return refusals.value.flatMap(({ object, user, what }) =>
     error("KubernetesRefused", {
-      problem: `An event of ${object} reports: ${message}`,
+      problem: `An event of ${object} reports that the API server refused a request of ${JSON.stringify(user)}: ${what}.`,
       effect: "What needs this permission does not work until it is granted.",
-      fix: "Run the command that the event names. The manager needs no restart.",
+      fix: `Check that this is the user of the manager. ${howToGrant(program, given, user)}`,
     }),
   );
 }
 
 export function checkPermissions(facts: KnownFacts): readonly Finding[] {
-  return [...refusedRequests(facts.cluster), ...checkAccess(facts)];
+  return [...refusedRequests(facts), ...checkAccess(facts)];
 }
 
 function checkAccess({ cluster: { access }, program, given }: KnownFacts): readonly Finding[] {

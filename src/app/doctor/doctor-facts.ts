@@ -94,7 +94,9 @@ export interface ServiceFact extends KubeObject {
 export interface RefusalFact {
   /** Such as "Service default/web". */
   readonly object: string;
-  readonly message: string;
+  readonly user: string;
+  /** Such as "patch services/status". */
+  readonly what: string;
 }
 
 export interface PodFact extends KubeObject {

@@ -117,13 +117,15 @@ async function readRefusals(
       continue;
     const { kind = "", namespace, name = "" } = involvedObject ?? {};
     const object = `${kind} ${namespace === undefined || kind === "Node" ? "" : `${namespace}/`}${name}`;
-    byPermission.set(permission[0], { object, message, permission });
+    const [, user = "", verb = "", resource = "", group = ""] = permission;
+    const what = `${verb} ${resource}${group === "" ? "" : `.${group}`}`;
+    byPermission.set(permission[0], { object, user, what, permission });
   }
   const found = [...byPermission.values()].map(async ({ permission, ...refusal }) => {
     const [, user, verb = "", resource = "", group = "", namespace] = permission;
     const asked = { verb, resource, group, ...defined({ namespace }) };
     const isGranted = await isAllowed(api, user, asked, signal).catch((error: unknown) => {
-      // Who may not ask for other users sees what was refused before, too.
+      // Without the permission to ask for other users, what was refused before is shown, too.
       if (!isKubeError(error, "forbidden")) throw error;
       return false;
     });

@@ -2,6 +2,7 @@
 // manager.
 
 import { otherControllerOf } from "../../controllers/service/annotations/annotations.ts";
+import { hasFinalizer, hasOurConditions } from "../../controllers/service/predicates.ts";
 import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
@@ -85,7 +86,9 @@ type Rules = Pick<Operator, "provider" | "settings">;
 
 function ofService(service: Service, { provider }: Rules, events?: readonly DescribedEvent[]): Description {
   const nothing = { knowledge: undefined, general: [], now: 0 } as const;
-  const otherController = otherControllerOf(annotationsOf(provider), service)?.text;
+  // With traces of Fairlead, it may have a load balancer that is kept.
+  const hasTraces = hasFinalizer(service) || hasOurConditions(service);
+  const otherController = hasTraces ? undefined : otherControllerOf(annotationsOf(provider), service)?.text;
   const known: KnownService = { service, otherController, ...nothing, ...unknown, ...defined({ events }) };
   return defined({ ...describeService(known), facts: factsOfService(known), decisions: [], events });
 }

@@ -103,9 +103,15 @@ const cases: readonly (readonly [
   [
     "KubernetesRefused",
     "error",
-    { cluster: { refusals: { value: [{ object: "Service default/web", message: "403 for patch" }] } } },
-    "An event of Service default/web reports: 403 for patch",
-    "Run the command that the event names.",
+    {
+      cluster: {
+        refusals: {
+          value: [{ object: "Service default/web", user: "limited", what: "patch services/status" }],
+        },
+      },
+    },
+    'An event of Service default/web reports that the API server refused a request of "limited": patch services/status.',
+    "Check that this is the user of the manager. To grant it, without a restart:",
   ],
   [
     "PermissionsUnchecked",

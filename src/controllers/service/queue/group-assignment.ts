@@ -159,10 +159,15 @@ export class GroupAssignment {
     return isKnown || service.finalizerWriters?.[finalizer] === this.#deps.controller.program;
   }
 
-  /** Another controller serves it. Conditions of Fairlead from before are removed first, as are those of another class. */
+  /**
+   * Another controller serves it. One that is known stays until nothing of it is left in the cloud, and conditions of Fairlead from before
+   * are removed first, as are those of another class.
+   */
   #isServedElsewhere(service: Service): boolean {
-    const { annotations } = this.#deps.controller;
-    return !hasOurConditions(service) && otherControllerOf(annotations, service) !== undefined;
+    const { controller, groupStates } = this.#deps;
+    const isKnown = groupStates.groupOf(serviceUID(service.metadata.uid)) !== undefined;
+    if (isKnown || hasOurConditions(service)) return false;
+    return otherControllerOf(controller.annotations, service) !== undefined;
   }
 
   #assignManaged(key: string, service: Service | undefined): readonly string[] {

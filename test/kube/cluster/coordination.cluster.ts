@@ -39,7 +39,8 @@ export const cases = (kubeconfigPath: string): void => {
     expect([one.isHeld(), two.isHeld(), two.holder]).toEqual([true, false, "one"]);
     stopOne.abort();
     await first;
-    expect((await api.get(leases, lease, never)).spec?.holderIdentity ?? "").toBe("");
+    // The other candidate may have taken it since.
+    expect(["", "two"]).toContain((await api.get(leases, lease, never)).spec?.holderIdentity ?? "");
     two.nudge();
     while (!two.isHeld()) await Bun.sleep(20);
     const { spec } = await api.get(leases, lease, never);

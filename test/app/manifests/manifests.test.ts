@@ -329,7 +329,7 @@ const wrong: readonly (readonly [unknown, readonly string[], string])[] = [
     "secret-keys: it has no effect without secret",
   ],
 ];
-const wrongByWords = wrong.map((one) => [one[1].join(" "), ...one] as const);
+const wrongByWords = wrong.map((one) => [one[1].join(" ") || "no flag", ...one] as const);
 test.each(wrongByWords)(
   "%s is refused with a reason, and nothing is printed",
   async (_, provider, args, text) => {

@@ -28,7 +28,7 @@ function publish({ world }: BalancerWorld): void {
 
 describe("a Service that the AWS Load Balancer Controller serves", () => {
   test.each(["external", "nlb-ip"])(
-    "of type %s is left alone: no event, condition, finalizer or change of the cloud, and no address taken [F31 N11]",
+    "of type %s is left alone: no event, condition, finalizer or change of the cloud, and no address taken [F28]",
     async (type) => {
       const h = new BalancerWorld();
       await h.start();

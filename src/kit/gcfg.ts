@@ -105,19 +105,18 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
     one.toLowerCase(),
   );
 
-  const unknownSection = (line: number, title: string): void => {
+  const unknownSection = (line: number, title: string, header: string): void => {
     const named = records.map(({ section }) => `[${section} "name"]`);
     const all = [...Object.keys(sections).map((section) => `[${section}]`), ...named];
     const expected = all.join(", ").replace(/, (?=[^,]*$)/, " or ");
     const problem = `section ${title} is unknown; expected ${expected}. Its settings are not read.`;
     // A misspelt section must not turn settings into their defaults: ports would close, and load balancers become public.
-    const header = /^\[([\w-]+)/.exec(title)?.[1] ?? "";
-    const meant = didYouMean(header.toLowerCase(), known);
+    const meant = didYouMean(header, known);
     report(
       line,
       "UnknownSection",
       problem,
-      meant === undefined && !known.includes(header.toLowerCase()) ? ofUnknown : "error",
+      meant === undefined && !known.includes(header) ? ofUnknown : "error",
     );
   };
   const unknownKey = (line: number, key: string, { title, fields }: Section): void => {
@@ -142,7 +141,7 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
       return { ...common, fields, target: settings, isOwn: false };
     const record = records.find(({ section }) => isIt(section));
     if (name === undefined || record === undefined) {
-      unknownSection(line, title);
+      unknownSection(line, title, header.toLowerCase());
       return undefined;
     }
     const { setting, entry, isOwn = false } = record;

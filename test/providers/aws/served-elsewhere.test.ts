@@ -141,22 +141,24 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect(h.cloud.account.network.all()).toHaveLength(1);
   });
 
-  test.each([undefined, "external"])(
-    "and that has lost the name of its Service keeps it with the type %s",
-    async (type) => {
-      const h = new BalancerWorld();
-      await h.start();
-      h.world.create("web", draft(network));
-      await h.settle();
-      const [balancer] = h.cloud.account.network.all();
-      balancer?.tags.delete("kubernetes.io/service-name");
-      h.forget();
-      h.world.annotate("web", { [`${prefix}type`]: type });
-      await h.settle(900);
-      expect(h.changes.filter((change) => /Create|Delete/.test(change))).toEqual([]);
-      expect([h.cloud.account.network.all().length, h.cloud.account.classic.all().length]).toEqual([1, 0]);
-    },
-  );
+  test.each([
+    ["no type", undefined],
+    ["the type external", "external"],
+  ])("keeps a load balancer that has lost the name of its Service with %s", async (_, type) => {
+    const h = new BalancerWorld();
+    await h.start();
+    h.world.create("web", draft(network));
+    await h.settle();
+    const [balancer] = h.cloud.account.network.all();
+    balancer?.tags.delete("kubernetes.io/service-name");
+    // A listing has shown it without the tag.
+    await h.settle(3600);
+    h.forget();
+    h.world.annotate("web", { [`${prefix}type`]: type });
+    await h.settle(900);
+    expect(h.changes.filter((change) => /Create|Delete/.test(change))).toEqual([]);
+    expect([h.cloud.account.network.all().length, h.cloud.account.classic.all().length]).toEqual([1, 0]);
+  });
 
   test("is accepted by the webhook without a warning", () => {
     const { annotations, spec } = draft(external);

@@ -185,3 +185,27 @@ test("a load balancer of another cluster with the same name is neither changed n
   await clock.advance(minutes(7));
   expect(world.invariants.violations).toEqual([]);
 });
+
+test.each([
+  ["is deleted", (world: World) => world.users.delete("web")],
+  [
+    "needs none for a moment",
+    (world: World) => {
+      world.users.editSpec("web", { type: "ClusterIP" });
+      world.clock.after(seconds(2), () => world.users.editSpec("web", { type: "LoadBalancer" }));
+    },
+  ],
+])(
+  "a load balancer is not believed to be gone that reads hide while its deletion has no effect, and its Service %s",
+  async (_, leave) => {
+    const world = await settled({ seed: 6, nodes: 3, replicas: 1 }, ["web"]);
+    const { clock, cloud, cloudLies } = world;
+    const [balancer] = balancersOf(world, uidOf(world, "web"));
+    cloudLies.balancers.add({ kind: "missing", ids: [balancer?.id ?? ""], from: "both" }, 18_000);
+    cloud.faults.add({ kind: "no-effect", operation: "DELETE /balancers/{id}" });
+    leave(world);
+    await clock.advance(minutes(3));
+    expect(world.invariants.violations).toEqual([]);
+    expect(findDeviations(world)).toEqual([]);
+  },
+);

@@ -343,10 +343,13 @@ test("Services that were deleted before another leader took over do not wait for
 test("a Service that wants its load balancer back gets no other one while listings lack too many", async () => {
   const w = await settledWorld();
   w.cloud.balancers.hasUniqueNames = false;
-  w.cloud.view = { ...trueView, balancers: () => [] };
-  w.cloud.faults.add({ kind: "no-effect", operation: "DELETE /balancers/{id}", calls: 1 });
+  // The cloud shows nothing any more after the deletion, which has no effect.
+  const deletion = "DELETE /balancers/{id}";
+  const isSent = (): boolean => w.cloud.seen.some(({ operation }) => operation === deletion);
+  w.cloud.view = { ...trueView, balancers: (existing) => (isSent() ? [] : existing) };
+  w.cloud.faults.add({ kind: "no-effect", operation: deletion, calls: 1 });
   w.editSpec("s0", { type: "ClusterIP" });
-  await w.until(() => heldFor(w, "MassRemovalHeld") > 0, "the deletion, which has no effect", 120);
+  await w.until(() => heldFor(w, "MassRemovalHeld") > 0, "the deletion", 120);
   w.editSpec("s0", { type: "LoadBalancer" });
   await w.pass(300);
   expect([count(w), w.changes.length]).toEqual([20, 1]);

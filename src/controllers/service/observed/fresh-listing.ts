@@ -38,6 +38,9 @@ export const markPart = "mark";
 /** A reading younger than this is not repeated when a user changes a Service. */
 const sameListingFor: Milliseconds = seconds(30);
 
+/** A listing that is older does not show what is there just before it is removed. */
+const showsRemovedFor: Milliseconds = seconds(5);
+
 /** Shorter than the pause between two regular listings. */
 const restsFor: Milliseconds = minutes(15);
 
@@ -203,8 +206,7 @@ export class FreshListing {
 
   /** The group was reconciled. Until then, the listing that it requested is fresh, however often it is looked at. */
   endRequest(state: GroupState): void {
-    if (state.listingRequestedAt !== undefined && this.beganAt >= state.listingRequestedAt)
-      this.#groups.commit(state, { kind: "requestEnded" });
+    if (this.#isRequested(state)) this.#groups.commit(state, { kind: "requestEnded" });
   }
 
   /** Requests a newer listing in the background. No group waits for it. */
@@ -232,12 +234,24 @@ export class FreshListing {
     return this.#deps.clock.monotonic() < until && this.index.onlyOneOf(group) === rest.listed;
   }
 
+  /**
+   * Whether the listing shows what is there just before it is removed. A lookup that does not find it afterwards is a proof only then:
+   * otherwise it may have been hidden all the time.
+   */
+  showsWhatIsRemoved(state: GroupState): boolean {
+    return this.#isRequested(state) || this.#deps.clock.monotonic() - this.beganAt <= showsRemovedFor;
+  }
+
   /** A listing that began at the time of the last change may not contain it. */
   #isFresh(state: GroupState): boolean {
-    const { changedAt = never, listingRequestedAt } = state;
+    const { changedAt = never } = state;
     if (this.beganAt <= changedAt || !this.#isValid(this.beganAt, state)) return false;
-    // A requested listing is fresh, however long it took to arrive and to be processed.
-    return this.beganAt >= (listingRequestedAt ?? Number.POSITIVE_INFINITY) || this.#isRecent(this.beganAt);
+    return this.#isRequested(state) || this.#isRecent(this.beganAt);
+  }
+
+  /** A requested listing is fresh, however long it took to arrive and to be processed. */
+  #isRequested({ listingRequestedAt }: GroupState): boolean {
+    return listingRequestedAt !== undefined && this.beganAt >= listingRequestedAt;
   }
 
   #isValid(began: number, { listingDueAt: dueAt }: GroupState): boolean {

@@ -189,6 +189,9 @@ export async function planSteps(
   const reading = nextReading(plan, input.read);
   if (reading !== undefined) return { kind: "unread", reading };
   const { wait } = plan;
+  const isRemoval = leaving.length > 0 && plan.steps.length > 0;
+  if (isRemoval && input.read === "after listing" && !deps.freshListing.showsWhatIsRemoved(context.state))
+    return deps.freshListing.request(context.state);
   // What leaves needs no targets.
   const held = leaving.length > 0 ? undefined : holdTargets(deps, context, input.observed, plan.steps);
   const problems = held === undefined ? plan.problems : [...plan.problems, held.problem];

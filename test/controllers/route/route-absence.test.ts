@@ -448,6 +448,35 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect([w.cloud.changes, w.removals.held("routes").length]).toEqual([[], 8]);
   });
 
+  test("a Node that returns while the removal of its route is stored keeps the route", async () => {
+    const w = await settled(10);
+    const store = () => new Promise<void>((resolve) => w.clock.after(seconds(5), resolve));
+    w.removals.storeWith({ store, howToRelease: () => "" });
+    w.nodes.vanish("n1");
+    await w.pass(3);
+    expect(w.removals.count("routes")).toBe(1);
+    w.add("n1", rangeOf("n1"), { conditions: [created] });
+    await w.pass(60);
+    expect([w.cloud.changes, w.cloud.table.length]).toEqual([[], 10]);
+  });
+
+  test("what a listing has shown again since the hold does not count beside another route that is lost later", async () => {
+    const w = await settled(10, { settings: every(60) });
+    w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
+    // The route of the paused Node is lost, and the cloud does not show four others for a while.
+    w.cloud.table = w.cloud.table.slice(1);
+    w.cloud.hides = ({ destination }) => names(5).map(rangeOf).includes(destination);
+    await w.pass(180);
+    expect(w.held).toHaveLength(1);
+    for (const name of names(3, 1)) w.nodes.remove(name);
+    w.cloud.hides = () => false;
+    await w.pass(120);
+    expect(w.cloud.table).toHaveLength(6);
+    w.cloud.table = w.cloud.table.filter(({ destination }) => destination !== rangeOf("n9"));
+    await w.pass(240);
+    expect(w.cloud.shown().join()).toContain(`${rangeOf("n9")} -> n9`);
+  });
+
   test("nothing is removed while the removal cannot be stored", async () => {
     const w = await settled(10);
     let fails = true;

@@ -138,3 +138,21 @@ test("the Node of a failed route gets upstream's event", async () => {
     },
   ]);
 });
+
+test("a replacement that may have had an effect long after the removal is repeated only after a proof of absence", async () => {
+  const w = new RouteWorld();
+  w.add("n1", "10.244.1.0/24");
+  w.cloud.put("10.244.1.0/24", { targetKey: "elsewhere" });
+  w.cloud.failures.set("10.244.1.0/24", refusal("quota"));
+  await w.settle();
+  expect(w.cloud.changes).toEqual(["remove r1", "create 10.244.1.0/24"]);
+  w.cloud.failures.set("10.244.1.0/24", refusal("unavailable"));
+  await w.clock.until(() => w.cloud.changes.length > 2, seconds(200), "the second attempt");
+  await w.pass(25);
+  expect(w.cloud.changes).toHaveLength(3);
+  w.cloud.failures.clear();
+  await w.pass(60);
+  expect(w.network("n1")).toBe("False RouteCreated");
+  expect(w.removals.count("routes")).toBe(0);
+  await w.stop();
+});

@@ -92,13 +92,57 @@ test("a failed operation is reported on its Node with the cloud's message and re
   await w.stop();
 });
 
-test("a lost operation is observed in the table, and its route is created again when missing", async () => {
+test("the route of a lost operation is created again only after a proof of absence", async () => {
   const { w, pending } = setUp();
   await w.settle();
   pending.outcomes.set("t1", "lost");
+  // Before that, it was in no listing because the cloud still worked on it.
   await w.pass(30);
+  expect(w.cloud.changes).toHaveLength(1);
+  await w.pass(60);
   expect(w.cloud.changes).toHaveLength(2);
   expect(w.network("n1")).toBe("False RouteCreated");
+  expect(w.removals.count("routes")).toBe(0);
+  await w.stop();
+});
+
+test("a route that a lost operation created late is not created twice", async () => {
+  const { w, pending } = setUp();
+  await w.settle();
+  // The table is listed twice while the operation is running.
+  for (const name of ["n8", "n9"]) {
+    w.add(name, `10.244.${name.slice(1)}.0/24`);
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(40);
+  }
+  pending.outcomes.set("t1", "lost");
+  await w.pass(20);
+  w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+  await w.pass(120);
+  expect(w.cloud.changes.filter((line) => line === "create 10.244.1.0/24")).toHaveLength(1);
+  expect(w.network("n1")).toBe("False RouteCreated");
+  await w.stop();
+});
+
+test("routes that are replaced by operations are created at once, and count for no limit", async () => {
+  const { w, pending } = setUp(0);
+  const names = Array.from({ length: 10 }, (_, index) => `n${index}`);
+  for (const name of names) {
+    w.add(name, `10.244.${name.slice(1)}.0/24`);
+    w.cloud.put(`10.244.${name.slice(1)}.0/24`, { targetKey: name });
+  }
+  await w.settle();
+  // Their machines were replaced.
+  w.cloud.table = w.cloud.table.map((route) => ({ ...route, targetKey: `former ${route.targetKey}` }));
+  for (const name of names) w.cloud.removals.push(stillAtIt(`remove ${name}`));
+  w.controller.reconsider();
+  await w.pass(30);
+  expect(w.cloud.changes.filter((line) => line.startsWith("remove"))).toHaveLength(10);
+  w.cloud.table = [];
+  for (const name of names) pending.outcomes.set(`remove ${name}`, { done: true });
+  await w.pass(25);
+  expect(w.cloud.table).toHaveLength(10);
+  expect([w.held, w.removals.count("routes")]).toEqual([[], 0]);
   await w.stop();
 });
 
@@ -143,6 +187,9 @@ test("operations are forgotten at the end of a leadership session, and the next 
   const { length } = pending.checks;
   await w.settle();
   expect(pending.checks).toHaveLength(length);
+  // The cloud may still work on it.
+  expect(w.cloud.changes).toHaveLength(1);
+  await w.pass(60);
   expect(w.cloud.changes).toHaveLength(2);
   expect(w.network("n1")).toBe("False RouteCreated");
   await w.stop();

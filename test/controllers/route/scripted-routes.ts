@@ -56,6 +56,8 @@ export class ScriptedRoutes {
   readonly failures = new Map<string, Error>();
   /** Results of the next creations, or of the next document changes. */
   readonly outcomes: StepOutcome[] = [];
+  /** Results of the next removals. */
+  readonly removals: StepOutcome[] = [];
   /** Called once, before the revision of the next change is checked. */
   beforeChange: (() => void) | undefined;
   /** The call at this position fails, before or after it takes effect. */
@@ -173,6 +175,8 @@ export class ScriptedRoutes {
         }),
       remove: (route, { signal }) =>
         this.#call(`remove ${route.handle}`, [route.handle, "*"], signal, () => {
+          const outcome = this.removals.shift();
+          if (outcome !== undefined) return outcome;
           this.#drop(route);
           return { done: true };
         }),

@@ -1,10 +1,12 @@
 // What is known about the routes that Nodes need: whether each was there, and since when listings lack it. One wrong listing
 // must not create thousands of routes a second time.
 
-import type { Cidr } from "../../../core/brand.ts";
+import { type Cidr, type Milliseconds, seconds } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
-import type { DesiredRoute } from "../../../provider/routes.ts";
+import type { Clock } from "../../../platform/clock.ts";
+import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import {
   type Absence,
   addProof,
@@ -20,11 +22,14 @@ import { type DesiredRoutes, podRangesOf } from "../desired/plan-desired.ts";
 import type { ChangeResult } from "../plan/route-change.ts";
 
 interface Known extends Evidence {
-  /** Fairlead removed it to replace it. */
-  readonly isReplaced?: true;
+  /** When Fairlead removed it to replace it (monotonic). */
+  readonly replacedAt?: number | undefined;
   /** From an earlier session: another leader may have created it since, and the Node shows it then. */
   readonly isEarlier?: true;
 }
+
+/** How long a replacement is tried again at once, because the Node has no route meanwhile. Later attempts need a proof, as any other. */
+const replacementTime: Milliseconds = seconds(45);
 
 const there: Known = { certainty: "exists", proofs: [] };
 const unknown: Known = { proofs: [] };
@@ -33,10 +38,12 @@ export class RouteEvidence {
   /** Without a certainty, its absence is no surprise: Fairlead removed it to replace it, or its Node has just got the range. */
   readonly #known = new Map<string, Known>();
   readonly #ruleFor: (key: string) => ProofRule;
+  readonly #clock: Clock;
 
   /** What a proof takes may change while the process runs. */
-  constructor(ruleFor: (key: string) => ProofRule) {
+  constructor(ruleFor: (key: string) => ProofRule, clock: Clock) {
     this.#ruleFor = ruleFor;
+    this.#clock = clock;
   }
 
   /** Another replica may have led since: every proof starts again. */
@@ -91,26 +98,40 @@ export class RouteEvidence {
 
   /**
    * A route that was created was there, although the next listings may not show it yet. So may one whose creation failed without a clear
-   * refusal, or that the cloud has accepted without an operation.
+   * refusal, or that the cloud has accepted and not completed. `listedAt`: when the listing began that the changes were planned on.
    */
-  noteResults(
-    results: readonly ChangeResult[],
-    desiredAt: (change: ChangeResult["change"]) => DesiredRoute | undefined,
-  ): void {
+  noteResults(results: readonly ChangeResult[], listedAt: number): void {
+    // First: in the place of what was removed, the same changes may have created another one.
+    this.noteRemoved(
+      results.flatMap(({ change, outcome }) =>
+        change.do === "remove" && outcome.kind === "done" ? change.route : [],
+      ),
+      listedAt,
+    );
     for (const { change, outcome } of results) {
-      const mayExist = change.do === "create" && mayHaveCreated(outcome);
-      if (outcome.kind !== "done" && !mayExist) continue;
-      const route = change.do === "create" ? change.route : desiredAt(change);
-      if (route === undefined) continue;
-      const known = this.#known.get(keyOf(route));
-      // A replacement is tried again at once, because the Node has no route meanwhile.
-      if (mayExist && known?.isReplaced === true) continue;
-      const certainty = mayExist && known?.certainty !== "exists" ? "possible" : "exists";
-      this.#known.set(
-        keyOf(route),
-        change.do === "create" ? { certainty, proofs: [] } : { isReplaced: true, proofs: [] },
-      );
+      if (change.do !== "create") continue;
+      if (outcome.kind === "done") this.noteThere(change.route);
+      else if (mayHaveCreated(outcome)) this.noteUncertain(change.route);
     }
+  }
+
+  /** These routes were in the place of others that Nodes need. `at`: then they were still there (monotonic). */
+  noteRemoved(routes: readonly Pick<ObservedRoute, "destination">[], at: number): void {
+    const ranges = new Set<string>(routes.map(({ destination }) => destination));
+    for (const key of ranges.size === 0 ? [] : this.#known.keys())
+      if (ranges.has(key.slice(0, key.indexOf(" ")))) this.#known.set(key, { replacedAt: at, proofs: [] });
+  }
+
+  /** A request may have created it, and nothing but listings will show whether it did. */
+  noteUncertain(route: DesiredRoute): void {
+    const { certainty, replacedAt } = this.#known.get(keyOf(route)) ?? unknown;
+    this.#known.set(keyOf(route), defined({ certainty: certainty ?? "possible", proofs: [], replacedAt }));
+  }
+
+  /** The operation that was to create it has failed. */
+  noteFailed(route: DesiredRoute): void {
+    const { certainty, replacedAt } = this.#known.get(keyOf(route)) ?? unknown;
+    if (certainty === "possible") this.#known.set(keyOf(route), defined({ proofs: [], replacedAt }));
   }
 
   /** Forgets routes that no Node needs any more. While a Node is paused, or its instance is not known, no proof goes on. */
@@ -135,13 +156,15 @@ export class RouteEvidence {
   }
 
   #judge(key: string, known: Known): Absence {
+    const { replacedAt } = known;
+    if (replacedAt !== undefined && this.#clock.monotonic() - replacedAt < replacementTime)
+      return { kind: "new" };
     return judge(known, this.#ruleFor(key));
   }
 }
 
 function mayHaveCreated(outcome: ChangeResult["outcome"]): boolean {
-  if (outcome.kind === "pending") return outcome.operation === undefined;
-  return outcome.kind === "failed" && !isRefusal(outcome.error);
+  return outcome.kind === "pending" || (outcome.kind === "failed" && !isRefusal(outcome.error));
 }
 
 /** Another Node may take the name and the range. */

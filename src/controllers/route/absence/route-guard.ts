@@ -7,7 +7,7 @@ import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { Creations } from "../../absence/creations.ts";
 import { MassLimit } from "../../absence/mass-limit.ts";
-import { awaited, isLost } from "../../absence/proof.ts";
+import { awaited, isLost, type ProofRule } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
 import type { TableOptions } from "../deps.ts";
 import { podRangesOf } from "../desired/plan-desired.ts";
@@ -56,11 +56,12 @@ export class RouteGuard {
     this.#shared = shared;
     const { settings, removals, clock, table } = options;
     this.#limit = new MassLimit({ kind: "routes", settings, removals, clock });
-    this.#evidence = new RouteEvidence((key) => ({
+    const ruleFor = (key: string): ProofRule => ({
       confirmAfter: this.#confirmAfter,
       kinds: ["listing"],
       restartedAt: this.#limit.restartedFor(creationId(key, table)),
-    }));
+    });
+    this.#evidence = new RouteEvidence(ruleFor, clock);
     options.nodes.subscribe((change) => this.#evidence.noteChange(change));
   }
 
@@ -95,8 +96,11 @@ export class RouteGuard {
     return due.length === 0 ? undefined : Math.min(...due);
   }
 
-  /** The survey with only the changes that may be sent, which are stored by then. Throws if they cannot be stored. */
-  async limit(survey: Survey): Promise<Guarded> {
+  /**
+   * The survey with only the changes that may be sent, which are stored by then. Storing takes time, so everything must be decided again
+   * on what is known then. Throws if they cannot be stored.
+   */
+  async limit(survey: Survey): Promise<Guarded | "decide again"> {
     const { table } = this.#options;
     const candidates = this.#candidatesOf(survey);
     const { routes, waiting, paused } = survey.desired;
@@ -115,33 +119,41 @@ export class RouteGuard {
       const route = desired.get(destination);
       return absent !== "route" || route === undefined || awaited(this.#evidence.judge(route)) === undefined;
     });
-    // A doubt ends when nothing is absent that a Node needs, not because Nodes were deleted meanwhile.
+    // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
     if (limited.doubted.size > 0 || unchanged.length === 0) this.#doubted = limited.doubted;
+    else this.#doubted = this.#doubted.difference(listed);
     this.#hold([...limited.held, ...limited.unlisted]);
     this.#lastListing = survey.listing.beganAt;
     const sent = limited.ready.filter(({ isCounted, isReleased }) => isCounted && !isReleased);
     const ids = sent.map(({ id }) => id);
     this.#shared.recent.note(table, ids);
-    if (ids.length > 0) await this.#limit.record(ids);
+    if (ids.length > 0 && (await this.#limit.record(ids)) === "decide again") return "decide again";
     return { survey: withoutBlocked(survey, limited.blocked), limited };
   }
 
-  noteResults({ desired }: Survey, results: readonly ChangeResult[]): void {
+  noteResults({ listing }: Survey, results: readonly ChangeResult[]): void {
     for (const { change, outcome } of results) {
       if (change.do === "create") this.#noteCreation(change.route, outcome);
       else if (outcome.kind === "done") this.#removedAt = this.#options.clock.monotonic();
     }
-    const routes = new Map(desired.routes.map((route) => [route.destination, route] as const));
-    this.#evidence.noteResults(results, ({ route }) => routes.get(route.destination));
+    this.#evidence.noteResults(results, listing.beganAt);
   }
 
-  /** The operations of changes have ended. */
-  noteOperations(failed: readonly RouteChange[], done: readonly RouteChange[]): void {
-    for (const change of failed) if (change.do === "create") this.#creations.noteFailed(keyOf(change.route));
-    for (const change of done) {
-      if (change.do === "create") this.#evidence.noteThere(change.route);
-      else this.#removedAt = this.#options.clock.monotonic();
+  /** The operation of a change has ended. `lost`: the cloud does not say how. */
+  noteOperation(change: RouteChange, result: "done" | "failed" | "lost"): void {
+    if (change.do === "remove") {
+      if (result !== "done") return;
+      this.#removedAt = this.#options.clock.monotonic();
+      this.#evidence.noteRemoved([change.route], this.#removedAt);
+      return;
     }
+    const { route } = change;
+    if (result === "done") this.#evidence.noteThere(route);
+    // What listings lacked while it was running proves nothing.
+    if (result === "lost") this.#evidence.noteUncertain(route);
+    if (result !== "failed") return;
+    this.#creations.noteFailed(keyOf(route));
+    this.#evidence.noteFailed(route);
   }
 
   #noteCreation(route: DesiredRoute, outcome: ChangeOutcome): void {

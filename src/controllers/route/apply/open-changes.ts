@@ -28,7 +28,8 @@ export interface EndedChanges {
     readonly took: Milliseconds;
   }[];
   readonly done: readonly RouteChange[];
-  readonly hasEnded: boolean;
+  /** The cloud does not say how they ended. */
+  readonly lost: readonly RouteChange[];
 }
 
 const untilUpdate = milliseconds(Number.POSITIVE_INFINITY);
@@ -108,11 +109,10 @@ export class OpenChanges {
   takeEnded(): EndedChanges {
     const failed: EndedChanges["failed"][number][] = [];
     const done: RouteChange[] = [];
-    let hasEnded = false;
+    const lost: RouteChange[] = [];
     for (const { change, polledSince = 0 } of this.#polled) {
       const update = this.#operations.take(keyOf(change));
       if (update === undefined || update === "pending") continue;
-      hasEnded = true;
       if (CloudError.is(update)) {
         // Its failure is counted by the caller, together with earlier ones.
         this.wait(change, milliseconds(0));
@@ -120,10 +120,10 @@ export class OpenChanges {
         failed.push({ change, error: update, took });
       } else {
         this.clear(change);
-        if (update !== "lost") done.push(change);
+        (update === "lost" ? lost : done).push(change);
       }
     }
-    return { failed, done, hasEnded };
+    return { failed, done, lost };
   }
 
   /** Whether the cloud still works on a change. */

@@ -96,9 +96,9 @@ export class TableSync {
     if (this.#recordUpdates()) table.invalidate();
     const needsListing = this.#nextListing <= this.#began;
     const moment = { began: this.#began, needsListing, isFullCheck };
-    const { survey, limited } = await this.#guard.limit(
-      await takeSurvey(this.#options, table, moment, signal),
-    );
+    const guarded = await this.#guard.limit(await takeSurvey(this.#options, table, moment, signal));
+    if (guarded === "decide again") return requeue(milliseconds(0), "the changes are recorded");
+    const { survey, limited } = guarded;
     const { desired, listing, plan } = survey;
     this.#schedule.synced(this.#began, desired.waiting.length === 0);
     this.#reporter.problems(desired, listing, plan, this.#open.unchecked, limited);
@@ -182,14 +182,17 @@ export class TableSync {
 
   /** Records how pending changes ended since the last sync; returns whether they may have changed the table. */
   #recordUpdates(): boolean {
-    const { failed, done, hasEnded } = this.#open.takeEnded();
-    for (const { change, error, took } of failed) this.#recordFailure(change, error, took);
-    for (const change of done) this.#options.routes.noteDone(change);
-    this.#guard.noteOperations(
-      failed.map(({ change }) => change),
-      done,
-    );
-    return hasEnded;
+    const { failed, done, lost } = this.#open.takeEnded();
+    for (const { change, error, took } of failed) {
+      this.#recordFailure(change, error, took);
+      this.#guard.noteOperation(change, "failed");
+    }
+    for (const change of done) {
+      this.#options.routes.noteDone(change);
+      this.#guard.noteOperation(change, "done");
+    }
+    for (const change of lost) this.#guard.noteOperation(change, "lost");
+    return failed.length + done.length + lost.length > 0;
   }
 
   #recordFailure(change: RouteChange, error: unknown, took: Milliseconds): void {

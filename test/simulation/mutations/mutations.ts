@@ -693,6 +693,108 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "delete-on-an-old-listing",
+    breaks: "A load balancer that reads hide is believed to be gone after a deletion without effect.",
+    foundBy: scripted("a load balancer is not believed to be gone that reads hide"),
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/choose-steps.ts",
+        find: "!deps.freshListing.showsWhatIsRemoved(context.state)",
+        replace: "deps.freshListing === undefined",
+      },
+    ],
+  },
+  {
+    name: "prove-the-absence-of-a-replaced-route",
+    breaks: "Routes that Fairlead removed to replace them count as lost, so that too many are held.",
+    foundBy: {
+      file: "test/controllers/route/route-operations.test.ts",
+      test: "routes that are replaced by operations are created at once, and count for no limit",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-guard.ts",
+        find: "this.#evidence.noteRemoved([change.route], this.#removedAt);",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "believe-listings-from-before-an-operation-was-lost",
+    breaks: "Listings that lack a route while the cloud still works on it prove that it is absent.",
+    foundBy: {
+      file: "test/controllers/route/route-operations.test.ts",
+      test: "a route that a lost operation created late is not created twice",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-guard.ts",
+        find: 'if (result === "lost") this.#evidence.noteUncertain(route);',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "forget-routes-that-the-cloud-still-works-on",
+    breaks: "A route whose operation another session began is created again at once.",
+    foundBy: {
+      file: "test/controllers/route/route-operations.test.ts",
+      test: "operations are forgotten at the end of a leadership session, and the next one observes the table",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-evidence.ts",
+        find: 'return outcome.kind === "pending" || (',
+        replace: 'return outcome.kind !== "pending" && (',
+      },
+    ],
+  },
+  {
+    name: "repeat-a-late-replacement-without-proof",
+    breaks: "A replacement of a route that may have had an effect is repeated at once, however late.",
+    foundBy: {
+      file: "test/controllers/route/route-one-by-one.test.ts",
+      test: "a replacement that may have had an effect long after the removal is repeated only after a proof",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-evidence.ts",
+        find: "replacementTime: Milliseconds = seconds(45)",
+        replace: "replacementTime: Milliseconds = seconds(3600)",
+      },
+    ],
+  },
+  {
+    name: "change-routes-that-were-decided-before-they-were-stored",
+    breaks: "A Node that returns while the removal of its route is stored loses the route.",
+    foundBy: {
+      file: "test/controllers/route/route-absence.test.ts",
+      test: "a Node that returns while the removal of its route is stored keeps the route",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-guard.ts",
+        find: '=== "decide again") return "decide again";',
+        replace: '=== undefined) return "decide again";',
+      },
+    ],
+  },
+  {
+    name: "doubt-routes-that-a-listing-has-shown-since",
+    breaks: "A hold of routes counts for ever what a listing has shown again.",
+    foundBy: {
+      file: "test/controllers/route/route-absence.test.ts",
+      test: "what a listing has shown again since the hold does not count",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-guard.ts",
+        find: "else this.#doubted = this.#doubted.difference(listed);",
+        replace: "",
+      },
+    ],
+  },
 ];
 
 export const mutationNamed = (name: string): Mutation | undefined =>

@@ -236,9 +236,10 @@ export class FreshListing {
 
   /**
    * Whether the listing shows what is there just before it is removed. A lookup that does not find it afterwards is a proof only then:
-   * otherwise it may have been hidden all the time.
+   * otherwise it may have been hidden all the time. Not where readings are recalled, because a listing costs more than a deletion there.
    */
   showsWhatIsRemoved(state: GroupState): boolean {
+    if (this.#deps.balancers.recall !== undefined) return true;
     return this.#isRequested(state) || this.#deps.clock.monotonic() - this.beganAt <= showsRemovedFor;
   }
 

@@ -14,11 +14,12 @@ async function withService(): Promise<HetznerWorld> {
   return h;
 }
 
-test("deletes a load balancer with one request for the deletion, one for its action, one lookup and one listing", async () => {
+test("deletes a load balancer with one request for the deletion, one for its action, one lookup and two listings", async () => {
   const h = await withService();
   h.world.delete("web");
   await h.world.until(() => h.world.find("web") === undefined, "the deletion", 5);
   expect(h.requests).toEqual([
+    "GET /load_balancers",
     "DELETE /load_balancers/{id}",
     "GET /actions",
     "GET /load_balancers/{id}",

@@ -239,6 +239,8 @@ test("leaves a protected load balancer in the cloud when its Service is deleted,
 
 test("reports no failed deletion when the protection was enabled after the last listing", async () => {
   const h = await created({});
+  h.world.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+  await h.world.pass(1);
   h.cloud.project.balancers.change(onlyBalancer(h).id, { isProtected: true });
   h.forget();
   h.world.delete("web");

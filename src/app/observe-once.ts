@@ -143,10 +143,10 @@ async function untilEvaluated(
     const isActive = waitsFor(manager) !== undefined || hasSent;
     activity = transports.sent;
     if (isActive) quietSince = now;
-    else if (now - quietSince >= quietTime) return withoutPromise(manager.cloudProblem());
+    else if (now - quietSince >= quietTime) return withoutPromise(manager.cloudProblem()?.text);
   }
   const isListed = Object.values(manager.caches()).every(({ isSynced }) => isSynced);
-  const cloud = isListed ? manager.cloudProblem() : undefined;
+  const cloud = isListed ? manager.cloudProblem()?.text : undefined;
   const reason = cloud ?? waitsFor(manager) ?? "requests are still being sent";
   return `not finished after ${timeout / 1000} s (--timeout): ${withoutPromise(reason)}`;
 }

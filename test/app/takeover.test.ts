@@ -251,7 +251,7 @@ describe("a leader whose lists fail for five minutes while it renews its Lease",
       await w.pass(1200);
       expect(holder(w)).toBe("");
       expect(w.manager.report().noLeader).toStartWith(
-        "No manager leads: no replica holds the Lease kube-system/cloud-controller-manager.",
+        "No manager leads: the Lease kube-system/cloud-controller-manager has no holder.",
       );
       const logged = w.logged.join("\n");
       expect(logged.match(/Lost leadership: .*/g)).toEqual([

@@ -28,6 +28,9 @@ export const lbFinalizer = "service.kubernetes.io/load-balancer-cleanup";
 
 const stored = { services: resourceNamed("services"), nodes: resourceNamed("nodes") };
 
+/** What the API server records about a renewal of a Lease. */
+export const renewedFields = { "f:spec": { "f:renewTime": {} } } as const;
+
 export class ServiceWorld {
   readonly clock = new VirtualClock();
   readonly server: ApiServer;
@@ -274,12 +277,17 @@ export class ServiceWorld {
   }
 
   /** Makes another identity hold the Lease; an empty name releases it. */
-  holdLease(holderIdentity: string): void {
+  holdLease(holderIdentity: string, program?: string): void {
     const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");
     if (lease === undefined) throw new Error("There is no lease.");
     const renewTime = new Date(this.clock.now()).toISOString().replace("Z", "000Z");
     const spec = { ...lease.spec, holderIdentity, renewTime, acquireTime: renewTime };
-    this.server.store.put(resourceNamed("leases"), { ...lease, spec });
+    const managedFields = program === undefined ? [] : [{ manager: program, fieldsV1: renewedFields }];
+    this.server.store.put(resourceNamed("leases"), {
+      ...lease,
+      metadata: { ...lease.metadata, managedFields },
+      spec,
+    });
   }
 
   /** Owners of marked load balancers, sorted. */

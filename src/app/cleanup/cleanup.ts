@@ -4,8 +4,9 @@
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { minutes } from "../../core/brand.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
+import { newLeader } from "../leadership/read-leases.ts";
 import type { Operator } from "../operator.ts";
-import { type ClusterState, newLeader } from "./cluster-state.ts";
+import type { ClusterState } from "./cluster-state.ts";
 import { LeftoverRemoval, type Removal } from "./delete-leftovers.ts";
 import { type Survey, takeSurvey } from "./left-objects.ts";
 import { addressesOf, type Leftover, type Selection, whyKept } from "./leftovers.ts";

@@ -1,18 +1,14 @@
-// What the API server says about the cluster: its Services and Nodes, whose objects in the cloud must stay, and whether a manager
-// leads.
+// What the API server says about the cluster: its Services and Nodes, whose objects in the cloud must stay, and its Lease.
 
-import { milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError, type KubeError } from "../../kube/errors/kube-error.ts";
-import { holderOf, isSameRecord } from "../../kube/leader-election/lease-record.ts";
 import type { Lease, Node, Service } from "../../kube/objects.ts";
-import { leases, nodes, services } from "../../kube/resources.ts";
-import { type Clock, sleep } from "../../platform/clock.ts";
+import { nodes, services } from "../../kube/resources.ts";
 import { readClusterUID } from "../cluster-identity.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import { leaseOf } from "../permissions.ts";
+import { readLease } from "../leadership/read-leases.ts";
 
 export type ClusterState =
   | {
@@ -75,48 +71,4 @@ function refused(error: unknown): Error {
     ? "a server that is overloaded or unhealthy is not gone. Try again when it answers; if it belongs to another cluster, set --kubeconfig=/dev/null"
     : "cleanup needs the verb list for services and nodes, and get for the Lease of the manager";
   return new Error(`${messageOf(error)} (${advice}; nothing was deleted)`, { cause: error });
-}
-
-/** Undefined if it does not exist. */
-export async function readLease(
-  api: Pick<KubeApi, "get">,
-  flags: Flags,
-  signal: AbortSignal,
-): Promise<Lease | undefined> {
-  try {
-    return await api.get(leases, leaseOf(flags), signal);
-  } catch (error) {
-    if (isKubeError(error, "not-found")) return undefined;
-    throw error;
-  }
-}
-
-/** The holder of the Lease, if the Lease was written since `before`. */
-export function newLeader(before: Lease | undefined, now: Lease | undefined): string | undefined {
-  if (now === undefined || holderOf(now) === "") return undefined;
-  return before !== undefined && isSameRecord(before, now) ? undefined : holderOf(now);
-}
-
-const checkInterval = seconds(2);
-
-/**
- * The leader: the holder that renews the Lease within its duration. The time in the Lease is not compared with this clock, as in every
- * leader election.
- */
-export async function findLeadership(
-  api: Pick<KubeApi, "get">,
-  flags: Flags,
-  lease: Lease | undefined,
-  clock: Clock,
-  signal: AbortSignal,
-): Promise<string | undefined> {
-  if (lease === undefined || holderOf(lease) === "") return undefined;
-  const duration = seconds(Math.max(1, lease.spec?.leaseDurationSeconds ?? 15));
-  const end = clock.monotonic() + duration;
-  while (clock.monotonic() < end) {
-    await sleep(clock, milliseconds(Math.min(checkInterval, end - clock.monotonic())), signal);
-    const leader = newLeader(lease, await readLease(api, flags, signal));
-    if (leader !== undefined) return leader;
-  }
-  return undefined;
 }

@@ -5,9 +5,9 @@ import type { Call } from "../../provider/call.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { connectCloud } from "../connect-cloud.ts";
-
+import { findLeadership, newLeader, readLease } from "../leadership/read-leases.ts";
 import { type Operator, ReadOnlyTransports, readingClient } from "../operator.ts";
-import { type ClusterState, findLeadership, newLeader, readCluster, readLease } from "./cluster-state.ts";
+import { type ClusterState, readCluster } from "./cluster-state.ts";
 
 export class OperatorAccess {
   readonly #operator: Operator;

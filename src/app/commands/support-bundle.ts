@@ -98,22 +98,23 @@ async function collect(invocation: Invocation, redaction: Redaction): Promise<Co
     { addConfiguredSecrets },
     { openConnection },
     { patienceOf, readingClient },
+    { findLeaders },
   ] = await Promise.all([
     import("../support/collect.ts"),
     import("../support/bundle-redaction.ts"),
     import("../../kube/connection/connection.ts"),
     import("../operator.ts"),
+    import("../leadership/read-leases.ts"),
   ]);
   const collection = new Collection();
   addConfiguredSecrets(redaction, provider, configuration, platform.environment);
   collection.add("version.json", buildDetails(program));
   collection.add("configuration.json", describeConfiguration(provider, configuration, platform.environment));
-  const connect = () => readingClient(flags, platform, userAgent, signal);
   try {
     const connection = await openConnection(connectionSource(flags, platform.environment), platform, signal);
     const { headers } = await connection.access(signal);
     for (const value of Object.values(headers)) redaction.add(value.replace(/^(Bearer|Basic) /, ""));
-    const { api } = await connect();
+    const { api } = await readingClient(flags, platform, userAgent, signal);
     await collectCluster(collection, redaction, api, operator);
     const deps = { ...platform, connection, timeout: patienceOf(flags) };
     const namespace = flags["leader-elect-resource-namespace"];
@@ -121,7 +122,8 @@ async function collect(invocation: Invocation, redaction: Redaction): Promise<Co
     if (flags.server === undefined && flags["server-ca-file"] === undefined) {
       collection.missing.push("manager/: no manager was asked; set --server or --server-ca-file");
     } else {
-      const address = await findManager(flags, platform, connect, signal);
+      const leaders = await findLeaders(api, { flags, program }, platform.clock.now(), signal);
+      const address = await findManager(flags, platform, { api, ...leaders }, signal);
       await collectManager(collection, address, deps, signal);
     }
   } catch (error) {

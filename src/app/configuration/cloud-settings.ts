@@ -1,12 +1,17 @@
 // The settings and annotations of a cloud: reads the settings strictly from flags, variables and files, and names in each problem where
 // the value comes from. Pure.
 
-import type { AnnotationTable } from "../../controllers/service/annotations/annotations.ts";
+import {
+  type AnnotationTable,
+  otherControllerOf,
+} from "../../controllers/service/annotations/annotations.ts";
 import { factKeysOf } from "../../controllers/service/desired/facts.ts";
+import { hasFinalizer, hasOurConditions } from "../../controllers/service/predicates.ts";
 import { inEach, possibleValues, settingsMeant } from "../../core/certain-checks.ts";
 import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import { type Fields, topLevelName, type Values } from "../../core/settings.ts";
+import type { Service } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
 import type { CloudSources } from "../flags/read-flags.ts";
@@ -26,6 +31,15 @@ export function annotationsOf({ annotations, facts = {} }: AnyProvider): Annotat
     ...(annotations ?? { prefix: "fairlead.dev/balancer-", fields: {} }),
     factKeys: factKeysOf(facts),
   };
+}
+
+/**
+ * Why another controller serves the Service, as the object alone shows it. One with traces of Fairlead may have a load balancer that is
+ * kept.
+ */
+export function otherControllerFor(provider: AnyProvider, service: Service): string | undefined {
+  if (hasFinalizer(service) || hasOurConditions(service)) return undefined;
+  return otherControllerOf(annotationsOf(provider), service)?.text;
 }
 
 /** With the current defaults of the operator, for checks of Services without a load balancer. */

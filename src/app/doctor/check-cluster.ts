@@ -1,15 +1,17 @@
 // The checks of the cluster: the Lease, kubelets and Nodes, kube-controller-manager, serving certificates, and the workload of the
 // manager. Pure.
 
+import { addressesOf } from "../../controllers/service/status/status.ts";
 import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { minutes } from "../../core/brand.ts";
 import { countOf, shortList } from "../../core/text.ts";
-import { observerText } from "../leadership/replica-identity.ts";
+import { judgeLease, judgeSeveral, type Leadership, severalTexts } from "../leadership/judge-leases.ts";
 import { leaseOf } from "../permissions.ts";
 import {
   type CloudFacts,
   type ClusterFacts,
   error,
+  errorIf,
   type Finding,
   type KnownFacts,
   type NodeFact,
@@ -18,8 +20,8 @@ import {
   unchecked,
   type WorkloadFact,
   warning,
+  warningIf,
 } from "./doctor-facts.ts";
-import { effectOfTwoLeaders } from "./leases-of-managers.ts";
 
 const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>
   shortList(objects.map(({ metadata }) => metadata.name));
@@ -39,69 +41,36 @@ const stopping: ReadonlySet<string> = new Set([
   ...["PortInUse", "CloudSettingsInvalid", "WorkloadNotReady", "TolerationMissing", "PermissionMissing"],
 ]);
 
-/** Whether nothing is initialized now, because no manager of this program leads. */
-function isWithoutLeader({ flags, cluster: { lease } }: KnownFacts): boolean {
-  if (!flags["leader-elect"] || "unread" in lease) return false;
-  return lease.value === undefined || lease.value.holder === "" || !lease.value.isRenewed;
+/** Undefined if no Lease says it: it cannot be read, or is not used. */
+function leadershipOf({ cluster: { lease }, ...asker }: KnownFacts): Leadership | undefined {
+  return "value" in lease && asker.flags["leader-elect"] ? judgeLease(lease.value, asker) : undefined;
 }
 
 export function checkLease(facts: KnownFacts, others: readonly Finding[]): readonly Finding[] {
-  const { flags, program } = facts;
-  const causes = others.filter(({ reason }) => stopping.has(reason));
-  const reasons = [...new Set(causes.map(({ reason }) => reason))].join(", ");
-  const first =
-    causes.length === 0
-      ? "Start the manager."
-      : `First fix what else is reported here: ${reasons}. Then start the manager.`;
-  const { namespace, name: bare } = leaseOf(flags);
-  const name = `${namespace}/${bare}`;
+  const { flags, cluster } = facts;
+  const causes = [...new Set(others.map(({ reason }) => reason))].filter((reason) => stopping.has(reason));
+  const first = causes.length === 0 ? "" : `First fix what else is reported here: ${causes.join(", ")}. `;
   if (!flags["leader-elect"]) return [];
-  return about(`the Lease ${name}`, facts.cluster.lease, (lease): readonly Finding[] => {
-    if (lease === undefined || lease.holder === "")
-      return error("NoLeader", {
-        problem: `No manager leads: the Lease ${name} ${lease === undefined ? "does not exist" : "has no holder"}.`,
-        effect: "Nothing is initialized, changed or deleted until a manager runs.",
-        fix: `${first} If it runs, compare its --leader-elect-resource-name with ${name}, and read its log.`,
-      });
-    const observer = lease.isRenewed ? observerText(lease.holder, name) : undefined;
-    if (observer !== undefined)
-      return error("ObserverHoldsLease", {
-        problem: observer,
-        effect: "Nothing is initialized, changed or deleted.",
-        fix: "Restart it without --mode=observe, or without --leader-elect.",
-      });
-    const { holder, isRenewed, renewTime = "an unknown time", program: writer } = lease;
-    if (!isRenewed)
-      return error("LeaseExpired", {
-        problem: `The Lease ${name} of ${holder} was last renewed at ${renewTime}, and not within its duration.`,
-        effect:
-          "Nothing is changed until a replica takes the Lease. A replica that runs takes it within seconds.",
-        fix: `${first} If it runs, read its log: it cannot reach the API server, or lacks a permission.`,
-      });
-    if (writer === undefined || writer === program) return [];
-    return error("OtherManagerLeads", {
-      problem: `${holder} holds the Lease ${name}, and the program that renews it is ${writer}, not ${program}.`,
-      effect: `${program} waits while the other manager runs, and changes nothing.`,
-      fix: "Stop the other manager to switch; docs/operations.md describes it. To keep it, remove this one.",
-    });
+  return about(`the Lease ${leaseOf(flags).namespace}/${leaseOf(flags).name}`, cluster.lease, () => {
+    const { kind, found } = leadershipOf(facts) ?? {};
+    if (found === undefined) return [];
+    return error(found.reason, kind === "none" ? { ...found, fix: first + found.fix } : found);
   });
 }
 
-export function checkOtherLeases({ cluster, flags }: KnownFacts): readonly Finding[] {
-  const { namespace, name: own } = leaseOf(flags);
-  // During a leader migration, one manager holds two.
-  const ownHolder = "value" in cluster.lease ? cluster.lease.value?.holder : undefined;
-  return about("the Leases", cluster.otherLeases, (leases) =>
-    leases
-      .filter(({ holder }) => holder !== ownHolder)
-      .flatMap(({ name, holder, program }) =>
-        error("TwoManagersLead", {
-          problem: `${holder} (${program}) holds the Lease ${namespace}/${name}, and ${ownHolder ?? "another manager"} holds ${namespace}/${own}, so two managers work in this cluster at the same time.`,
-          effect: effectOfTwoLeaders,
-          fix: `Stop one of them, or give both the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector.`,
-        }),
-      ),
-  );
+export function checkOtherLeases(facts: KnownFacts): readonly Finding[] {
+  const { cluster, flags } = facts;
+  const own =
+    "value" in cluster.lease && leadershipOf(facts)?.kind !== "none" ? cluster.lease.value : undefined;
+  return about("the Leases", cluster.otherLeases, (others) => {
+    const found = judgeSeveral([own ?? [], others].flat(), flags);
+    if (found !== undefined) return error(found.reason, found);
+    const [alone] = others.filter(({ holder }) => holder !== own?.holder);
+    const { problem } = (alone && judgeLease(alone, facts).found) ?? {};
+    if (problem === undefined) return [];
+    const effect = `A manager with the Lease ${leaseOf(flags).name} works beside it. ${severalTexts.effect}`;
+    return error("OtherManagerLeads", { ...severalTexts, problem, effect });
+  });
 }
 
 /** How much works although nothing new is done. */
@@ -113,10 +82,9 @@ export function countsOf({ nodes, services }: Pick<ClusterFacts, "nodes" | "serv
     texts.push(`${done} of ${countOf(selected.length, "Node")} ${done === 1 ? "is" : "are"} initialized`);
   }
   if ("value" in services) {
-    const managed = services.value.filter(({ isManaged }) => isManaged);
-    const served = managed.filter(({ hasAddress }) => hasAddress).length;
+    const served = services.value.filter((service) => addressesOf(service).length > 0).length;
     texts.push(
-      `${served} of ${countOf(managed.length, "Service")} of type LoadBalancer ${served === 1 ? "has" : "have"} an address`,
+      `${served} of ${countOf(services.value.length, "Service")} of type LoadBalancer ${served === 1 ? "has" : "have"} an address`,
     );
   }
   return texts.length === 0 ? "" : `Now ${texts.join(", and ")}.`;
@@ -134,8 +102,7 @@ function withoutExternalCloud(nodes: readonly NodeFact[]): readonly Finding[] {
     ({ isSelected, isUninitialized, providerID }) =>
       isSelected && !isUninitialized && providerID === undefined,
   );
-  if (found.length === 0) return [];
-  return error("KubeletWithoutExternalCloud", {
+  return errorIf(found.length > 0, "KubeletWithoutExternalCloud", {
     problem: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} neither a provider ID nor the taint ${uninitializedTaint}: ${namesOf(found)}. The kubelet registered without --cloud-provider=external, or the taint was removed by hand.`,
     effect:
       "The manager initializes only Nodes with the taint, so these never get a provider ID, and volumes and load balancers that need it fail.",
@@ -145,16 +112,16 @@ function withoutExternalCloud(nodes: readonly NodeFact[]): readonly Finding[] {
 
 function uninitialized(nodes: readonly NodeFact[], facts: KnownFacts): readonly Finding[] {
   const { program, cluster } = facts;
+  const { kind, found: noLeader } = leadershipOf(facts) ?? {};
   const all = nodes.filter((node) => node.isSelected && node.isUninitialized);
-  if (all.length > 0 && isWithoutLeader(facts))
+  if (all.length > 0 && kind === "none")
     return error("NodesUninitialized", {
       problem: `${countOf(all.length, "Node")} ${all.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}, and no manager leads: ${namesOf(all)}.`,
       effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
-      fix: "Start a manager: see NoLeader or LeaseExpired.",
+      fix: `Start a manager: see ${noLeader?.reason}.`,
     });
   const found = all.filter((node) => ageOf(node, cluster.now) > patience);
-  if (found.length === 0) return [];
-  return error("NodesUninitialized", {
+  return errorIf(found.length > 0, "NodesUninitialized", {
     problem: `${countOf(found.length, "Node")} older than 5 minutes still ${found.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}: ${namesOf(found)}.`,
     effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
     fix: `For the reason, run: ${program} explain node ${found[0]?.metadata.name ?? "NAME"}`,
@@ -165,8 +132,7 @@ const inTreeWriter = "kube-controller-manager";
 
 function writtenInTree(nodes: readonly NodeFact[]): readonly Finding[] {
   const found = nodes.filter(({ providerIDWriter }) => providerIDWriter === inTreeWriter);
-  if (found.length === 0) return [];
-  return warning("ProviderIDsOfInTreeCloud", {
+  return warningIf(found.length > 0, "ProviderIDsOfInTreeCloud", {
     problem: `${inTreeWriter} wrote the provider ID of ${countOf(found.length, "Node")}: ${namesOf(found)}. It ran, or still runs, the loops of a cloud.`,
     effect: "If it still runs them, both managers initialize and delete Nodes, and create load balancers.",
     fix: `Check that ${inTreeWriter} runs with --cloud-provider=external or without the flag.`,
@@ -177,8 +143,7 @@ const minorOf = (version: string): number => Number(/^v?\d+\.(\d+)/.exec(version
 
 function newerKubelets(nodes: readonly NodeFact[], { gitVersion, minor }: ClusterFacts): readonly Finding[] {
   const found = nodes.filter(({ kubeletVersion }) => minorOf(kubeletVersion) > minor);
-  if (found.length === 0) return [];
-  return warning("KubeletNewerThanApiServer", {
+  return warningIf(found.length > 0, "KubeletNewerThanApiServer", {
     problem: `The kubelet of ${countOf(found.length, "Node")} is newer than the API server (${gitVersion}): ${namesOf(found)}.`,
     effect: "Kubernetes does not support it: requests of the kubelet may fail.",
     fix: "Upgrade the control plane first.",
@@ -221,26 +186,21 @@ function ofControllerManager(pod: PodFact, { controllers, flags }: KnownFacts): 
   const { name } = pod.metadata;
   const manifest = `/etc/kubernetes/manifests/${inTreeWriter}.yaml`;
   const cloud = flagOf(pod, "cloud-provider") ?? "";
-  const findings: Finding[] = [];
-  if (cloud !== "" && cloud !== "external")
-    findings.push(
-      ...error("ControlPlaneRunsCloudLoops", {
-        problem: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,
-        effect: "Both managers initialize and delete Nodes, and create load balancers and routes.",
-        fix: `Set --cloud-provider=external in ${manifest}.`,
-      }),
-    );
   const createsRoutes =
     controllers.has("node-route") && flags["configure-cloud-routes"] && flags["cluster-cidr"] !== undefined;
-  if (createsRoutes && flagOf(pod, "allocate-node-cidrs") !== "true")
-    findings.push(
-      ...warning("PodCIDRsNotAllocated", {
-        problem: `${name} runs without --allocate-node-cidrs=true, and --cluster-cidr asks the manager for routes to pod CIDRs.`,
-        effect: "Nodes get no pod CIDR, unless another program sets it, and no routes are created.",
-        fix: `Set --allocate-node-cidrs=true and --cluster-cidr in ${manifest}, or --configure-cloud-routes=false on the manager.`,
-      }),
-    );
-  return findings;
+  const isUnallocated = createsRoutes && flagOf(pod, "allocate-node-cidrs") !== "true";
+  return [
+    ...errorIf(cloud !== "" && cloud !== "external", "ControlPlaneRunsCloudLoops", {
+      problem: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,
+      effect: "Both managers initialize and delete Nodes, and create load balancers and routes.",
+      fix: `Set --cloud-provider=external in ${manifest}.`,
+    }),
+    ...warningIf(isUnallocated, "PodCIDRsNotAllocated", {
+      problem: `${name} runs without --allocate-node-cidrs=true, and --cluster-cidr asks the manager for routes to pod CIDRs.`,
+      effect: "Nodes get no pod CIDR, unless another program sets it, and no routes are created.",
+      fix: `Set --allocate-node-cidrs=true and --cluster-cidr in ${manifest}, or --configure-cloud-routes=false on the manager.`,
+    }),
+  ];
 }
 
 export function checkControlPlane(facts: KnownFacts): readonly Finding[] {
@@ -254,9 +214,8 @@ export function checkControlPlane(facts: KnownFacts): readonly Finding[] {
 export function checkServingCertificates({ cluster }: KnownFacts): readonly Finding[] {
   return about("the CertificateSigningRequests", cluster.signingRequests, (requests) => {
     const found = requests.filter(({ isPending }) => isPending);
-    if (found.length === 0) return [];
     const users = [...new Set(found.map(({ username }) => username))];
-    return warning("ServingCertificatesWaiting", {
+    return warningIf(found.length > 0, "ServingCertificatesWaiting", {
       problem: `${countOf(found.length, "request")} for a serving certificate of a kubelet ${found.length === 1 ? "waits" : "wait"} for approval, from ${shortList(users)}.`,
       effect:
         "kubectl logs and exec, and metrics of these kubelets, fail where their certificate is verified.",
@@ -271,51 +230,35 @@ const usesClusterDNS = ({ hostNetwork, dnsPolicy }: WorkloadFact): boolean =>
 function ofWorkload(workload: WorkloadFact): readonly Finding[] {
   const { kind, metadata, untolerated, hostNetwork, desired, ready } = workload;
   const name = `${kind} ${metadata.namespace}/${metadata.name}`;
-  const findings: Finding[] = [];
-  if (untolerated.includes(uninitializedTaint))
-    findings.push(
-      ...error("TolerationMissing", {
-        problem: `${name} does not tolerate the taint ${uninitializedTaint}.`,
-        effect: "In a new cluster no Node accepts the manager that would remove the taint from it.",
-        fix: `Add a toleration with key ${uninitializedTaint}, value "true" and effect NoSchedule.`,
-      }),
-    );
   const others = untolerated.filter((key) => key !== uninitializedTaint);
-  if (others.length > 0)
-    findings.push(
-      ...warning("TolerationMissing", {
-        problem: `${name} does not tolerate ${others.join(", ")}.`,
-        effect:
-          "It is not scheduled on control plane Nodes, or not before the network of pods works, which may wait for it.",
-        fix: "Add the tolerations that the command manifests prints.",
-      }),
-    );
-  if (!hostNetwork)
-    findings.push(
-      ...warning("NoHostNetwork", {
-        problem: `${name} does not use the host network.`,
-        effect:
-          "Its pods wait for the network of pods, which may wait for Nodes that the manager initializes.",
-        fix: "Set hostNetwork: true, unless the network of pods works on Nodes with the taint.",
-      }),
-    );
-  if (usesClusterDNS(workload))
-    findings.push(
-      ...warning("WorkloadNeedsClusterDNS", {
-        problem: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as that of the cloud are resolved by cluster DNS.`,
-        effect: "Cluster DNS runs on Nodes that the manager initializes. In a new cluster neither starts.",
-        fix: "Set dnsPolicy: Default.",
-      }),
-    );
-  if (desired === 0 || ready === 0)
-    findings.push(
-      ...error("WorkloadNotReady", {
-        problem: `${name} has ${ready} ready of ${desired} desired pods.`,
-        effect: "No manager of this workload leads.",
-        fix: `Run: kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`,
-      }),
-    );
-  return findings;
+  return [
+    ...errorIf(untolerated.includes(uninitializedTaint), "TolerationMissing", {
+      problem: `${name} does not tolerate the taint ${uninitializedTaint}.`,
+      effect: "In a new cluster no Node accepts the manager that would remove the taint from it.",
+      fix: `Add a toleration with key ${uninitializedTaint}, value "true" and effect NoSchedule.`,
+    }),
+    ...warningIf(others.length > 0, "TolerationMissing", {
+      problem: `${name} does not tolerate ${others.join(", ")}.`,
+      effect:
+        "It is not scheduled on control plane Nodes, or not before the network of pods works, which may wait for it.",
+      fix: "Add the tolerations that the command manifests prints.",
+    }),
+    ...warningIf(!hostNetwork, "NoHostNetwork", {
+      problem: `${name} does not use the host network.`,
+      effect: "Its pods wait for the network of pods, which may wait for Nodes that the manager initializes.",
+      fix: "Set hostNetwork: true, unless the network of pods works on Nodes with the taint.",
+    }),
+    ...warningIf(usesClusterDNS(workload), "WorkloadNeedsClusterDNS", {
+      problem: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as that of the cloud are resolved by cluster DNS.`,
+      effect: "Cluster DNS runs on Nodes that the manager initializes. In a new cluster neither starts.",
+      fix: "Set dnsPolicy: Default.",
+    }),
+    ...errorIf(desired === 0 || ready === 0, "WorkloadNotReady", {
+      problem: `${name} has ${ready} ready of ${desired} desired pods.`,
+      effect: "No manager of this workload leads.",
+      fix: `Run: kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`,
+    }),
+  ];
 }
 
 export function checkWorkloads({ cluster }: KnownFacts): readonly Finding[] {

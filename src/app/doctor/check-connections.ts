@@ -1,13 +1,12 @@
 // The checks of connections: the API server and its version, permissions, the cloud, clocks, and ports of this machine. Pure.
 
-import { errorPolicies } from "../../cloud/error-policies.ts";
 import { countOf, shortList } from "../../core/text.ts";
 import { howToGrant } from "../how-to-grant.ts";
 import type { Permission } from "../permissions.ts";
 import { countsOf } from "./check-cluster.ts";
 import {
-  type CloudFailure,
   error,
+  errorIf,
   type Facts,
   type Finding,
   type KnownFacts,
@@ -15,8 +14,10 @@ import {
   type ServerClock,
   type UnknownCluster,
   unchecked,
+  uncheckedIf,
   unknownUser,
   warning,
+  warningIf,
 } from "./doctor-facts.ts";
 
 /** Older API servers lack APIs that Fairlead uses (docs/support.md). */
@@ -38,24 +39,18 @@ export function unreachableServer({ unread, otherServer }: UnknownCluster): read
 
 export function checkServer({ cluster: { origin, gitVersion, minor } }: KnownFacts): readonly Finding[] {
   const host = new URL(origin).hostname;
-  const findings: Finding[] = [];
-  if (minor < oldestMinor)
-    findings.push(
-      ...error("KubernetesTooOld", {
-        problem: `The API server has version ${gitVersion}; Fairlead needs Kubernetes 1.${oldestMinor} or later.`,
-        effect: "Requests that this API server does not know fail.",
-        fix: "Upgrade Kubernetes.",
-      }),
-    );
-  if (isClusterName(host))
-    findings.push(
-      ...warning("ApiServerNeedsClusterDNS", {
-        problem: `The address of the API server is ${host}, a name that only cluster DNS resolves.`,
-        effect: `${dnsEffect} After an outage of all Nodes, neither starts.`,
-        fix: "Use the address of the API server or of its load balancer in the kubeconfig or --master.",
-      }),
-    );
-  return findings;
+  return [
+    ...errorIf(minor < oldestMinor, "KubernetesTooOld", {
+      problem: `The API server has version ${gitVersion}; Fairlead needs Kubernetes 1.${oldestMinor} or later.`,
+      effect: "Requests that this API server does not know fail.",
+      fix: "Upgrade Kubernetes.",
+    }),
+    ...warningIf(isClusterName(host), "ApiServerNeedsClusterDNS", {
+      problem: `The address of the API server is ${host}, a name that only cluster DNS resolves.`,
+      effect: `${dnsEffect} After an outage of all Nodes, neither starts.`,
+      fix: "Use the address of the API server or of its load balancer in the kubeconfig or --master.",
+    }),
+  ];
 }
 
 const dnsEffect =
@@ -98,13 +93,20 @@ function ruleText({ verb, group, resource, namespace, name }: Permission): strin
 function refusedRequests({ cluster: { refusals }, program, given }: KnownFacts): readonly Finding[] {
   if ("unread" in refusals) return [];
   // Not the text of the event: others may write events, too.
-  return refusals.value.flatMap(({ object, user, what }) =>
+  const { found, isCut } = refusals.value;
+  const reported = found.flatMap(({ object, user, what }) =>
     error("KubernetesRefused", {
       problem: `An event of ${object} reports that the API server refused a request of ${JSON.stringify(user)}: ${what}.`,
       effect: "What needs this permission does not work until it is granted.",
       fix: `Check that this is the user of the manager. ${howToGrant(program, given, user)}`,
     }),
   );
+  const cut = uncheckedIf(isCut, "WarningsUnchecked", {
+    problem: "The cluster has more than 10,000 Warning events, and only the first 10,000 were read.",
+    effect: "Requests of the manager that the API server refused may be among the others.",
+    fix: "Read the log of the manager, which names each permission that it lacks.",
+  });
+  return [...reported, ...cut];
 }
 
 export function checkPermissions(facts: KnownFacts): readonly Finding[] {
@@ -134,64 +136,47 @@ function checkAccess({ cluster: { access }, program, given }: KnownFacts): reado
   const usersOf = (missing: readonly Permission[]): string =>
     [...new Set(missing.flatMap(({ users }) => users))].join(", ");
   return [
-    ...(required.length === 0
-      ? []
-      : error("PermissionMissing", {
-          ...lacks(required),
-          effect: `Does not work without: ${usersOf(required)}.`,
-        })),
-    ...(optional.length === 0
-      ? []
-      : warning("OptionalPermissionMissing", {
-          ...lacks(optional),
-          effect: `The manager works with less and logs it. Used by: ${usersOf(optional)}.`,
-        })),
+    ...errorIf(required.length > 0, "PermissionMissing", {
+      ...lacks(required),
+      effect: `Does not work without: ${usersOf(required)}.`,
+    }),
+    ...warningIf(optional.length > 0, "OptionalPermissionMissing", {
+      ...lacks(optional),
+      effect: `The manager works with less and logs it. Used by: ${usersOf(optional)}.`,
+    }),
   ];
 }
 
-type FailureText = Pick<Finding, "effect" | "fix"> & Partial<Pick<Finding, "severity" | "reason">>;
+type FailureText = Pick<Finding, "effect" | "fix"> & Partial<Pick<Finding, "severity">>;
 
 const whileFailing =
   "What exists keeps working. New Nodes keep their taint, new Services get no address, and changes wait.";
 
-/** What the table of reactions calls it, or what only doctor finds out. */
-function reasonOf(kind: CloudFailure["kind"]): string {
-  if (kind in errorPolicies) return errorPolicies[kind as keyof typeof errorPolicies].reason;
-  return errorPolicies.unavailable.reason;
-}
-
-const cloudFailures = ({
-  program,
-}: Pick<Facts, "program">): Partial<Record<CloudFailure["kind"], FailureText>> => ({
-  settings: {
-    reason: "CloudSettingsInvalid",
+/** By the reason. Of others, the status decides. */
+const cloudFailures = (program: string): Readonly<Partial<Record<string, FailureText>>> => ({
+  CloudSettingsInvalid: {
     effect: "The manager ends with exit code 2. The cloud was not called.",
     fix: "Correct the setting, or run doctor where the manager has its settings and credentials.",
   },
-  "settings not in the cloud": {
-    reason: "CloudSettingsUnknown",
+  CloudSettingsUnknown: {
     effect: "What needs the setting does not work.",
     fix: "Correct the setting.",
   },
-  "settings unchecked": {
+  CloudSettingsUnchecked: {
     severity: "unchecked",
-    reason: "CloudSettingsUnchecked",
     effect: "A typo in a setting that names something of the cloud is found only when it is used.",
     fix: "Grant the credentials the permission to read what the message names, and run doctor again.",
   },
-  invalid: {
+  RefusedByCloud: {
     effect: whileFailing,
     fix: `Correct the setting that the message names; ${pageOf(program)} describes the settings of this cloud.`,
   },
-  unauthorized: {
-    effect: whileFailing,
-    fix: "Set valid credentials of the cloud.",
-  },
-  forbidden: {
+  CloudAuthFailed: { effect: whileFailing, fix: "Set valid credentials of the cloud." },
+  CloudPermissionMissing: {
     effect: whileFailing,
     fix: "Grant the credentials the permission to list machines.",
   },
-  "rate-limited": {
+  CloudThrottled: {
     effect: `Requests of the manager wait, too. ${whileFailing}`,
     fix: "Find out which client of this account uses up the limit. The manager continues when the cloud accepts requests again.",
   },
@@ -227,11 +212,11 @@ export function checkCloud({ cloud, program, cluster }: Facts): readonly Finding
       fix: "Use an address or a name of another DNS in the settings of the cloud.",
     }),
   );
-  const ofFailures = failures.map(({ kind, status, message, isPart }): Finding => {
-    const text = { reason: reasonOf(kind), ...(cloudFailures({ program })[kind] ?? unavailable(status)) };
+  const ofFailures = failures.map(({ reason, status, message, isPart }): Finding => {
+    const text = cloudFailures(program)[reason] ?? unavailable(status);
     const whole = text.effect.endsWith(whileFailing) ? `${text.effect} ${counts}`.trim() : text.effect;
     const effect = isPart === true ? effectOfPart : whole;
-    return { severity: "error", problem: message, ...text, effect };
+    return { severity: "error", reason, problem: message, ...text, effect };
   });
   return [...ofNames, ...ofFailures];
 }

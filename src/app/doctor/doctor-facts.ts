@@ -1,10 +1,10 @@
 // What `doctor` knows: facts about this machine, the cluster and the cloud, and the findings that checks derive from them.
 
-import type { KubeObject } from "../../kube/objects.ts";
-import type { CloudErrorKind } from "../../provider/errors.ts";
+import type { KubeObject, Service } from "../../kube/objects.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { RawFlags } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
+import type { LeaseFact } from "../leadership/judge-leases.ts";
 import type { Permission } from "../permissions.ts";
 
 /** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */
@@ -28,6 +28,15 @@ const finding =
 export const error = finding("error");
 export const warning = finding("warning");
 export const unchecked = finding("unchecked");
+
+const onlyIf =
+  (report: typeof error) =>
+  (isFound: boolean, ...found: Parameters<typeof error>): readonly Finding[] =>
+    isFound ? report(...found) : [];
+
+export const errorIf = onlyIf(error);
+export const warningIf = onlyIf(warning);
+export const uncheckedIf = onlyIf(unchecked);
 
 /** A value, or why it could not be read. */
 export type Read<T> = { readonly value: T } | { readonly unread: string };
@@ -59,22 +68,6 @@ export interface AccessFact {
   readonly refused: readonly Permission[];
 }
 
-export interface LeaseFact {
-  readonly holder: string;
-  /** Whether it was renewed within its duration. */
-  readonly isRenewed: boolean;
-  readonly renewTime: string | undefined;
-  /** The program that wrote it last; undefined if the API server does not say. */
-  readonly program: string | undefined;
-}
-
-/** A Lease that a cloud controller manager renews. */
-export interface ManagerLease {
-  readonly name: string;
-  readonly holder: string;
-  readonly program: string;
-}
-
 export interface NodeFact extends KubeObject {
   readonly providerID: string | undefined;
   readonly isUninitialized: boolean;
@@ -82,12 +75,6 @@ export interface NodeFact extends KubeObject {
   readonly kubeletVersion: string;
   /** The program that wrote the provider id. */
   readonly providerIDWriter: string | undefined;
-}
-
-/** A Service of type LoadBalancer without a class. */
-export interface ServiceFact extends KubeObject {
-  readonly isManaged: boolean;
-  readonly hasAddress: boolean;
 }
 
 /** A request of a manager that the API server refused, as an event reports it, and that it would still refuse. */
@@ -134,11 +121,12 @@ export interface ClusterFacts {
   readonly access: Read<AccessFact>;
   /** Undefined if it does not exist. */
   readonly lease: Read<LeaseFact | undefined>;
-  readonly otherLeases: Read<readonly ManagerLease[]>;
+  readonly otherLeases: Read<readonly LeaseFact[]>;
   readonly nodes: Read<readonly NodeFact[]>;
-  readonly services: Read<readonly ServiceFact[]>;
-  /** Of the last hour. */
-  readonly refusals: Read<readonly RefusalFact[]>;
+  /** Those that Fairlead serves. */
+  readonly services: Read<readonly Service[]>;
+  /** Of the last hour; `isCut`: there are more warnings than were read. */
+  readonly refusals: Read<{ readonly found: readonly RefusalFact[]; readonly isCut: boolean }>;
   /** The pods of kube-system. */
   readonly pods: Read<readonly PodFact[]>;
   /** The cloud controller managers that run as workloads. */
@@ -158,7 +146,8 @@ export interface CloudFacts {
 }
 
 export interface CloudFailure {
-  readonly kind: CloudErrorKind | "settings" | "settings not in the cloud" | "settings unchecked" | "other";
+  /** That of the events, or of what only doctor finds out. */
+  readonly reason: string;
   /** HTTP status, if there was a response. */
   readonly status?: number | undefined;
   /** Another source has answered. */

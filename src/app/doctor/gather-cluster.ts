@@ -1,38 +1,32 @@
 // Gathers the facts about the cluster: reads and reviews only, so nothing is written.
 
+import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
-import { listAll } from "../../kube/client/list-all.ts";
+import { listAll, listPages } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
-import { holderOf } from "../../kube/leader-election/lease-record.ts";
-import { events } from "../../kube/resources.ts";
+import type { Event } from "../../kube/objects.ts";
+import { events, services } from "../../kube/resources.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { findLeadership, readLease } from "../cleanup/cluster-state.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
+import { otherControllerFor } from "../configuration/cloud-settings.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
+import { type LeaseFact, leaseFact } from "../leadership/judge-leases.ts";
+import { findLeadership, readLease, readLeases } from "../leadership/read-leases.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
 import { withoutRetry } from "../without-retry.ts";
 import {
   type AccessFact,
   type ClusterFacts,
-  type LeaseFact,
-  type ManagerLease,
   type Read,
   type RefusalFact,
   unknownUser,
   type WorkloadFact,
 } from "./doctor-facts.ts";
-import { leasesOfManagers } from "./leases-of-managers.ts";
-import {
-  nodeFacts,
-  podFacts,
-  serviceFacts,
-  signingRequestFacts,
-  workloadFacts,
-  writerOf,
-} from "./raw-objects.ts";
+import { nodeFacts, podFacts, signingRequestFacts, workloadFacts } from "./raw-objects.ts";
 import type { ServerTimes } from "./server-times.ts";
 
 export interface ClusterSources {
@@ -41,6 +35,7 @@ export interface ClusterSources {
   readonly times: ServerTimes;
   readonly clock: Clock;
   readonly program: string;
+  readonly provider: AnyProvider;
   readonly settings: ReadFlags;
 }
 
@@ -102,19 +97,35 @@ async function isAllowed(
 const refusedRequest =
   /User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
 
+/** Those that Fairlead serves. */
+async function readServices({ api, provider }: ClusterSources, signal: AbortSignal) {
+  const all = await listAll(api, services, signal);
+  return all.filter(
+    (service) => wantsLoadBalancer(service) && otherControllerFor(provider, service) === undefined,
+  );
+}
+
+/** The limit bounds the time that a large cluster takes. */
+const maxWarningPages = 20;
+
 /** Of the last hour, and only what would be refused now, too: one per permission. */
 async function readRefusals(
   { api }: ClusterSources,
   now: number,
   signal: AbortSignal,
-): Promise<readonly RefusalFact[]> {
-  const { items } = await api.listPage(events, { fieldSelector: "type=Warning", limit: 500 }, signal);
+): Promise<{ readonly found: readonly RefusalFact[]; readonly isCut: boolean }> {
+  const items: Event[] = [];
+  let pages = 0;
+  for await (const page of listPages(api, events, { fieldSelector: "type=Warning" }, signal)) {
+    pages += 1;
+    if (pages > maxWarningPages) break;
+    items.push(...page.filter(({ message = "" }) => message.includes("The API server returned 403")));
+  }
   const byPermission = new Map<string, RefusalFact & { readonly permission: RegExpExecArray }>();
   for (const { message = "", lastTimestamp, eventTime, metadata, involvedObject } of items) {
     const permission = refusedRequest.exec(message);
     const age = now - Date.parse(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "");
-    if (permission === null || !message.includes("The API server returned 403") || age > minutes(60))
-      continue;
+    if (permission === null || age > minutes(60)) continue;
     const { kind = "", namespace, name = "" } = involvedObject ?? {};
     const object = `${kind} ${namespace === undefined || kind === "Node" ? "" : `${namespace}/`}${name}`;
     const [, user = "", verb = "", resource = "", group = ""] = permission;
@@ -131,7 +142,7 @@ async function readRefusals(
     });
     return isGranted ? [] : [refusal];
   });
-  return (await Promise.all(found)).flat();
+  return { found: (await Promise.all(found)).flat(), isCut: pages > maxWarningPages };
 }
 
 /** Of the service account of the workload, if there is one; else of the credentials of this command. */
@@ -163,29 +174,16 @@ async function readAccess(
   };
 }
 
-async function leaseFact(
+/** The holder that was seen to renew the Lease, whatever the clocks show. */
+async function readOwnLease(
   { api, settings: { flags }, clock }: ClusterSources,
   signal: AbortSignal,
 ): Promise<LeaseFact | undefined> {
   const lease = await readLease(api, flags, signal);
   if (lease === undefined) return undefined;
   const leader = await findLeadership(api, flags, lease, clock, signal);
-  return {
-    holder: leader ?? holderOf(lease),
-    isRenewed: leader !== undefined,
-    renewTime: lease.spec?.renewTime,
-    program: writerOf(lease, "renewTime"),
-  };
-}
-
-/** By the clock of the API server. */
-async function readOtherLeases(
-  { api, settings: { flags } }: ClusterSources,
-  now: number,
-  signal: AbortSignal,
-): Promise<readonly ManagerLease[]> {
-  const all = await leasesOfManagers(api, flags, now, signal);
-  return all.filter(({ name }) => name !== flags["leader-elect-resource-name"]);
+  const fact = leaseFact(lease);
+  return { ...fact, holder: leader ?? fact.holder, isExpired: leader === undefined };
 }
 
 async function readWorkloads(
@@ -207,23 +205,21 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
   };
   const serverClock = times.of(api.origin);
   const now = clock.now() + (serverClock?.aheadMs ?? 0);
-  const [workloads, lease, nodes, services, refusals, pods, signingRequests, otherLeases] = await Promise.all(
-    [
-      read(signal, () => readWorkloads(sources, signal)),
-      read(signal, () => leaseFact(sources, signal)),
-      read(signal, () => listAll(api, nodeFacts(isSelectedBy(settings.flags)), signal)),
-      read(signal, () => listAll(api, serviceFacts, signal)),
-      read(signal, () => readRefusals(sources, now, signal)),
-      read(signal, () => listAll(api, podFacts, signal, "kube-system")),
-      read(signal, () => listAll(api, signingRequestFacts, signal)),
-      read(signal, () => readOtherLeases(sources, now, signal)),
-    ],
-  );
+  const [workloads, lease, nodes, served, refusals, pods, signingRequests, otherLeases] = await Promise.all([
+    read(signal, () => readWorkloads(sources, signal)),
+    read(signal, () => readOwnLease(sources, signal)),
+    read(signal, () => listAll(api, nodeFacts(isSelectedBy(settings.flags)), signal)),
+    read(signal, () => readServices(sources, signal)),
+    read(signal, () => readRefusals(sources, now, signal)),
+    read(signal, () => listAll(api, podFacts, signal, "kube-system")),
+    read(signal, () => listAll(api, signingRequestFacts, signal)),
+    read(signal, async () => (await readLeases(api, settings.flags, now, signal)).others),
+  ]);
   const workload =
     "value" in workloads ? workloads.value.find(({ isThisProgram }) => isThisProgram) : undefined;
   const access = await read(signal, () => readAccess(sources, workload, signal));
   return {
-    ...{ origin: api.origin, access, lease, otherLeases, nodes, services, refusals },
+    ...{ origin: api.origin, access, lease, otherLeases, nodes, services: served, refusals },
     ...{ pods, workloads, signingRequests },
     gitVersion: version.gitVersion ?? "an unknown version",
     minor: Number.parseInt(version.minor ?? "", 10),

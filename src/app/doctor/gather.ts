@@ -13,13 +13,14 @@ import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { OperatorAccess } from "../cleanup/operator-access.ts";
 import { connectKube } from "../kube-client.ts";
 import { type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
+import { reasonOfFailure } from "../report/cloud-contact.ts";
 import { withoutRetry } from "../without-retry.ts";
 import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact } from "./doctor-facts.ts";
 import { gatherCluster } from "./gather-cluster.ts";
 import { ServerTimes } from "./server-times.ts";
 
 async function cluster(operator: Operator): Promise<Facts["cluster"]> {
-  const { platform, program, settings, userAgent, signal } = operator;
+  const { platform, program, provider, settings, userAgent, signal } = operator;
   const { clock } = platform;
   const times = new ServerTimes(clock);
   const transport = times.observe(new ReadOnlyTransports().kubeWithReviews(platform.transport));
@@ -28,7 +29,7 @@ async function cluster(operator: Operator): Promise<Facts["cluster"]> {
     const hooks = { userAgent, mayWrite: () => true as const, onRequest: () => undefined };
     const { api } = await connectKube(settings.flags, { ...platform, transport }, hooks, stop);
     origin = api.origin;
-    return gatherCluster({ api, times, clock, program, settings }, stop);
+    return gatherCluster({ api, times, clock, program, provider, settings }, stop);
   };
   try {
     return { value: await withDeadline(clock, patienceOf(settings.flags), "The API server", signal, gather) };
@@ -55,10 +56,9 @@ async function tryListing(
     return await withDeadline(clock, timeout, `The source ${source.name} of the cloud`, signal, list);
   } catch (error) {
     signal.throwIfAborted();
-    const { kind, status } = CloudError.is(error)
-      ? { kind: error.kind, ...error.detail }
-      : { kind: "other" as const, status: undefined };
-    return { kind, status, message: withoutRetry(messageOf(error)) };
+    const { kind, detail } = CloudError.is(error) ? error : { kind: "deadline", detail: {} };
+    const { status } = detail as CloudError["detail"];
+    return { reason: reasonOfFailure(kind), status, message: withoutRetry(messageOf(error)) };
   }
 }
 
@@ -71,10 +71,10 @@ async function tryCheck(
   const check = async (stop: AbortSignal) => checkSettings?.({ signal: stop, urgency: "user-change" }) ?? [];
   try {
     const problems = await withDeadline(clock, timeout, "The check of the settings", signal, check);
-    return problems.map(({ text }) => ({ kind: "settings not in the cloud", message: text }));
+    return problems.map(({ text }) => ({ reason: "CloudSettingsUnknown", message: text }));
   } catch (error) {
     signal.throwIfAborted();
-    return [{ kind: "settings unchecked", message: withoutRetry(messageOf(error)) }];
+    return [{ reason: "CloudSettingsUnchecked", message: withoutRetry(messageOf(error)) }];
   }
 }
 
@@ -83,7 +83,9 @@ async function cloud(operator: Operator): Promise<CloudFacts> {
   const { clock } = platform;
   const timeout = patienceOf(settings.flags);
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
-  const failuresOf = errors.map(({ text }): CloudFailure => ({ kind: "settings", message: text }));
+  const failuresOf = errors.map(
+    ({ text }): CloudFailure => ({ reason: "CloudSettingsInvalid", message: text }),
+  );
   if (failuresOf.length > 0)
     return { origins: [], clock: undefined, failures: failuresOf, hasMachines: false };
   const times = new ServerTimes(clock);

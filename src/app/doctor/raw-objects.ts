@@ -5,27 +5,13 @@ import { uninitializedTaint } from "../../controllers/well-known.ts";
 import type { KubeObject, Node, Taint } from "../../kube/objects.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { slimMetaOnly } from "../../kube/slim.ts";
-import type { NodeFact, PodFact, ServiceFact, SigningRequestFact, WorkloadFact } from "./doctor-facts.ts";
+import { writerOf } from "../leadership/judge-leases.ts";
+import type { NodeFact, PodFact, SigningRequestFact, WorkloadFact } from "./doctor-facts.ts";
 
 /** An object as the API server sends it. */
 interface Raw extends KubeObject {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>>;
-}
-
-interface ManagedFields {
-  readonly manager?: string;
-  readonly time?: string;
-  readonly fieldsV1?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-}
-
-/** The program that last wrote a field of the spec. */
-export function writerOf(object: KubeObject, field: string): string | undefined {
-  const { managedFields = [] } = object.metadata as { readonly managedFields?: readonly ManagedFields[] };
-  return managedFields
-    .filter(({ fieldsV1 }) => fieldsV1?.["f:spec"]?.[`f:${field}`] !== undefined)
-    .toSorted((a, b) => ((a.time ?? "") < (b.time ?? "") ? -1 : 1))
-    .at(-1)?.manager;
 }
 
 /** A resource whose objects are reduced to facts. */
@@ -67,17 +53,6 @@ const containersOf = (spec: unknown): readonly Container[] =>
 export const podFacts: Resource<PodFact> = factsOf<PodFact>({ plural: "pods", kind: "Pod" }, ({ spec }) => ({
   args: containersOf(spec).flatMap(({ command = [], args = [] }) => [...command, ...args]),
 }));
-
-export const serviceFacts: Resource<ServiceFact> = factsOf<ServiceFact>(
-  { plural: "services", kind: "Service" },
-  ({ spec = {}, status = {} }) => {
-    const { ingress } = (status["loadBalancer"] ?? {}) as { readonly ingress?: readonly unknown[] };
-    return {
-      isManaged: spec["type"] === "LoadBalancer" && spec["loadBalancerClass"] === undefined,
-      hasAddress: (ingress ?? []).length > 0,
-    };
-  },
-);
 
 interface Toleration {
   readonly key?: string;

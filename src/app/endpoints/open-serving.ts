@@ -63,7 +63,7 @@ function addChecks(health: Health, manager: Manager): void {
     health.add({ name, pages: ["healthz", "livez"], check: () => stuck(manager, name) });
   }
   health.add({ name: "caches-synced", pages: ["readyz"], check: () => unsynced(manager) });
-  health.add({ name: "cloud", pages: ["readyz"], check: manager.cloudProblem });
+  health.add({ name: "cloud", pages: ["readyz"], check: () => manager.cloudProblem()?.text });
   health.add({
     name: "permissions",
     pages: ["readyz"],

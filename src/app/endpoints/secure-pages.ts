@@ -17,7 +17,7 @@ import { describedKinds } from "../explain/description.ts";
 import { commandFlagNames, type FlagName, type Flags, flagFields } from "../flags/flag-table.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { HealthMetrics, ProcessMetrics } from "../metrics/process-metrics.ts";
-import { type ManagerReport, noLeaderText } from "../report/manager-report.ts";
+import { leaderTexts, type ManagerReport } from "../report/manager-report.ts";
 import { statusPage } from "../status/status-page.ts";
 import { configz } from "./configz.ts";
 
@@ -171,10 +171,9 @@ export function explainPage(manager: Manager): Page {
       );
     const asked = query.get("kind");
     const name = query.get("name");
-    const noLeader = noLeaderText(manager);
     const from = {
       ...{ identity: manager.identity, leads: manager.leads(), mode: manager.flags.mode },
-      ...defined({ noLeader }),
+      ...defined(leaderTexts(manager)),
     };
     if (asked === null && name === null) {
       const all = query.get("all") === "true";

@@ -31,6 +31,8 @@ export interface ManagerAnswer {
   readonly leads: boolean;
   /** Present if no replica leads, as far as this one knows. */
   readonly noLeader?: string;
+  /** Present if another program leads. */
+  readonly otherLeader?: string;
   readonly objects: readonly Description[];
   readonly notFound?: NotFound;
 }

@@ -23,7 +23,7 @@ import type { Manager } from "../manager/manager.ts";
 import {
   awaitedListsText,
   type ControllerReports,
-  noLeaderText,
+  leaderTexts,
   unlistedSources,
 } from "../report/manager-report.ts";
 import { describeNode, factsOfNode, isPlainlySettled, type KnownNode } from "./describe-node.ts";
@@ -93,12 +93,16 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
   const notes: Note[] = [];
   const cloud = manager.cloudProblem();
   if (cloud !== undefined)
-    notes.push({ kind: "problem", reason: "CloudUnavailable", text: capitalized(cloud) });
-  const noLeader = noLeaderText(manager);
+    notes.push({ kind: "problem", reason: cloud.reason, text: capitalized(cloud.text) });
+  const { noLeader, otherLeader } = leaderTexts(manager);
+  const leader = [...new Set(manager.leases().map(({ holder }) => holder))].join(" and ");
   if (noLeader !== undefined)
     notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "NoLeader", text: noLeader });
   else if (!manager.leads()) {
-    const text = `This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader${leaderNames(manager)}. If that is another program, such as a Go manager, this one changes nothing until it stops; doctor names the program.`;
+    const text =
+      otherLeader === undefined
+        ? `This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader${leader === "" ? "" : `, ${leader}`}.`
+        : `It waits for ${leader}, which is another program; this manager changes nothing while that leads.`;
     notes.push({ kind: isUnfinished ? "wait" : "notice", reason: "Standby", text });
   }
   const awaited = awaitedListsText(manager.awaitedCaches());
@@ -109,11 +113,6 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
     notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "ControllerDisabled", text });
   }
   return notes;
-}
-
-function leaderNames(manager: Manager): string {
-  const names = Object.values(manager.holders()).filter((holder) => holder !== undefined && holder !== "");
-  return names.length === 0 ? "" : `, ${[...new Set(names)].join(" and ")}`;
 }
 
 const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingress ?? []).length > 0;

@@ -8,6 +8,7 @@ import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { withoutFullStop } from "../../core/text.ts";
 import { describeChange } from "../../runtime/journal.ts";
+import type { CloudProblem } from "../report/cloud-contact.ts";
 import { withoutRetry } from "../without-retry.ts";
 
 export const describedKinds = ["Node", "Service", "PersistentVolumeClaim", "PersistentVolume"] as const;
@@ -171,22 +172,20 @@ const fromCloud: ReadonlySet<string> = new Set([
   ...["SyncLoadBalancerFailed", "RoutesUnknown", "ProofOfAbsence"],
 ]);
 
+/** What the API server shows. */
 function knownOf({ kind, facts }: Description): string {
   const isReady = facts["Ready"] === "True";
   if (kind === "Node" && facts["Taints"]?.includes(uninitializedTaint) === true)
-    return `It is ${isReady ? "Ready" : "not Ready"} and not initialized: it keeps its taint.`;
-  if (kind === "Node")
-    return isReady
-      ? "It is Ready and initialized, and is not changed."
-      : "It is initialized but not Ready, and is not deleted.";
+    return `It is ${isReady ? "Ready" : "not Ready"} and not initialized.`;
+  if (kind === "Node") return isReady ? "It is Ready and initialized." : "It is initialized but not Ready.";
   const { Addresses: addresses = "none", Deletion: deletion } = facts;
-  if (deletion !== undefined) return "It is being deleted: its load balancer stays.";
-  if (addresses === "none") return "It has no address yet, and gets none.";
-  return `It has the address${addresses.includes(",") ? "es" : ""} ${addresses}, and keeps ${addresses.includes(",") ? "them" : "it"}.`;
+  if (deletion !== undefined) return "It is being deleted.";
+  if (addresses === "none") return "It has no address yet.";
+  return `It has the address${addresses.includes(",") ? "es" : ""} ${addresses}.`;
 }
 
-/** While the cloud does not answer: what the API server shows, and what a manager has reported. */
-export function withoutCloud(description: Description, cause: string): Description {
+/** For a command that the cloud does not answer: what the API server shows, and what a manager has reported. */
+export function withoutCloud(description: Description, cause: CloudProblem): Description {
   const { kind, state } = description;
   if (state === "unmanaged" || state === "paused" || isAboutVolumes(kind)) return description;
   const notes = description.notes.filter(
@@ -198,7 +197,7 @@ export function withoutCloud(description: Description, cause: string): Descripti
     ...description,
     state: "unknown",
     summary: first === undefined ? known : `${known} ${firstSentence(first.text)}`,
-    notes: sortNotes([{ kind: "problem", reason: "CloudUnavailable", text: cause }, ...notes]),
+    notes: sortNotes([{ kind: "problem", ...cause }, ...notes]),
   };
 }
 
@@ -213,18 +212,6 @@ export function withoutPromises(description: Description): Description {
     notes: description.notes.map((note) =>
       note.text.startsWith(reportedBy) ? note : { ...note, text: withoutRetry(note.text) },
     ),
-  };
-}
-
-/** For an object that waits for another program, which is described once for all objects. */
-export function waitingFor(description: Description, holder: string): Description {
-  const standby = description.notes.find(({ reason }) => reason === "Standby");
-  if (standby === undefined) return description;
-  const text = `It waits for ${holder}.`;
-  return {
-    ...description,
-    summary: description.summary.replace(firstSentence(standby.text), () => text),
-    notes: description.notes.map((note) => (note === standby ? { ...note, text } : note)),
   };
 }
 

@@ -4,12 +4,14 @@
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
+import { withoutFullStop } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { openConnection } from "../../kube/connection/connection.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { type Leaders, leadersOf } from "../doctor/leases-of-managers.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { connectionSource } from "../kube-client.ts";
+import { textOf } from "../leadership/judge-leases.ts";
+import { findLeaders, type Leaders } from "../leadership/read-leases.ts";
 import { type Evaluated, observeOnce } from "../observe-once.ts";
 import { type Operator, patienceOf, readingClient } from "../operator.ts";
 import { withoutRetry } from "../without-retry.ts";
@@ -18,15 +20,15 @@ import { describeEverything, describeObject, isNotFound } from "./describe-objec
 import {
   type DescribedKind,
   type Description,
+  describedKinds,
   isAboutVolumes,
   isNamespaced,
-  waitingFor,
   withoutCloud,
   withoutLeader,
   withoutPromises,
 } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
-import { findManager, inPod, leadershipText } from "./find-manager.ts";
+import { findManager, inPod } from "./find-manager.ts";
 import {
   type AskedObject,
   explainObjects,
@@ -51,9 +53,6 @@ const howToAsk =
 const assumedCluster = ({ "cluster-name": name }: Flags): string =>
   `The marks of load balancers are compared with the cluster of the settings here (--cluster-name=${name}, or the id where the cloud has one); the manager may have another one.`;
 
-const noLeaderOf = (leader: { readonly isHeld: boolean; readonly text: string } | undefined) =>
-  leader?.isHeld === false ? { noLeader: leader.text } : {};
-
 async function describe(
   { manager, unfinished, unlisted, refused }: Evaluated,
   asked: AskedObject,
@@ -61,10 +60,14 @@ async function describe(
 ): Promise<Found> {
   const reported = await eventsOf(asked);
   const failure = manager.cloudProblem();
+  const cause = failure && withoutFullStop(withoutRetry(failure.text));
   const cloudProblem =
-    failure && `The cloud does not answer this command, so its state is not known: ${withoutRetry(failure)}`;
+    cause &&
+    `This command does not know the state of the cloud: ${cause}. A manager that gets the same answer keeps what exists.`;
   const shown = (object: Description): Description =>
-    withoutPromises(cloudProblem === undefined ? object : withoutCloud(object, cloudProblem));
+    withoutPromises(
+      failure && cloudProblem ? withoutCloud(object, { ...failure, text: cloudProblem }) : object,
+    );
   /** The problem is named once: above the objects about which nothing is known, or else with what else is not known. */
   const about = (objects: readonly Description[]) =>
     objects.some(({ state }) => state === "unknown") ? defined({ cloudProblem }) : {};
@@ -102,103 +105,94 @@ export async function namespaceOf(operator: Operator): Promise<string> {
 
 export async function findAnswer(operator: Operator, asked: AskedObject): Promise<ExplainAnswer> {
   const { server, offline, "server-ca-file": caFile } = operator.settings.flags;
-  const isManagerNamed = server !== undefined || caFile !== undefined;
+  const asksManager = (server !== undefined || caFile !== undefined) && !offline;
   const { platform, settings, program, signal } = operator;
   const { api } = await read(operator);
-  const about = { flags: settings.flags, program };
-  const leaders = await leadersOf(api, about, platform.clock.now(), signal);
-  const answer = await (isManagerNamed && !offline ? fromManager : fromEvaluation)(operator, asked, leaders);
-  const { severalLeaders, otherLeader } = leaders;
-  const { noLeader } = answer;
-  const objects = answer.objects
-    .map((object) => (otherLeader === undefined ? object : waitingFor(object, otherLeader.holder)))
-    .map((object) => (asked === undefined ? object : withoutLeader(object, noLeader)));
-  return { ...answer, objects, ...defined({ severalLeaders, otherLeader: otherLeader?.text }) };
+  const asker = { flags: settings.flags, program };
+  const access = { api, ...(await findLeaders(api, asker, platform.clock.now(), signal)) };
+  const answer = await (asksManager ? fromManager : fromEvaluation)(operator, asked, access);
+  const { own, several } = access;
+  const [severalLeaders, other] = [textOf(several), own?.kind === "other" ? textOf(own.found) : undefined];
+  // A manager knows more about the Lease than one reading of it.
+  const none = asksManager || own?.kind !== "none" ? undefined : textOf(own.found);
+  const { noLeader = none, otherLeader = other } = answer;
+  const shown = (object: Description) => (asked === undefined ? object : withoutLeader(object, noLeader));
+  return {
+    ...answer,
+    objects: answer.objects.map(shown),
+    ...defined({ noLeader, otherLeader, severalLeaders }),
+  };
 }
 
-async function fromManager(
-  operator: Operator,
-  asked: AskedObject,
-  { otherLeader }: Leaders,
-): Promise<ExplainAnswer> {
-  const {
-    settings: { flags },
-    platform,
-    signal,
-  } = operator;
-  const address = await findManager(flags, platform, () => read(operator), signal);
+/** The API server, and who leads. */
+type Access = Leaders & { readonly api: KubeApi };
+
+async function fromManager(operator: Operator, asked: AskedObject, access: Access): Promise<ExplainAnswer> {
+  const { settings, platform, signal } = operator;
+  const { flags } = settings;
+  const address = await findManager(flags, platform, access, signal);
   const deps = { ...platform, connection: await connect(operator), timeout: patienceOf(flags) };
   const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
-  const standby =
-    found.noLeader === undefined && otherLeader === undefined
-      ? "a standby replica, which knows no reasons: ask the leader"
-      : "a standby replica, which knows no reasons";
-  const role = leads ? "the leader" : standby;
-  return { ...found, source: `the manager ${identity} at ${address.url}, ${role}` };
+  const isLed = found.noLeader === undefined && found.otherLeader === undefined;
+  const standby = `a standby replica, which knows no reasons${isLed && access.own?.kind !== "other" ? ": ask the leader" : ""}`;
+  return { ...found, source: `the manager ${identity} at ${address.url}, ${leads ? "the leader" : standby}` };
+}
+
+/** Who leads, for the end of an answer; and how to ask it, unless that is another program or not wanted. */
+function leaderTexts({ own }: Access, { offline }: Flags, ...more: readonly string[]): readonly string[] {
+  if (own === undefined || own.kind === "none") return [];
+  const text = `The leader is ${own.holder}, which renewed its Lease at ${own.renewTime ?? "an unknown time"}.`;
+  return own.kind === "other" ? [text] : [text, ...(offline ? [] : [howToAsk]), ...more];
 }
 
 async function fromEvaluation(
   operator: Operator,
   asked: AskedObject,
-  leaders: Leaders,
+  access: Access,
 ): Promise<ExplainAnswer> {
-  const {
-    platform,
-    configuration,
-    settings: { flags },
-    signal,
-  } = operator;
+  const { configuration, settings, signal } = operator;
+  const { flags } = settings;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const [missing] = errors;
   // On the machine of an operator, settings and files with credentials are usually absent. What is set must be right.
   if (!errors.every(isOnlyAbsent)) throw new ConfigurationError(errors);
-  const { api } = await read(operator);
   // A manager that does not run the volume controller has no caches of claims.
   if (asked !== undefined && isAboutVolumes(asked.kind) && !flags.controllers.includes("volume"))
-    return fromObjects(api, asked, operator, leaders, "--controllers has no volume here");
+    return fromObjects(operator, asked, access, "--controllers has no volume here");
   if (missing !== undefined)
-    return fromObjects(api, asked, operator, leaders, `the cloud is not configured here (${missing.text})`);
-  const refusal = await listingRefusal(api, signal);
+    return fromObjects(operator, asked, access, `the cloud is not configured here (${missing.text})`);
+  const refusal = await listingRefusal(access.api, signal);
   if (refusal !== undefined)
-    return fromObjects(api, asked, operator, leaders, `a manager needs more permissions (${refusal})`);
-  const eventsOf = (object: AskedObject) => readEvents(api, object, signal);
+    return fromObjects(operator, asked, access, `a manager needs more permissions (${refusal})`);
+  const eventsOf = (object: AskedObject) => readEvents(access.api, object, signal);
   const found = await observeOnce(operator, (evaluated) => describe(evaluated, asked, eventsOf));
-  const leader = await leadershipText(api, flags, platform.clock.now(), signal);
   const source = [
     "offline, from the API server and the cloud.",
     "Decisions are what a manager would do now; earlier attempts are only in the events.",
     assumedCluster(flags),
-    ...(leader?.isHeld === true ? [leader.text] : []),
-    ...(leader?.isHeld === true && !flags.offline && leaders.otherLeader === undefined ? [howToAsk] : []),
+    ...leaderTexts(access, flags),
   ].join(" ");
-  return { ...found, ...noLeaderOf(leader), source };
+  return { ...found, source };
 }
 
 async function fromObjects(
-  api: KubeApi,
-  asked: AskedObject,
   operator: Operator,
-  { otherLeader }: Leaders,
+  asked: AskedObject,
+  access: Access,
   why: string,
 ): Promise<ExplainAnswer> {
-  const { platform, program, signal } = operator;
-  const { flags } = operator.settings;
-  const leader = await leadershipText(api, flags, platform.clock.now(), signal);
-  const found = await explainObjects(api, asked, operator, signal);
+  const { program, settings, signal } = operator;
+  const { flags } = settings;
+  const found = await explainObjects(access.api, asked, operator, signal);
+  const inManager = `Or run explain in the pod of a manager, which has the settings: ${inPod(program, "explain", flags)}`;
   const source = [
     `the API server only, because ${why}.`,
     "What the cloud has, pending attempts and holds are not known.",
     "Whether its load balancer has the mark of this cluster is not checked.",
-    ...(leader === undefined ? ["The leader is not known."] : []),
-    ...(leader?.isHeld === true ? [leader.text] : []),
-    ...(leader?.isHeld === true && otherLeader === undefined
-      ? [
-          howToAsk,
-          `Or run explain in the pod of a manager, which has the settings: ${inPod(program, "explain", flags)}`,
-        ]
-      : []),
+    ...(access.own === undefined ? ["The leader is not known."] : []),
+    ...leaderTexts(access, flags, inManager),
   ].join(" ");
-  return { ...found, ...noLeaderOf(leader), isPartial: true, source };
+  return { ...found, isPartial: true, source };
 }
 
 // Reads the words after `explain`: the kind and the name of an object, as kubectl accepts them.
@@ -208,28 +202,18 @@ interface ExplainRequest {
   readonly object?: { readonly kind: DescribedKind; readonly name: string };
 }
 
-const kinds: Readonly<Record<string, DescribedKind>> = {
-  node: "Node",
-  nodes: "Node",
-  no: "Node",
-  service: "Service",
-  services: "Service",
-  svc: "Service",
-  persistentvolumeclaim: "PersistentVolumeClaim",
-  persistentvolumeclaims: "PersistentVolumeClaim",
-  pvc: "PersistentVolumeClaim",
-  persistentvolume: "PersistentVolume",
-  persistentvolumes: "PersistentVolume",
-  pv: "PersistentVolume",
+const wordsOf: Readonly<Record<DescribedKind, readonly string[]>> = {
+  Node: ["node", "nodes", "no"],
+  Service: ["service", "services", "svc"],
+  PersistentVolumeClaim: ["persistentvolumeclaim", "persistentvolumeclaims", "pvc"],
+  PersistentVolume: ["persistentvolume", "persistentvolumes", "pv"],
 };
 
 const forms =
   "explain node NAME, explain service [NAMESPACE/]NAME, explain pvc [NAMESPACE/]NAME, explain pv NAME, or explain alone";
 
-function kindOf(word: string): DescribedKind | undefined {
-  const lower = word.toLowerCase();
-  return Object.hasOwn(kinds, lower) ? kinds[lower] : undefined;
-}
+const kindOf = (word: string): DescribedKind | undefined =>
+  describedKinds.find((kind) => wordsOf[kind].includes(word.toLowerCase()));
 
 /** `namespace` completes a name without one. */
 export function readExplainRequest(

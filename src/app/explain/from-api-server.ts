@@ -1,8 +1,6 @@
 // Explains from the API server alone, where the cloud is not configured: the object, its conditions, and the events of the running
 // manager.
 
-import { otherControllerOf } from "../../controllers/service/annotations/annotations.ts";
-import { hasFinalizer, hasOurConditions } from "../../controllers/service/predicates.ts";
 import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
@@ -15,8 +13,15 @@ import {
   type PersistentVolumeClaim,
   type Service,
 } from "../../kube/objects.ts";
-import { events, nodes, persistentVolumeClaims, persistentVolumes, services } from "../../kube/resources.ts";
-import { annotationsOf } from "../configuration/cloud-settings.ts";
+import {
+  events,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  type Resource,
+  services,
+} from "../../kube/resources.ts";
+import { otherControllerFor } from "../configuration/cloud-settings.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { Operator } from "../operator.ts";
 import { describeNode, factsOfNode, type KnownNode } from "./describe-node.ts";
@@ -54,22 +59,11 @@ export async function readEvents(
       signal,
     );
     const found = items
-      .map(
-        ({
-          type = "Normal",
-          reason = "",
-          message = "",
-          count = 1,
-          lastTimestamp,
-          eventTime,
-          source,
-          metadata,
-        }) => ({
-          at: lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "",
-          ...{ type, reason, message, count },
-          source: source?.component ?? "",
-        }),
-      )
+      .map(({ type = "Normal", reason = "", message = "", count = 1, source, ...event }) => ({
+        at: event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? "",
+        ...{ type, reason, message, count },
+        source: source?.component ?? "",
+      }))
       .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
       .slice(0, maxEvents);
     return { events: found, warnings: [] };
@@ -86,9 +80,7 @@ type Rules = Pick<Operator, "provider" | "settings">;
 
 function ofService(service: Service, { provider }: Rules, events?: readonly DescribedEvent[]): Description {
   const nothing = { knowledge: undefined, general: [], now: 0 } as const;
-  // With traces of Fairlead, it may have a load balancer that is kept.
-  const hasTraces = hasFinalizer(service) || hasOurConditions(service);
-  const otherController = hasTraces ? undefined : otherControllerOf(annotationsOf(provider), service)?.text;
+  const otherController = otherControllerFor(provider, service);
   const known: KnownService = { service, otherController, ...nothing, ...unknown, ...defined({ events }) };
   return defined({ ...describeService(known), facts: factsOfService(known), decisions: [], events });
 }
@@ -134,21 +126,14 @@ async function namesOf(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const [namespace] = isNamespaced(kind) ? name.split("/") : [];
-  const listed = (where: string | undefined): Promise<readonly KubeObject[]> => {
-    switch (kind) {
-      case "Node":
-        return listAll(api, nodes, signal, where);
-      case "Service":
-        return listAll(api, services, signal, where);
-      case "PersistentVolumeClaim":
-        return listAll(api, persistentVolumeClaims, signal, where);
-      case "PersistentVolume":
-        return listAll(api, persistentVolumes, signal, where);
-    }
+  const resources = {
+    ...{ Node: nodes, Service: services },
+    ...{ PersistentVolumeClaim: persistentVolumeClaims, PersistentVolume: persistentVolumes },
   };
+  const resource = resources[kind] as Resource<KubeObject>;
   for (const where of [undefined, namespace]) {
     try {
-      return (await listed(where)).map(({ metadata }) => keyOf(metadata));
+      return (await listAll(api, resource, signal, where)).map(({ metadata }) => keyOf(metadata));
     } catch (error) {
       if (!isKubeError(error) || error.kind !== "forbidden") throw error;
     }

@@ -20,6 +20,7 @@ import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { CurrentCaches } from "./current-caches.ts";
 import { type LeaseEvent, logRelease, releaseDropped, releaseHold } from "./hold-release.ts";
+import { type LeaseFact, leaseFact } from "./judge-leases.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
 import { LeaseRemovals } from "./lease-removals.ts";
@@ -116,10 +117,11 @@ export class Leadership {
     return this.gateOf("migrated")() === true ? true : main;
   }
 
-  /** The holder of each Lease, as far as this replica knows; empty without leader election. */
-  holders(): Readonly<Record<string, string | undefined>> {
-    const names = this.#isElecting ? this.#names : [];
-    return Object.fromEntries(names.map((name) => [name, this.#elections.get(name)?.holder]));
+  /** Each Lease that this replica has read; empty without leader election. */
+  leases(): readonly LeaseFact[] {
+    return [...this.#elections.values()].flatMap(({ lease }) =>
+      lease === undefined ? [] : leaseFact(lease),
+    );
   }
 
   /** For `/healthz`; undefined when healthy. */
@@ -318,7 +320,7 @@ export class Leadership {
   }
 
   #reportOn(name: string, event: LeaseEvent, events = this.#events): void {
-    const uid = this.#elections.get(name)?.uid;
+    const { uid } = this.#elections.get(name)?.lease?.metadata ?? {};
     events?.record({
       ...event,
       component: "cloud-controller-manager",

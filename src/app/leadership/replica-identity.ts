@@ -14,8 +14,5 @@ export function replicaIdentity(
   return `${environment["HOSTNAME"] ?? name}_${random.uuid()}${mode === "observe" ? observeSuffix : ""}`;
 }
 
-/** That this holder of a Lease changes nothing, and what to do; undefined if it may lead. */
-export function observerText(holder: string, lease: string): string | undefined {
-  if (!holder.endsWith(observeSuffix)) return undefined;
-  return `No manager leads: ${holder} holds the Lease ${lease} with --mode=observe, so it changes nothing, and keeps others from leading. Restart it without --mode=observe, or without --leader-elect.`;
-}
+/** Whether this holder of a Lease changes nothing. */
+export const isObserver = (holder: string): boolean => holder.endsWith(observeSuffix);

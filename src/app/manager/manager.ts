@@ -36,7 +36,7 @@ import { observationOf, observationTask, PlanReporter } from "../logging/observe
 import { requestReporter } from "../logging/request-reporter.ts";
 import { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import { accessNeeds, leaseOf, permissionsOf } from "../permissions.ts";
-import { CloudContact } from "../report/cloud-contact.ts";
+import { CloudContact, type CloudProblem } from "../report/cloud-contact.ts";
 import {
   type ManagerReport,
   type ReportedManager,
@@ -91,7 +91,7 @@ export interface Manager extends ReportedManager {
   report(): ManagerReport;
   readonly permissions: Pick<MissingPermissions, "problem" | "notice">;
   /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
-  cloudProblem(): string | undefined;
+  cloudProblem(): CloudProblem | undefined;
   /** Upstream's `leaderElection` health check; undefined when healthy. */
   leadershipHealth(): string | undefined;
   isIdle(): boolean;
@@ -105,7 +105,7 @@ export interface Manager extends ReportedManager {
 }
 
 /** Why no instance of the cloud can be known; undefined once any source was listed, even if later listings fail. */
-function noneListed({ sources }: Inventory): string | undefined {
+function noneListed({ sources }: Inventory): CloudProblem | undefined {
   return sources.some(({ latest }) => latest !== undefined) ? undefined : unlistedSources(sources)[0];
 }
 
@@ -302,7 +302,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
 
   const leads = (): boolean => leadership.anyGate() === true;
   const reported: ReportedManager = {
-    ...{ flags, identity, clock, journal, removals, inventory, contact, queues },
+    ...{ flags, program: name, identity, clock, journal, removals, inventory, contact, queues },
     startedAt: clock.monotonic(),
     get accounts() {
       return connected.accounts;
@@ -313,7 +313,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     services: services.objects,
     isSelected: isSelectedBy(flags),
     leads,
-    holders: () => leadership.holders(),
+    leases: () => leadership.leases(),
     caches: () => Object.fromEntries(Object.entries(watches).map(([plural, { cache }]) => [plural, cache])),
     awaitedCaches: () => caches.awaited,
     stalled: () =>
@@ -334,7 +334,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     allWatches.every(({ isSynced }) => isSynced) &&
     Object.values(queues).every(({ depth, active }) => depth === 0 && active === 0) &&
     events.pending === 0;
-  const cloudProblem = (): string | undefined =>
+  const cloudProblem = (): CloudProblem | undefined =>
     leads() ? (contact.problem ?? noneListed(inventory)) : undefined;
   const reportNow = (): ManagerReport => reportOf(reported);
   metrics.readFrom(reportNow);

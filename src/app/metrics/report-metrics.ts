@@ -144,7 +144,7 @@ const gauges: readonly ReportGauge[] = [
     name: "fairlead_inventory_instances",
     help: "Instances in the last complete listing of a source.",
     labels: ["source"],
-    read: listings(({ machines }) => machines),
+    read: listings(({ objects }) => objects),
   },
   {
     name: "fairlead_change_stream_open",

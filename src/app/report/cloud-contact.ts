@@ -2,6 +2,7 @@
 // failure, whether each account answers now, and the requests by account and operation. The metrics have the same counts by result;
 // here is also the last error.
 
+import { errorPolicies } from "../../cloud/error-policies.ts";
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { Clock } from "../../platform/clock.ts";
 
@@ -16,12 +17,21 @@ export interface OperationCalls {
   readonly lastError?: { readonly kind: string; readonly text: string; readonly at: string } | undefined;
 }
 
+/** What keeps the cloud from being known, with the reason that events have. */
+export interface CloudProblem {
+  readonly reason: string;
+  readonly text: string;
+}
+
+/** What has no policy, such as a missed deadline or the circuit breaker, is a missing answer. */
+export const reasonOfFailure = (kind: string): string =>
+  new Map<string, { readonly reason: string }>(Object.entries(errorPolicies)).get(kind)?.reason ??
+  errorPolicies.unavailable.reason;
+
 /** Why no request of an account has succeeded lately. */
-export interface AccountFailure {
-  readonly kind: string;
+export interface AccountFailure extends CloudProblem {
   /** HTTP status; absent without a response. */
   readonly status?: number | undefined;
-  readonly text: string;
   /** Of the first failure in a row; monotonic. */
   readonly since: number;
 }
@@ -55,7 +65,7 @@ export class CloudContact {
   readonly #accounts = new Map<string, AccountFailure | "answers">();
   readonly #byOperation = new Map<string, OperationCalls>();
   #hasAnswered = false;
-  #failure: string | undefined;
+  #failure: CloudProblem | undefined;
 
   constructor(clock: Pick<Clock, "now" | "monotonic">) {
     this.#clock = clock;
@@ -67,7 +77,10 @@ export class CloudContact {
     const hasFailed = failure !== undefined;
     // The circuit breaker refuses requests because of an earlier failure, which says more.
     if (hasFailed && (failure !== "breaker" || this.#failure === undefined))
-      this.#failure = `${operation} of account ${account} failed: ${message ?? failure}`;
+      this.#failure = {
+        reason: reasonOfFailure(failure),
+        text: `${operation} of account ${account} failed: ${message ?? failure}`,
+      };
     if (!hasFailed) this.#hasAnswered = true;
     const key = `${account} ${operation}`;
     const before = this.#byOperation.get(key);
@@ -94,7 +107,10 @@ export class CloudContact {
     const first = before === "answers" ? undefined : before;
     if (answers) this.#accounts.set(account, "answers");
     else if (first === undefined || kind !== "breaker")
-      this.#accounts.set(account, { kind, status, text, since: first?.since ?? this.#clock.monotonic() });
+      this.#accounts.set(account, {
+        ...{ reason: reasonOfFailure(kind), status, text },
+        since: first?.since ?? this.#clock.monotonic(),
+      });
   }
 
   /** Undefined before the first request of the account. */
@@ -107,8 +123,9 @@ export class CloudContact {
   }
 
   /** Undefined after the first answer, even if later calls fail: an outage of the cloud must not make a replica unready. */
-  get problem(): string | undefined {
+  get problem(): CloudProblem | undefined {
     if (this.#hasAnswered) return undefined;
-    return `the cloud has not answered yet: ${this.#failure ?? "no request was sent"}`;
+    const { reason, text } = this.#failure ?? { reason: reasonOfFailure(""), text: "none was sent" };
+    return { reason, text: `no request to the cloud has succeeded yet: ${text}` };
   }
 }

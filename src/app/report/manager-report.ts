@@ -6,6 +6,7 @@ import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { SharedListing } from "../../cloud/shared-listing.ts";
 import { type RemovalHistory, removalKinds } from "../../controllers/absence/removal-history.ts";
+import { describeError } from "../../controllers/classify-error.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
@@ -25,8 +26,8 @@ import type { Journal } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import { observerText } from "../leadership/replica-identity.ts";
-import type { CloudContact } from "./cloud-contact.ts";
+import { judgeLease, type LeaseFact, textOf } from "../leadership/judge-leases.ts";
+import { type CloudContact, type CloudProblem, reasonOfFailure } from "./cloud-contact.ts";
 
 /** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */
 export interface ControllerReports {
@@ -48,6 +49,8 @@ export interface CacheState {
 /** The parts of the manager that are reported. */
 export interface ReportedManager {
   readonly flags: Flags;
+  /** The name of the executable. */
+  readonly program: string;
   readonly identity: string;
   readonly clock: Pick<Clock, "now" | "monotonic">;
   /** On the monotonic clock. */
@@ -67,8 +70,8 @@ export interface ReportedManager {
   /** Whether --node-selector matches the Node. */
   isSelected(node: Node): boolean;
   leads(): boolean;
-  /** The holder of each Lease; empty without leader election. */
-  holders(): Readonly<Record<string, string | undefined>>;
+  /** Each Lease that was read; empty without leader election. */
+  leases(): readonly LeaseFact[];
   caches(): Readonly<Record<string, CacheState>>;
   /** The resources whose complete list the controllers wait for. */
   awaitedCaches(): readonly string[];
@@ -86,30 +89,34 @@ export const awaitedListsText = (resources: readonly string[]): string | undefin
     ? undefined
     : `The controllers wait for a complete list of ${resources.join(" and ")} from the API server. Nothing is changed before it succeeds. The log shows why lists fail.`;
 
-/** Present when a Lease has no holder, or one that changes nothing. An expired Lease is taken at once. */
-export function noLeaderText({
-  flags,
-  leads,
-  holders,
-}: Pick<ReportedManager, "flags" | "leads" | "holders">): string | undefined {
-  const nameOf = (name: string): string => `${flags["leader-elect-resource-namespace"]}/${name}`;
-  for (const [name, holder = ""] of Object.entries(holders())) {
-    const observer = observerText(holder, nameOf(name));
-    if (observer !== undefined) return observer;
-  }
-  const free = Object.entries(holders()).flatMap(([name, holder]) => (holder === "" ? name : []));
-  if (leads() || free.length === 0) return undefined;
-  const names = free.map(nameOf).join(" and ");
-  return `No manager leads: no replica holds the Lease ${names}. Nothing is changed in the cloud or the cluster until one does. The log of each replica says why it does not.`;
+/** Why no manager leads, or that another program does; undefined while one of this program leads. An expired Lease is taken at once. */
+export function leaderTexts({ flags, program, leads, leases }: LeaderSource) {
+  const judged = leases().map((lease) => judgeLease(lease, { flags, program }));
+  const isLed = leads() || judged.some(({ kind }) => kind === "leads");
+  const none = judged.find(
+    ({ kind, found }) => kind === "none" && (!leads() || found?.reason === "ObserverHoldsLease"),
+  );
+  const other = isLed ? undefined : judged.find(({ kind }) => kind === "other");
+  return { noLeader: textOf(none?.found), otherLeader: textOf(other?.found) };
+}
+
+type LeaderSource = Pick<ReportedManager, "flags" | "program" | "leads" | "leases">;
+
+function neverListed(what: string, error: unknown): CloudProblem {
+  const { reason = reasonOfFailure("") } = describeError(error) ?? {};
+  return { reason, text: `the ${what} were never listed: ${messageOf(error)}` };
 }
 
 /** The sources that were never listed, although it was tried. */
-export const unlistedSources = (sources: Inventory["sources"]): readonly string[] =>
-  sources.flatMap(({ latest, failure, source }) => {
-    if (latest !== undefined || failure === undefined) return [];
-    const which = sources.length > 1 ? `source ${source.name}` : "the cloud";
-    return `the instances of ${which} were never listed: ${messageOf(failure.error)}`;
-  });
+export const unlistedSources = (sources: Inventory["sources"]): readonly CloudProblem[] =>
+  sources.flatMap(({ latest, failure, source }) =>
+    latest !== undefined || failure === undefined
+      ? []
+      : neverListed(
+          `instances of ${sources.length > 1 ? `source ${source.name}` : "the cloud"}`,
+          failure.error,
+        ),
+  );
 
 /** What was never listed, so that nothing about it is evaluated. Without a Service, no load balancer is needed. */
 export function unlisted({
@@ -118,12 +125,9 @@ export function unlisted({
   services,
 }: Pick<ReportedManager, "inventory" | "balancers" | "services">): readonly string[] {
   const { latest, failure } = balancers ?? {};
-  const isNeeded = failure !== undefined && services.list().some(isLoadBalancer);
-  if (latest !== undefined || !isNeeded) return unlistedSources(inventory.sources);
-  return [
-    ...unlistedSources(inventory.sources),
-    `the load balancers were never listed: ${messageOf(failure.error)}`,
-  ];
+  const isNeeded = latest === undefined && services.list().some(isLoadBalancer);
+  const ofBalancers = isNeeded && failure ? [neverListed("load balancers", failure.error)] : [];
+  return [...unlistedSources(inventory.sources), ...ofBalancers].map(({ text }) => text);
 }
 
 function budgetReport({ closedFor, closedOperations, ...level }: BudgetLevel) {
@@ -133,6 +137,24 @@ function budgetReport({ closedFor, closedOperations, ...level }: BudgetLevel) {
     closedOperationsForSeconds: Object.fromEntries(
       Object.entries(closedOperations).map(([operation, time]) => [operation, secondsOf(time)]),
     ),
+  };
+}
+
+interface ListingState {
+  readonly latest: { readonly items: readonly unknown[]; readonly beganAt: number } | undefined;
+  readonly failure: { readonly error: unknown; readonly since: number; readonly at: number } | undefined;
+}
+
+/** The last listing of something in the cloud, and since when further ones fail. */
+function listingReport({ latest, failure }: ListingState, ageOf: (monotonic: number) => number) {
+  return {
+    objects: latest?.items.length,
+    ageSeconds: latest && ageOf(latest.beganAt),
+    failure: failure && {
+      text: messageOf(failure.error),
+      failingForSeconds: ageOf(failure.since),
+      lastSecondsAgo: ageOf(failure.at),
+    },
   };
 }
 
@@ -159,8 +181,8 @@ export function reportOf(manager: ReportedManager) {
     identity: manager.identity,
     mode: manager.flags.mode,
     leads: manager.leads(),
-    holders: manager.holders(),
-    noLeader: noLeaderText(manager),
+    leases: manager.leases(),
+    ...leaderTexts(manager),
     runsForSeconds: ageOf(manager.startedAt),
     isStalledBecause: manager.stalled(),
     pendingRestart: manager.pendingRestart(),
@@ -182,15 +204,9 @@ export function reportOf(manager: ReportedManager) {
           }));
       },
     })),
-    inventory: manager.inventory.sources.map(({ source, latest, failure }) => ({
-      source: source.name,
-      machines: latest?.items.length,
-      ageSeconds: latest && ageOf(latest.beganAt),
-      failure: failure && {
-        text: messageOf(failure.error),
-        failingForSeconds: ageOf(failure.since),
-        lastSecondsAgo: ageOf(failure.at),
-      },
+    inventory: manager.inventory.sources.map((listing) => ({
+      source: listing.source.name,
+      ...listingReport(listing, ageOf),
     })),
     /** The connection by which the cloud reports changes. Absent on standby replicas, and for clouds without one. */
     changes: changesOf(manager, ageOf),
@@ -227,14 +243,7 @@ export function reportOf(manager: ReportedManager) {
       return balancersOf(manager, service);
     },
     /** The listing of load balancers, if the cloud has them. */
-    balancerListings: (manager.balancers === undefined ? [] : [manager.balancers]).map(
-      ({ latest, failure }) =>
-        defined({
-          balancers: latest?.items.length,
-          ageSeconds: latest && ageOf(latest.beganAt),
-          failure: failure && messageOf(failure.error),
-        }),
-    ),
+    balancerListings: [manager.balancers ?? []].flat().map((listing) => listingReport(listing, ageOf)),
     /** Load balancers that are neither created nor removed until an absence is proved. */
     balancersOnHold: service?.holds ?? [],
     /** What the mass limits count, and the names of what they hold. */

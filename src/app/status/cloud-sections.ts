@@ -13,23 +13,24 @@ function budgetText({ budget: { limit, remaining } }: Account): Html {
   return html`${number(remaining)} of ${number(limit)} left <meter min="0" max="${limit}" low="${limit * 0.1}" high="${limit * 0.3}" optimum="${limit}" value="${remaining}">${number(remaining)} of ${number(limit)}</meter>`;
 }
 
-/** "Fails for 11s: 503". A count of the cloud does not explain why it refuses. */
-function failureText({ budget, failure }: Account): string | undefined {
+const verbs: Readonly<Partial<Record<string, string>>> = {
+  CloudAuthFailed: "Rejects the credentials",
+  CloudThrottled: "Refuses requests",
+};
+
+const resumesIn = ({ budget: { closedForSeconds } }: Account): string =>
+  `requests resume in ${roughDuration(Math.max(1, closedForSeconds))}`;
+
+/** "Fails for 11s: 503". */
+function failureText(account: Account): string | undefined {
+  const { budget, failure } = account;
   if (failure === undefined) return undefined;
-  const { kind, status, failingForSeconds } = failure;
+  const { reason, status, failingForSeconds } = failure;
   const duration = `for ${roughDuration(failingForSeconds)}`;
-  const lasts = `${duration}: ${status ?? "no response"}`;
   // Without a status, the request was not sent, because no credentials were issued.
-  if (kind === "unauthorized" && status === undefined) return `Has no valid credentials ${duration}`;
-  if (kind === "unauthorized") return `Rejects the credentials ${lasts}`;
-  if (kind !== "rate-limited") return `Fails ${lasts}`;
-  const { limit, remaining, closedForSeconds: pause } = budget;
-  const resumes = pause > 0 ? `; requests resume in ${roughDuration(Math.max(1, pause))}` : "";
-  const counted =
-    limit !== undefined && remaining !== undefined && remaining >= 1
-      ? `; the cloud's own count says ${number(remaining)} of ${number(limit)} left`
-      : "";
-  return `Refuses requests ${lasts}${resumes}${counted}`;
+  if (reason === "CloudAuthFailed" && status === undefined) return `Has no valid credentials ${duration}`;
+  const isPaused = reason === "CloudThrottled" && budget.closedForSeconds > 0;
+  return `${verbs[reason] ?? "Fails"} ${duration}: ${status ?? "no response"}${isPaused ? `; ${resumesIn(account)}` : ""}`;
 }
 
 function stateOfAccount(account: Account): Html {
@@ -41,10 +42,7 @@ function stateOfAccount(account: Account): Html {
   if (failing !== undefined) return badge("bad", failing);
   if (!wasAsked) return badge("quiet", "Not asked yet");
   return budget.closedForSeconds > 0
-    ? badge(
-        "waiting",
-        `Rate limit: requests resume in ${roughDuration(Math.max(1, budget.closedForSeconds))}`,
-      )
+    ? badge("waiting", `Rate limit: ${resumesIn(account)}`)
     : badge("good", "Reachable");
 }
 
@@ -55,7 +53,7 @@ function accountsTable({ accounts }: ManagerReport): Html {
     columns: [
       { title: "Account", cell: ({ name }) => name },
       { title: "State", cell: stateOfAccount },
-      { title: "Budget", cell: budgetText },
+      { title: "Budget, as the cloud counts it", cell: budgetText },
       { title: "In flight", kind: "number", cell: ({ budget }) => number(budget.inFlight) },
       { title: "Waiting", kind: "number", cell: ({ budget }) => number(budget.waiting) },
     ],
@@ -82,21 +80,11 @@ function listingsTable({ inventory, balancerListings }: ManagerReport): Html {
       },
       { title: "Objects", kind: "number", cell: ({ objects }) => orDash(objects, number) },
       { title: "Age", kind: "number", cell: ({ ageSeconds }) => orDash(ageSeconds, roughDuration) },
-      { title: "Last failure", kind: "wide", cell: ({ failure }) => failure ?? "–" },
+      { title: "Last failure", kind: "wide", cell: ({ failure }) => failure?.text ?? "–" },
     ],
     rows: [
-      ...inventory.map(({ source, machines, failure, ageSeconds }) => ({
-        name: `Instances: ${source}`,
-        objects: machines,
-        failure: failure?.text,
-        ageSeconds,
-      })),
-      ...balancerListings.map(({ balancers, failure, ageSeconds }) => ({
-        name: "Load balancers",
-        objects: balancers,
-        failure,
-        ageSeconds,
-      })),
+      ...inventory.map((listing) => ({ ...listing, name: `Instances: ${listing.source}` })),
+      ...balancerListings.map((listing) => ({ ...listing, name: "Load balancers" })),
     ],
     empty: "Nothing is listed.",
   });

@@ -242,6 +242,6 @@ export function decisionsPart({ report: { journal, at: now, leads } }: StatusVie
       ? "No change matches the filter."
       : leads
         ? "Nothing was changed since the start: everything is as it should be."
-        : "This replica has changed nothing. The leader has the list.",
+        : "This replica has changed nothing.",
   })}${pager(query, "decisions", part, "changes")}`;
 }

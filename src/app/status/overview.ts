@@ -8,15 +8,13 @@ import { deletionsOnHold } from "./object-sections.ts";
 import type { StatusView, ToneCounts } from "./status-view.ts";
 import { counted, number, secondsBetween, type Tone } from "./words.ts";
 
-export function roleOf({ leads, holders, mode }: ManagerReport): {
+export function roleOf({ leads, leases, mode }: ManagerReport): {
   readonly tone: Tone;
   readonly label: string;
 } {
   if (mode === "observe") return { tone: "quiet", label: "Observes, changes nothing" };
   if (leads) return { tone: "good", label: "Leader" };
-  return Object.keys(holders).length === 0
-    ? { tone: "waiting", label: "Starting" }
-    : { tone: "quiet", label: "Standby" };
+  return leases.length === 0 ? { tone: "waiting", label: "Starting" } : { tone: "quiet", label: "Standby" };
 }
 
 /** What fails is tried again after 15 minutes at most. */
@@ -24,8 +22,7 @@ const longestRetry = 16 * 60;
 
 interface Failures {
   readonly count: number;
-  readonly one: string;
-  readonly many: string;
+  readonly noun: string;
   /** After the count, in the tile. */
   readonly verbs: readonly [one: string, many: string];
 }
@@ -42,11 +39,11 @@ function failures({ accounts, inventory, balancerListings, requests, at }: Manag
     .flatMap((account) => account.endpoints)
     .filter(({ state }) => state !== "closed").length;
   const kinds: readonly Failures[] = [
-    { count: operations, one: "operation", many: "operations", verbs: ["fails", "fail"] },
-    { count: listings, one: "listing", many: "listings", verbs: ["fails", "fail"] },
-    { count: endpoints, one: "endpoint", many: "endpoints", verbs: ["does not respond", "do not respond"] },
+    { count: operations, noun: "operation", verbs: ["fails", "fail"] },
+    { count: listings, noun: "listing", verbs: ["fails", "fail"] },
+    { count: endpoints, noun: "endpoint", verbs: ["does not respond", "do not respond"] },
   ];
-  return kinds.find(({ count }) => count > 0) ?? { count: 0, one: "", many: "", verbs: ["", ""] };
+  return kinds.find(({ count }) => count > 0) ?? { count: 0, noun: "", verbs: ["", ""] };
 }
 
 /** A mass limit or an annotation holds them until a user decides. Others end with a listing of the cloud. */
@@ -76,14 +73,14 @@ const tableFailures = ({ findings }: ManagerReport) =>
 /** For a screen reader that follows the page: it changes only when something matters. */
 export function summaryText(view: StatusView): string {
   const { report, nodeCounts, serviceCounts } = view;
-  const { count: failing, one: failingOne, many: failingMany } = failures(report);
+  const { count: failing, noun } = failures(report);
   const counts = [
     [nodeCounts.bad, "Node", "Nodes"],
     [serviceCounts.bad, "Service", "Services"],
     [failedRoutes(report), "route", "routes"],
     [tableFailures(report).length, "route table", "route tables"],
     [otherHolds(view), "held object", "held objects"],
-    [failing, `failing ${failingOne} of the cloud`, `failing ${failingMany} of the cloud`],
+    [failing, `failing ${noun} of the cloud`, `failing ${noun}s of the cloud`],
   ] as const;
   const parts = counts.flatMap(([count, one, many]) => (count > 0 ? counted(count, one, many) : []));
   const [last = ""] = parts.slice(-1);
@@ -94,7 +91,7 @@ export function summaryText(view: StatusView): string {
       : ` ${counted(waiting, "load balancer waits", "load balancers wait")} for a proof of the cloud.`;
   const awaited = report.noLeader ?? awaitedListsText(report.awaitedCaches);
   if (awaited === undefined && isStandby(report))
-    return `This replica decides nothing, so it does not know what needs attention: ${leadersText(report)}.`;
+    return `This replica decides nothing, so it does not know what needs attention: ${leadersText(report)}`;
   if (parts.length === 0) return awaited ?? `Nothing needs attention.${waits}`;
   const list = parts.length === 1 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
   return `${awaited === undefined ? "" : `${awaited} `}${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.${waits}`;
@@ -104,20 +101,20 @@ function notice(tone: Tone, title: string, text: string): Html {
   return html`<div class="notice ${tone}"><p><strong>${title}</strong> ${text}</p></div>`;
 }
 
-const isStandby = ({ leads, mode, holders }: ManagerReport): boolean =>
-  !leads && mode !== "observe" && Object.keys(holders).length > 0;
+const isStandby = ({ leads, mode, noLeader }: ManagerReport): boolean =>
+  !leads && mode !== "observe" && noLeader === undefined;
 
-function leadersText({ holders }: ManagerReport): string {
-  const known = Object.entries(holders).map(([lease, holder]) =>
-    holder === undefined || holder === ""
-      ? `no replica holds the Lease ${lease}`
-      : `${holder} leads (Lease ${lease})`,
-  );
-  return known.join("; ");
-}
+/** Of a standby replica. */
+const leadersText = ({ leases, otherLeader }: ManagerReport): string =>
+  otherLeader ??
+  (leases.length === 0
+    ? "The Lease was not read yet."
+    : `${leases.map(({ holder, name }) => `${holder} leads (Lease ${name})`).join("; ")}.`);
 
 function standbyText(report: ManagerReport): string {
-  return `${leadersText(report)}. This replica keeps its caches filled and decides nothing. Open the page of the leader for problems, holds and decisions.`;
+  const where =
+    report.otherLeader === undefined ? " Open the page of the leader for problems, holds and decisions." : "";
+  return `${leadersText(report)} This replica keeps its caches filled and decides nothing.${where}`;
 }
 
 export function noticesPart({ report }: StatusView): Html {
@@ -181,15 +178,14 @@ export function tilesPart({ report, nodes, nodeCounts, services, serviceCounts }
   const [latest] = journal;
   const lasting = lastingHolds(report);
   const held = lasting + shortHolds(report);
-  const faults = failures(report);
-  const [failsOne, failMany] = faults.verbs;
-  const requests = report.requests.reduce((sum, { count }) => sum + count, 0);
+  const { count, noun, verbs } = failures(report);
+  const requests = report.requests.reduce((sum, one) => sum + one.count, 0);
   const answers =
     accounts.length === 0
       ? "no account"
-      : faults.count === 0
+      : count === 0
         ? "no failure"
-        : counted(faults.count, `${faults.one} ${failsOne}`, `${faults.many} ${failMany}`);
+        : counted(count, `${noun} ${verbs[0]}`, `${noun}s ${verbs[1]}`);
   const holdText = held === 0 ? "none" : lasting > 0 ? "wait for you" : "wait for a proof";
   return html`<ul class="tiles">
 ${tile("#nodes", "Nodes", number(nodes.length), inWords(nodeCounts), toneOfAll(nodeCounts))}
@@ -197,7 +193,7 @@ ${tile("#services", "Services", number(services.length), inWords(serviceCounts),
 ${tile("#routes", "Routes", ...routesInWords(report))}
 ${tile("#holds", "Holds", number(held), holdText, lasting > 0 ? "bad" : held > 0 ? "waiting" : "good")}
 ${tile("#decisions", "Decisions", number(journal.length), latest === undefined ? "none yet" : `last ${roughDuration(secondsBetween(latest.at, report.at))} ago`, "good")}
-${tile("#cloud", "Cloud requests", number(requests), answers, faults.count > 0 ? "bad" : "good")}
+${tile("#cloud", "Cloud requests", number(requests), answers, count > 0 ? "bad" : "good")}
 </ul>`;
 }
 

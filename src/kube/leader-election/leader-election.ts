@@ -8,6 +8,7 @@ import { sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
 import { isKubeError, KubeError, type KubeErrorFacts } from "../errors/kube-error.ts";
+import type { Lease } from "../objects.ts";
 import { LeaseLock, type LeaseLockOptions } from "./lease-lock.ts";
 
 export interface LeaderElectionOptions extends LeaseLockOptions {
@@ -81,8 +82,8 @@ export class LeaderElection {
     return this.#lock.holder;
   }
 
-  get uid(): string | undefined {
-    return this.#lock.uid;
+  get lease(): Lease | undefined {
+    return this.#lock.lease;
   }
 
   /** As in upstream: a problem only while this replica claims a Lease that expired longer than the tolerance ago. */

@@ -77,8 +77,9 @@ export class LeaseLock {
     return this.#isRestored;
   }
 
-  get uid(): string | undefined {
-    return this.#observed?.lease.metadata.uid;
+  /** As this replica last read or wrote it. */
+  get lease(): Lease | undefined {
+    return this.#observed?.lease;
   }
 
   /** Time since the last proof by the monotonic clock; infinite while this replica does not hold the Lease. */

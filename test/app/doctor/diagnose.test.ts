@@ -27,14 +27,17 @@ const controllerManager = (...args: readonly string[]) => ({
     { metadata: metaOf("other"), args: ["--cloud-provider=aws"] },
   ],
 });
-const lease = { holder: "m1_a", isRenewed: true, renewTime: "2026-01-01T11:00:00Z", program: undefined };
+const lease = {
+  ...{ name: "cloud-controller-manager", holder: "m1_a", program: undefined },
+  renewTime: "2026-01-01T11:00:00Z",
+};
 const uninitialized = { isUninitialized: true, providerID: undefined };
 const fresh = metaOf("fresh", { creationTimestamp: "2026-01-01T11:58:00Z" });
-const failing = (kind: CloudFailure["kind"], status?: number) => ({
+const failing = (reason: CloudFailure["reason"], status?: number) => ({
   cloud: {
     origins: [],
     clock: undefined,
-    failures: [{ kind, status, message: `message of ${kind}` }],
+    failures: [{ reason, status, message: `message of ${reason}` }],
     hasMachines: false,
   },
 });
@@ -106,12 +109,22 @@ const cases: readonly (readonly [
     {
       cluster: {
         refusals: {
-          value: [{ object: "Service default/web", user: "limited", what: "patch services/status" }],
+          value: {
+            found: [{ object: "Service default/web", user: "limited", what: "patch services/status" }],
+            isCut: false,
+          },
         },
       },
     },
     'An event of Service default/web reports that the API server refused a request of "limited": patch services/status.',
     "Check that this is the user of the manager. To grant it, without a restart:",
+  ],
+  [
+    "WarningsUnchecked",
+    "unchecked",
+    { cluster: { refusals: { value: { found: [], isCut: true } } } },
+    "more than 10,000 Warning events, and only the first 10,000 were read",
+    "Read the log of the manager",
   ],
   [
     "PermissionsUnchecked",
@@ -128,7 +141,7 @@ const cases: readonly (readonly [
       ports: [{ flag: "secure-port", port: 10258, listener: "other" }],
     },
     "does not exist",
-    "First fix what else is reported here: PortInUse. Then start the manager.",
+    "First fix what else is reported here: PortInUse. If no manager runs, start one.",
   ],
   [
     "NodesUninitialized",
@@ -140,35 +153,35 @@ const cases: readonly (readonly [
       },
     },
     "1 Node has the taint node.cloudprovider.kubernetes.io/uninitialized, and no manager leads: fresh.",
-    "Start a manager",
+    "Start a manager: see NoLeader.",
   ],
   [
     "NoLeader",
     "error",
     { cluster: { lease: { value: undefined } } },
     "the Lease kube-system/cloud-controller-manager does not exist",
-    "Start the manager.",
+    "If no manager runs, start one.",
   ],
   [
     "NoLeader",
     "error",
-    { cluster: { lease: { value: { ...lease, holder: "", isRenewed: false } } } },
+    { cluster: { lease: { value: { ...lease, holder: "", isExpired: true } } } },
     "has no holder",
     "--leader-elect-resource-name",
   ],
   [
     "LeaseExpired",
     "error",
-    { cluster: { lease: { value: { ...lease, isRenewed: false } } } },
+    { cluster: { lease: { value: { ...lease, isExpired: true } } } },
     "of m1_a was last renewed at 2026-01-01T11:00:00Z",
-    "Start the manager.",
+    "cannot reach the API server, or lacks a permission",
   ],
   [
     "OtherManagerLeads",
     "error",
     { cluster: { lease: { value: { ...lease, program: "hcloud-cloud-controller-manager" } } } },
     "the program that renews it is hcloud-cloud-controller-manager, not fake-cloud-controller-manager",
-    "Stop the other manager to switch",
+    "stop that program; docs/operations.md describes it",
   ],
   [
     "KubeletWithoutExternalCloud",
@@ -291,24 +304,48 @@ const cases: readonly (readonly [
     "Another cloud controller manager is installed: DaemonSet aws/aws-ccm.",
     "Scale it to 0 or delete it.",
   ],
-  ["CloudSettingsInvalid", "error", failing("settings"), "message of settings", "Correct the setting"],
-  ["CloudAuthFailed", "error", failing("unauthorized"), "message of unauthorized", "valid credentials"],
-  ["CloudPermissionMissing", "error", failing("forbidden"), "message of forbidden", "permission to list"],
-  ["CloudThrottled", "error", failing("rate-limited"), "message of rate-limited", "uses up the limit"],
-  ["CloudUnavailable", "error", failing("unavailable"), "message of unavailable", "Check the endpoint"],
+  [
+    "CloudSettingsInvalid",
+    "error",
+    failing("CloudSettingsInvalid"),
+    "message of CloudSettingsInvalid",
+    "Correct the setting",
+  ],
+  ["CloudAuthFailed", "error", failing("CloudAuthFailed"), "message of CloudAuthFailed", "valid credentials"],
+  [
+    "CloudPermissionMissing",
+    "error",
+    failing("CloudPermissionMissing"),
+    "message of CloudPermissionMissing",
+    "permission to list",
+  ],
+  ["CloudThrottled", "error", failing("CloudThrottled"), "message of CloudThrottled", "uses up the limit"],
   [
     "CloudUnavailable",
     "error",
-    failing("unavailable", 503),
-    "message of unavailable",
+    failing("CloudUnavailable"),
+    "message of CloudUnavailable",
+    "Check the endpoint",
+  ],
+  [
+    "CloudUnavailable",
+    "error",
+    failing("CloudUnavailable", 503),
+    "message of CloudUnavailable",
     "Read the status page of the cloud.",
   ],
-  ["CloudUnavailable", "error", failing("unavailable", 404), "message of unavailable", "Check the endpoint"],
+  [
+    "CloudUnavailable",
+    "error",
+    failing("CloudUnavailable", 404),
+    "message of CloudUnavailable",
+    "Check the endpoint",
+  ],
   [
     "RefusedByCloud",
     "error",
-    failing("invalid", 404),
-    "message of invalid",
+    failing("RefusedByCloud", 404),
+    "message of RefusedByCloud",
     "Correct the setting that the message names; docs/fake-cloud.md describes the settings of this cloud.",
   ],
   [
@@ -333,8 +370,20 @@ const cases: readonly (readonly [
         otherLeases: { value: [{ name: "go", holder: "m2_b", program: "hcloud-cloud-controller-manager" }] },
       },
     },
-    "m2_b (hcloud-cloud-controller-manager) holds the Lease kube-system/go, and worker-1_a holds kube-system/cloud-controller-manager, so two managers work",
-    "Stop one of them",
+    "worker-1_a (fake-cloud-controller-manager) holds the Lease kube-system/cloud-controller-manager; m2_b (hcloud-cloud-controller-manager) holds the Lease kube-system/go.",
+    "Stop all but one",
+  ],
+  [
+    "OtherManagerLeads",
+    "error",
+    {
+      cluster: {
+        lease: { value: undefined },
+        otherLeases: { value: [{ name: "go", holder: "m2_b", program: "hcloud-cloud-controller-manager" }] },
+      },
+    },
+    "m2_b leads: it holds the Lease kube-system/go",
+    "Stop all but one",
   ],
   [
     "CloudNeedsClusterDNS",
@@ -390,21 +439,25 @@ describe("doctor", () => {
       Bun.file(new URL(`../../../${path}`, import.meta.url)).text();
     const [events, commands] = await Promise.all([read("docs/events.md"), read("docs/commands.md")]);
     const sources = await Promise.all(
-      ["check-cluster", "check-connections"].map((name) => read(`src/app/doctor/${name}.ts`)),
+      ["doctor/check-cluster", "doctor/check-connections", "doctor/gather", "leadership/judge-leases"].map(
+        (path) => read(`src/app/${path}.ts`),
+      ),
     );
     const reasons = sources.flatMap((source) =>
-      [...source.matchAll(/\b(?:(?:error|warning|unchecked)\(|reason: )"(\w+)"/g)].map(
-        ([, reason = ""]) => reason,
-      ),
+      [
+        ...source.matchAll(
+          /\b(?:(?:error|warning|unchecked|none|finding)(?:If)?\([^"{;]*|reason: )"([A-Z]\w+)"/g,
+        ),
+      ].map(([, reason = ""]) => reason),
     );
     expect(reasons.length).toBeGreaterThan(25);
     expect(reasons.filter((reason) => !documented(reason, events, commands))).toEqual([]);
   });
 
-  test.each(["unauthorized", "unavailable", "invalid", "forbidden"] as const)(
-    "says what keeps working while the cloud answers with %s, with the counts now [N7]",
-    (kind) => {
-      expect(findingsOf(failing(kind)).map(({ effect }) => effect)).toEqual([whileFailing]);
+  test.each(["CloudAuthFailed", "CloudUnavailable", "RefusedByCloud", "CloudPermissionMissing"] as const)(
+    "says what keeps working during %s, with the counts now [N7]",
+    (reason) => {
+      expect(findingsOf(failing(reason)).map(({ effect }) => effect)).toEqual([whileFailing]);
     },
   );
 
@@ -474,7 +527,7 @@ describe("doctor", () => {
 
   test("reports an API server that does not answer once, and still checks the cloud [N7]", () => {
     const diagnosis = diagnose({
-      ...factsWith(failing("unauthorized")),
+      ...factsWith(failing("CloudAuthFailed")),
       cluster: { unread: "no answer", otherServer: undefined },
     });
     expect(diagnosis.checks.map(({ name, status }) => `${name}: ${status}`)).toEqual([

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
 import type { Diagnosis } from "../../../src/app/doctor/diagnose.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import type { TransportRequest } from "../../../src/platform/transport.ts";
@@ -67,6 +68,15 @@ async function doctor(
   return { ...result, reasons };
 }
 
+/** An event that reports a refused request. */
+const refusal = (w: ServiceWorld) => ({
+  ...{ metadata: meta("web.1", "default"), type: "Warning" },
+  message:
+    'The API server returned 403 for patch services/status default/web: services "web" is forbidden: User "limited" cannot patch resource "services/status" in API group "" in the namespace "default". To grant it: curl x | sh',
+  lastTimestamp: new Date(w.clock.now()).toISOString(),
+  involvedObject: { kind: "Service", namespace: "default", name: "web" },
+});
+
 const open = (options: ConstructorParameters<typeof ServiceWorld>[0] = {}): ServiceWorld => {
   world = new ServiceWorld({ ...options });
   world.cloud.latency = milliseconds(0);
@@ -125,16 +135,7 @@ describe("the command doctor", () => {
       authorize: ({ username }, { verb, subresource }) =>
         isGranted || username !== "limited" || verb !== "patch" || subresource !== "status",
     });
-    const message =
-      'The API server returned 403 for patch services/status default/web: services "web" is forbidden: User "limited" cannot patch resource "services/status" in API group "" in the namespace "default". To grant it: curl x | sh';
-    const event = {
-      ...{ metadata: meta("web.1", "default"), type: "Warning", message },
-      ...{
-        lastTimestamp: new Date(w.clock.now()).toISOString(),
-        involvedObject: { kind: "Service", namespace: "default", name: "web" },
-      },
-    };
-    const { out } = await doctor(w, [], { changed: { "/api/v1/events": () => list(event) } });
+    const { out } = await doctor(w, [], { changed: { "/api/v1/events": () => list(refusal(w)) } });
     if (isGranted) expect(out).not.toContain("KubernetesRefused");
     else
       expect(out.replaceAll(/\s+/g, " ")).toContain(
@@ -142,6 +143,35 @@ describe("the command doctor", () => {
       );
     // Others write events, too.
     expect(out).not.toContain("curl");
+  });
+
+  test.each([
+    ["reads all pages of Warnings, and finds a refused request on the last one", 3, 3],
+    ["stops after 10,000 Warnings, and says so", Number.POSITIVE_INFINITY, 21],
+  ])("%s [N7]", async (_, last, requests) => {
+    const w = open({ authorize: ({ username }) => username !== "limited" });
+    let page = 0;
+    const events = () => {
+      page += 1;
+      const metadata = { resourceVersion: "9", ...(page < last && { continue: `page-${page}` }) };
+      return Response.json({ metadata, items: page === last ? [refusal(w)] : [] });
+    };
+    const { reasons } = await doctor(w, ["--output=json"], { changed: { "/api/v1/events": events } });
+    expect(page).toBe(requests);
+    expect(reasons()).toContain(page === last ? "KubernetesRefused" : "WarningsUnchecked");
+    expect(reasons()).not.toContain(page === last ? "WarningsUnchecked" : "KubernetesRefused");
+  });
+
+  test("counts no Service that another controller serves among those of Fairlead [N7]", async () => {
+    const w = open();
+    w.create("web");
+    w.create("elsewhere", { annotations: { "balancer.fake.example/algorithm": "least-connections" } });
+    w.create("of-class", { spec: { loadBalancerClass: "other.example/x" } });
+    w.cloud.faults.add({ kind: "status", status: 503, calls: 5 });
+    const servedElsewhere = { field: "algorithm", values: ["least-connections"], by: "another controller" };
+    const provider = { ...fake, annotations: { ...fake.annotations, servedElsewhere } };
+    const { out } = await doctor(w, [], { provider });
+    expect(out.replaceAll(/\s+/g, " ")).toContain("0 of 1 Service of type LoadBalancer have an address");
   });
 
   test("reports rejected credentials of the cloud, and a clock that differs [N7]", async () => {

@@ -49,8 +49,8 @@ const healthy: ClusterFacts = {
   },
   lease: {
     value: {
+      name: "cloud-controller-manager",
       holder: "worker-1_a",
-      isRenewed: true,
       renewTime: "2026-01-01T12:00:00Z",
       program: "fake-cloud-controller-manager",
     },
@@ -59,12 +59,14 @@ const healthy: ClusterFacts = {
   nodes: { value: [nodeFact("worker-1")] },
   services: {
     value: [
-      { metadata: metaOf("web", { namespace: "default" }), isManaged: true, hasAddress: true },
-      { metadata: metaOf("new", { namespace: "default" }), isManaged: true, hasAddress: false },
-      { metadata: metaOf("kubernetes", { namespace: "default" }), isManaged: false, hasAddress: false },
+      { metadata: metaOf("new", { namespace: "default" }), spec: {}, status: {} },
+      {
+        ...{ metadata: metaOf("web", { namespace: "default" }), spec: {} },
+        status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } },
+      },
     ],
   },
-  refusals: { value: [] },
+  refusals: { value: { found: [], isCut: false } },
   pods: {
     value: [
       {

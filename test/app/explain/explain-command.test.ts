@@ -2,12 +2,13 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { explainPage } from "../../../src/app/endpoints/secure-pages.ts";
+import type { Description } from "../../../src/app/explain/description.ts";
 import { secret } from "../../../src/core/fields.ts";
 import type { TransportRequest } from "../../../src/platform/transport.ts";
 import { microTimestamp } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
-import { ServiceWorld } from "../../support/service-world.ts";
+import { renewedFields, ServiceWorld } from "../../support/service-world.ts";
 
 // The command `explain`, as an operator runs it: from a running manager, offline, and where the cloud is not configured.
 
@@ -47,7 +48,6 @@ describe("explain without a running manager", () => {
     expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
     expect(kube.filter((request) => request.includes("leases"))).toEqual([
       expect.stringMatching(/^GET .*\/leases\?limit=500/),
-      expect.stringMatching(/^GET .*\/leases\/cloud-controller-manager/),
     ]);
     expect(w.cloud.balancers.list()).toEqual(before);
   });
@@ -74,7 +74,7 @@ describe("explain without a running manager", () => {
     [
       "was not renewed for five minutes",
       (w: ServiceWorld) => w.pass(300),
-      /another_1 renewed the Lease last at \S+, 5m\ds ago by the clock of this machine\./,
+      /of another_1 was last renewed at \S+, 5m(\d+s)? ago by the clock of this machine, and not within its duration\./,
     ],
   ])("reports that no manager leads when the Lease %s [F91 N7]", async (_, change, text) => {
     const w = await setUp();
@@ -84,7 +84,7 @@ describe("explain without a running manager", () => {
       expect(one.code).toBe(3);
       expect(one.out).toStartWith("Service default/storefront: problem\n  No manager leads: ");
       expect(one.out.replaceAll(/\s+/g, " ")).toMatch(text);
-      expect(one.out).toMatch(/Check that its pods or its unit run|Restart it without/);
+      expect(one.out).toMatch(/If no manager\s+runs, start one|Restart it without/);
       const all = await explain(w, [], options);
       expect(all.code).toBe(3);
       expect(all.out).toStartWith("No manager leads: ");
@@ -102,8 +102,7 @@ describe("explain without a running manager", () => {
       leaseDurationSeconds: 15,
       renewTime: microTimestamp(w.clock.now()),
     };
-    const fields = { "f:spec": { "f:renewTime": {} } };
-    const managedFields = [{ manager: "hcloud-cloud-controller-manager", fieldsV1: fields }];
+    const managedFields = [{ manager: "hcloud-cloud-controller-manager", fieldsV1: renewedFields }];
     w.server.objects.create(leases, "kube-system", { metadata: { name: "second", managedFields }, spec });
     for (const args of [[], ["service", "storefront"]]) {
       const { code, out } = await explain(w, args);
@@ -225,9 +224,13 @@ describe("explain without a running manager", () => {
     expect(out).toContain("The cloud rejected the credentials (401");
   });
 
-  test.each([401, 429, 503])(
-    "names the cause of a %d once, what stays as it is, and promises no attempt [F91 N7]",
-    async (status) => {
+  test.each([
+    [401, "CloudAuthFailed"],
+    [429, "CloudThrottled"],
+    [503, "CloudUnavailable"],
+  ])(
+    "names the cause of a %d once, with the reason of events, and says nothing about a manager [F91 N7]",
+    async (status, reason) => {
       const w = await setUp();
       w.create("new");
       w.setReady("node-0", "True");
@@ -235,29 +238,35 @@ describe("explain without a running manager", () => {
       const { code, out } = await explain(w, []);
       const text = out.replaceAll(/\s+/g, " ");
       expect(code).toBe(3);
-      expect(text).toStartWith("The cloud does not answer this command, so its state is not known: ");
+      expect(text).toStartWith("This command does not know the state of the cloud: ");
       expect(text.split(`(${status} from GET`)).toHaveLength(2);
-      expect(text).toContain("Service default/new: not known It has no address yet, and gets none. ");
-      expect(text).toContain(
-        "Service default/storefront: not known It has the address 192.0.2.1, and keeps it. ",
-      );
-      expect(text).toContain("Node node-0: not known It is Ready and initialized, and is not changed. ");
-      expect(text).toContain("Node node-1: not known It is initialized but not Ready, and is not deleted. ");
+      expect(text).toContain("Service default/new: not known It has no address yet. ");
+      expect(text).toContain("Service default/storefront: not known It has the address 192.0.2.1. ");
+      expect(text).toContain("Node node-0: not known It is Ready and initialized. ");
+      expect(text).toContain("Node node-1: not known It is initialized but not Ready. ");
+      // Another program may have other credentials, and another way to the cloud.
+      expect(text).not.toMatch(/gets none|keeps it|is not (changed|deleted)/);
+      const { objects } = JSON.parse((await explain(w, ["-o=json"])).out);
+      expect(objects.map(({ notes }: Description) => notes[0]?.reason)).toEqual(objects.map(() => reason));
       expect(text).not.toContain("Fairlead will retry");
       expect(text).not.toContain("until this is corrected");
     },
   );
 
+  test("does not call it a missing answer when the cloud refuses what a setting names [F91 N7]", async () => {
+    const w = await setUp();
+    w.cloud.faults.add({ kind: "status", status: 400, operation: "GET /machines", calls: 100_000 });
+    const { cloudProblem, objects } = JSON.parse((await explain(w, ["node", "node-0", "-o=json"])).out);
+    expect(cloudProblem).toStartWith(
+      "This command does not know the state of the cloud: the instances of the cloud were never listed: GET /machines failed with 400",
+    );
+    expect([objects[0].state, objects[0].notes[0].reason]).toEqual(["unknown", "RefusedByCloud"]);
+  });
+
   test("says once that another program leads, and does not ask it with the credentials of the user [F91]", async () => {
     const w = await setUp();
     w.create("new");
-    const lease = w.server.objects.get(resourceNamed("leases"), "kube-system", "cloud-controller-manager");
-    const fields = { "f:spec": { "f:renewTime": {} } };
-    const managedFields = [{ manager: "hcloud-cloud-controller-manager", fieldsV1: fields }];
-    w.server.store.put(resourceNamed("leases"), {
-      ...lease,
-      metadata: { ...lease.metadata, managedFields },
-    });
+    w.holdLease("another_1", "hcloud-cloud-controller-manager");
     for (const options of [{}, { provider: hetzner, environment: {} }]) {
       const { code, out } = await explain(w, [], options);
       const text = out.replaceAll(/\s+/g, " ");
@@ -266,11 +275,14 @@ describe("explain without a running manager", () => {
         "another_1 leads: it holds the Lease kube-system/cloud-controller-manager, and the program that renews it is hcloud-cloud-controller-manager, not ",
       );
       expect(text).toContain(
-        "Nodes and Services wait for that program, and Fairlead changes nothing while it runs. To switch to Fairlead, stop it;",
+        "Nodes and Services wait for that program, and Fairlead changes nothing while it runs. To switch to Fairlead, stop that program;",
       );
       expect(text.split("Nodes and Services wait")).toHaveLength(2);
       expect(text).not.toContain("your credentials");
     }
+    const files = { "/ca.crt": "the authority" };
+    const { code, err } = await explain(w, ["--server-ca-file=/ca.crt"], { files });
+    expect([code, err]).toEqual([1, expect.stringContaining("cannot find the manager: another_1 leads: ")]);
   });
 });
 
@@ -431,6 +443,18 @@ describe("explain with a running manager", () => {
     expect([missing.code, missing.err]).toEqual([1, expect.stringContaining("did you mean default/full?")]);
   });
 
+  test("sends no user from a standby replica to a leader that is another program [F91]", async () => {
+    const { w, others } = await running();
+    w.holdLease("go_1", "hcloud-cloud-controller-manager");
+    await w.until(() => !w.manager.leads(), "the loss");
+    const { out } = await explain(w, ["service", "full", `--server=${url}`], { others });
+    const text = out.replaceAll(/\s+/g, " ");
+    expect(text).toStartWith("go_1 leads: it holds the Lease kube-system/cloud-controller-manager, and ");
+    expect(text).toContain("It waits for go_1, which is another program");
+    expect(text).toEndWith("a standby replica, which knows no reasons ");
+    expect(text).not.toContain("sk the leader");
+  });
+
   test("finds the leader through its Lease, and trusts the given CA only [F91 N7]", async () => {
     const { w, others, asked } = await running();
     w.changeNode("node-0", (node) => ({
@@ -496,7 +520,10 @@ describe("explain with a running manager", () => {
     w.holdLease("");
     const files = { "/ca.crt": "the authority" };
     const { code, err } = await explain(w, ["service", "wrong", "--server-ca-file=/ca.crt"], { files });
-    expect([code, err]).toEqual([1, expect.stringContaining("no replica holds the Lease")]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining("cloud-controller-manager has no holder. Set --server"),
+    ]);
   });
 });
 

@@ -277,9 +277,7 @@ Next attempt:
       notes: [
         {
           reason: "Standby",
-          text: expect.stringContaining(
-            "Ask the leader, another. If that is another program, such as a Go manager, this one changes nothing until it stops; doctor names the program.",
-          ),
+          text: expect.stringContaining("Ask the leader, another."),
         },
       ],
     });

@@ -55,8 +55,8 @@ const report: Pick<
   possibleOrphans: [{ group: "v" }, { group: "w" }],
   accounts: [],
   inventory: [
-    { source: "machines", machines: 3, ageSeconds: 12.5, failure: undefined },
-    { source: "robots", machines: undefined, ageSeconds: undefined, failure: undefined },
+    { source: "machines", objects: 3, ageSeconds: 12.5, failure: undefined },
+    { source: "robots", objects: undefined, ageSeconds: undefined, failure: undefined },
   ],
   changes: undefined,
   caches: {},

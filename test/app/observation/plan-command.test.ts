@@ -139,7 +139,7 @@ describe("plan", () => {
     const { code, out } = await plan(w, [noRoutes, "--timeout=20s"]);
     expect(code).toBe(1);
     expect(out).toMatch(
-      /The plan is incomplete: (not finished after 20 s \(--timeout\): )?the cloud has not answered yet: .*[^.]\.\n$/,
+      /The plan is incomplete: (not finished after 20 s \(--timeout\): )?no request to the cloud has succeeded yet: .*[^.]\.\n$/,
     );
     expect(out).not.toMatch(/will retry\.*\n$/);
   });

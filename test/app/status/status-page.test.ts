@@ -3,7 +3,9 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
+import { cloudPart } from "../../../src/app/status/cloud-sections.ts";
 import { statusPage } from "../../../src/app/status/status-page.ts";
+import { statusViewOf } from "../../../src/app/status/status-view.ts";
 import type { PageRequest } from "../../../src/server/secure-port.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -126,7 +128,7 @@ describe("the page /status", () => {
     expect(await account()).toMatch(/class="badge bad">Rejects the credentials for \d+s: 401</);
   });
 
-  test("shows the pause after a 429 beside the count of the cloud that contradicts it [F91]", async () => {
+  test("shows a 429 beside the count of the cloud that contradicts it, and the count once [F91]", async () => {
     const { w, body } = await open();
     w.create("web");
     await w.pass(30);
@@ -134,6 +136,13 @@ describe("the page /status", () => {
     w.create("second");
     await w.pass(5);
     expect(section(await body(), "cloud")).toMatch(/class="badge bad">Refuses requests for \d+s: 429/);
+    const view = statusViewOf(w.manager);
+    const accounts = view.report.accounts.map((account) => ({
+      ...account,
+      budget: { ...account.budget, limit: 3600, remaining: 3599 },
+    }));
+    const shown = cloudPart({ ...view, report: { ...view.report, accounts } }).text;
+    expect(shown.match(/3,599 of 3,600 left/g)).toHaveLength(1);
   });
 
   test("counts a deletion that an annotation holds among the holds, and names it there [F91]", async () => {
@@ -250,6 +259,20 @@ describe("the page /status", () => {
     expect(html).toContain(">Standby</span>");
     expect(html).toContain(`${leader} leads (Lease cloud-controller-manager)`);
     expect(html).not.toContain(`${w.manager.identity} leads`);
+    expect(html).toContain("Open the page of the leader");
+  });
+
+  test("sends no user from a standby replica to the page of another program that leads [F91]", async () => {
+    const { w, body } = await open({}, "--leader-elect=true");
+    await w.pass(5);
+    w.holdLease("go_1", "hcloud-cloud-controller-manager");
+    await w.until(() => !w.manager.leads(), "the loss");
+    await w.pass(5);
+    const html = await body();
+    expect(html).toContain(">Standby</span>");
+    expect(html).toContain("go_1 leads: it holds the Lease kube-system/cloud-controller-manager");
+    expect(html).toContain("the program that renews it is hcloud-cloud-controller-manager, not");
+    expect(html).not.toMatch(/page of the leader|The leader has/);
   });
 
   test("escapes names and messages of the cluster and the cloud", async () => {

@@ -1,0 +1,140 @@
+// Judges what is known of Leases: which program leads, or why no manager does, and what to do. The pages of a manager, `explain` and
+// `doctor` show this one value. Pure.
+
+import type { Milliseconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
+import { holderOf } from "../../kube/leader-election/lease-record.ts";
+import type { KubeObject, Lease } from "../../kube/objects.ts";
+import type { Flags } from "../flags/flag-table.ts";
+import { leaseOf } from "../permissions.ts";
+import { isObserver } from "./replica-identity.ts";
+
+/** A Lease, as far as its reader knows it. */
+export interface LeaseFact {
+  readonly name: string;
+  /** Empty without one. */
+  readonly holder: string;
+  /** That wrote it last; undefined if the API server does not say. */
+  readonly program: string | undefined;
+  readonly renewTime?: string | undefined;
+  readonly isExpired?: boolean;
+  /** Since the renewal, by the clock of this machine; undefined if it was not compared. */
+  readonly age?: Milliseconds;
+}
+
+/** What is wrong, what follows from it, and what to do. */
+export interface LeaderProblem {
+  readonly reason:
+    | "NoLeader"
+    | "LeaseExpired"
+    | "ObserverHoldsLease"
+    | "OtherManagerLeads"
+    | "TwoManagersLead";
+  readonly problem: string;
+  readonly effect: string;
+  readonly fix: string;
+}
+
+const finding = (
+  reason: LeaderProblem["reason"],
+  problem: string,
+  { effect, fix }: Pick<LeaderProblem, "effect" | "fix">,
+): LeaderProblem => ({ reason, problem, effect, fix });
+
+export const textOf = (found: LeaderProblem | undefined): string | undefined =>
+  found && `${found.problem} ${found.effect} ${found.fix}`;
+
+/** The flags and the name of the program that asks. */
+export interface Asker {
+  readonly flags: Flags;
+  readonly program: string;
+}
+
+/** Who leads with a Lease: a manager of the program that asks, another program, or none. */
+export interface Leadership {
+  readonly kind: "leads" | "other" | "none";
+  readonly holder: string;
+  /** Absent if a manager of the program leads. */
+  readonly found?: LeaderProblem;
+}
+
+const nameOf = (name: string, flags: Flags): string => `${leaseOf(flags).namespace}/${name}`;
+const start = "If no manager runs, start one.";
+
+/** Undefined: it does not exist. */
+export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Asker): Leadership {
+  const { holder = "", name: bare = leaseOf(flags).name, renewTime = "an unknown time" } = lease ?? {};
+  const name = nameOf(bare, flags);
+  const none = (reason: LeaderProblem["reason"], problem: string, fix: string): Leadership => {
+    const effect = "Nothing is changed in the cloud or the cluster until a manager leads.";
+    return { kind: "none", holder, found: finding(reason, `No manager leads: ${problem}`, { effect, fix }) };
+  };
+  if (lease === undefined || holder === "")
+    return none(
+      "NoLeader",
+      `the Lease ${name} ${lease === undefined ? "does not exist" : "has no holder"}.`,
+      `${start} The log of one that runs says why it does not lead; compare its --leader-elect-resource-name with ${name}.`,
+    );
+  if (lease.isExpired === true) {
+    const ago =
+      lease.age === undefined ? "" : ` ${formatDuration(lease.age)} ago by the clock of this machine,`;
+    return none(
+      "LeaseExpired",
+      `the Lease ${name} of ${holder} was last renewed at ${renewTime},${ago} and not within its duration.`,
+      `${start} One that runs cannot reach the API server, or lacks a permission: read its log.`,
+    );
+  }
+  if (isObserver(holder))
+    return none(
+      "ObserverHoldsLease",
+      `${holder} holds the Lease ${name} with --mode=observe, so it changes nothing, and keeps others from leading.`,
+      "Restart it without --mode=observe, or without --leader-elect.",
+    );
+  if (lease.program === undefined || lease.program === program) return { kind: "leads", holder };
+  const problem = `${holder} leads: it holds the Lease ${name}, and the program that renews it is ${lease.program}, not ${program}.`;
+  const found = finding("OtherManagerLeads", problem, {
+    effect: "Nodes and Services wait for that program, and Fairlead changes nothing while it runs.",
+    fix: "To switch to Fairlead, stop that program; docs/operations.md describes it. To keep it, remove Fairlead.",
+  });
+  return { kind: "other", holder, found };
+}
+
+/** What managers with different Leases do, and what to do about it. */
+export const severalTexts = {
+  effect:
+    "Both change the same Nodes, load balancers and routes, undo the changes of each other, and may create a load balancer twice.",
+  fix: "Stop all but one, or give them the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector.",
+} as const;
+
+/** That managers with different Leases lead at the same time. During a leader migration, one manager holds two. */
+export function judgeSeveral(leading: readonly LeaseFact[], flags: Flags): LeaderProblem | undefined {
+  if (new Set(leading.map(({ holder }) => holder)).size < 2) return undefined;
+  const holders = leading.map(
+    ({ name, holder, program }) =>
+      `${holder}${program === undefined ? "" : ` (${program})`} holds the Lease ${nameOf(name, flags)}`,
+  );
+  const problem = `Several managers lead at the same time, each with its own Lease: ${holders.join("; ")}.`;
+  return finding("TwoManagersLead", problem, severalTexts);
+}
+
+interface ManagedFields {
+  readonly manager?: string;
+  readonly time?: string;
+  readonly fieldsV1?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** The program that last wrote a field of the spec. */
+export function writerOf(object: KubeObject, field: string): string | undefined {
+  const { managedFields = [] } = object.metadata as { readonly managedFields?: readonly ManagedFields[] };
+  return managedFields
+    .filter(({ fieldsV1 }) => fieldsV1?.["f:spec"]?.[`f:${field}`] !== undefined)
+    .toSorted((a, b) => ((a.time ?? "") < (b.time ?? "") ? -1 : 1))
+    .at(-1)?.manager;
+}
+
+export const leaseFact = (lease: Lease): LeaseFact => ({
+  name: lease.metadata.name,
+  holder: holderOf(lease),
+  program: writerOf(lease, "renewTime"),
+  renewTime: lease.spec?.renewTime,
+});

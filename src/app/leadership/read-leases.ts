@@ -1,0 +1,127 @@
+// Reads the Leases of cloud controller managers, for commands. One reading shows the age of a Lease only as exactly as the clocks are.
+
+import { milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import { listAll } from "../../kube/client/list-all.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { holderOf, isSameRecord } from "../../kube/leader-election/lease-record.ts";
+import type { Lease } from "../../kube/objects.ts";
+import { leases } from "../../kube/resources.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Flags } from "../flags/flag-table.ts";
+import { leaseOf } from "../permissions.ts";
+import {
+  type Asker,
+  judgeLease,
+  judgeSeveral,
+  type LeaderProblem,
+  type Leadership,
+  type LeaseFact,
+  leaseFact,
+} from "./judge-leases.ts";
+
+/** Undefined if it does not exist. */
+export async function readLease(
+  api: Pick<KubeApi, "get">,
+  flags: Flags,
+  signal: AbortSignal,
+): Promise<Lease | undefined> {
+  try {
+    return await api.get(leases, leaseOf(flags), signal);
+  } catch (error) {
+    if (isKubeError(error, "not-found")) return undefined;
+    throw error;
+  }
+}
+
+/** The holder of the Lease, if the Lease was written since `before`. */
+export function newLeader(before: Lease | undefined, now: Lease | undefined): string | undefined {
+  if (now === undefined || holderOf(now) === "") return undefined;
+  return before !== undefined && isSameRecord(before, now) ? undefined : holderOf(now);
+}
+
+const checkInterval = seconds(2);
+
+/**
+ * The leader: the holder that renews the Lease within its duration. The time in the Lease is not compared with this clock, as in every
+ * leader election.
+ */
+export async function findLeadership(
+  api: Pick<KubeApi, "get">,
+  flags: Flags,
+  lease: Lease | undefined,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (lease === undefined || holderOf(lease) === "") return undefined;
+  const duration = seconds(Math.max(1, lease.spec?.leaseDurationSeconds ?? 15));
+  const end = clock.monotonic() + duration;
+  while (clock.monotonic() < end) {
+    await sleep(clock, milliseconds(Math.min(checkInterval, end - clock.monotonic())), signal);
+    const leader = newLeader(lease, await readLease(api, flags, signal));
+    if (leader !== undefined) return leader;
+  }
+  return undefined;
+}
+
+/** The clocks of two machines may differ by so much. */
+const clockSkew = minutes(1);
+
+function agedFact(lease: Lease, now: number): LeaseFact {
+  const { renewTime = "", leaseDurationSeconds = 0 } = lease.spec ?? {};
+  const age = now - Date.parse(renewTime);
+  const isExpired = age > leaseDurationSeconds * 1000 + clockSkew;
+  return { ...leaseFact(lease), isExpired, age: milliseconds(Math.round(age / 1000) * 1000) };
+}
+
+/** The Lease of these flags, and those with which other cloud controller managers lead. `now` is the wall clock. */
+export async function readLeases(
+  api: Pick<KubeApi, "listPage">,
+  flags: Flags,
+  now: number,
+  signal: AbortSignal,
+): Promise<{ readonly own: LeaseFact | undefined; readonly others: readonly LeaseFact[] }> {
+  const { namespace, name } = leaseOf(flags);
+  const all = (await listAll(api, leases, signal, namespace)).map((lease) => agedFact(lease, now));
+  const own = all.find((one) => one.name === name);
+  const isManager = ({ holder, isExpired, program = "" }: LeaseFact): boolean =>
+    holder !== "" && isExpired !== true && program.includes("cloud-controller-manager");
+  return { own, others: all.filter((one) => one !== own && isManager(one)) };
+}
+
+/** Who leads, as far as the credentials may read it. */
+export interface Leaders {
+  /** Undefined if the Lease may not be read, or if managers with these flags use none. */
+  readonly own?: Leadership & Pick<LeaseFact, "renewTime">;
+  readonly several?: LeaderProblem;
+}
+
+/** `now` is the wall clock of this machine. */
+export async function findLeaders(
+  api: Pick<KubeApi, "listPage" | "get">,
+  asker: Asker,
+  now: number,
+  signal: AbortSignal,
+): Promise<Leaders> {
+  const { flags } = asker;
+  const unlessRefused = (error: unknown): undefined => {
+    signal.throwIfAborted();
+    if (!isKubeError(error)) throw error;
+  };
+  /** A user may often read one Lease, and not list all. */
+  const readOwn = async () => {
+    const lease = await readLease(api, flags, signal);
+    return { own: lease && agedFact(lease, now), others: [] };
+  };
+  const found =
+    (await readLeases(api, flags, now, signal).catch(unlessRefused)) ??
+    (await readOwn().catch(unlessRefused));
+  if (found === undefined) return {};
+  const judged = judgeLease(found.own, asker);
+  const leading = judged.kind === "none" ? [] : [found.own ?? []].flat();
+  return defined({
+    own: flags["leader-elect"] ? { ...judged, renewTime: found.own?.renewTime } : undefined,
+    several: judgeSeveral([...leading, ...found.others], flags),
+  });
+}

@@ -204,7 +204,7 @@ export const emergencies: readonly Emergency[] = [
       // The marks of this cloud do not name the cluster, so nothing may change.
       log: /clusterName="other"/,
       explain: /All Nodes and Services are settled/,
-      offline: /The cluster name other \(--cluster-name\)/,
+      offline: /--cluster-name=other/,
     },
     remedy: (scene) => restart(scene),
   },

@@ -37,7 +37,7 @@ export async function applyPlan(
   const others = guardedNodePatch({
     node: current,
     labels: plan.labels,
-    ...defined({ providerID: plan.providerID, taints }),
+    ...defined({ providerID: plan.providerID, taints, toAddresses: taints && current.status.addresses }),
   });
   return others === undefined ? current : write(current, others, why, context, signal);
 }

@@ -13,6 +13,8 @@ export interface NodeChange {
   readonly annotations?: Readonly<Record<string, string | undefined>>;
   /** The complete new list. */
   readonly taints?: readonly Taint[];
+  /** Applied only to a Node that has these: an API server that was restored from a backup may have lost them. */
+  readonly toAddresses?: readonly NodeAddress[];
   readonly podCIDRs?: readonly string[];
 }
 
@@ -45,7 +47,7 @@ function setPodCIDRs({ spec }: Node, podCIDRs: readonly string[] = []): readonly
 
 /** One write for all changes of spec and metadata. It fails as "precondition" when another client changed one of the values. */
 export function guardedNodePatch(change: NodeChange): Patch | undefined {
-  const { node, providerID, labels = {}, annotations = {}, taints, podCIDRs } = change;
+  const { node, providerID, labels = {}, annotations = {}, taints, toAddresses = [], podCIDRs } = change;
   const steps = [
     ...setProviderID(node, providerID),
     ...changeMap("/metadata/labels", node.metadata.labels, labels),
@@ -53,7 +55,8 @@ export function guardedNodePatch(change: NodeChange): Patch | undefined {
     ...changeTaints(node, taints),
     ...setPodCIDRs(node, podCIDRs),
   ];
-  return steps.length === 0 ? undefined : jsonPatch([testUID(node), ...steps]);
+  const guards = toAddresses.length === 0 ? [] : [testValue("/status/addresses", toAddresses)];
+  return steps.length === 0 ? undefined : jsonPatch([testUID(node), ...guards, ...steps]);
 }
 
 /** Replaces all addresses, on the status subresource. */

@@ -4,7 +4,7 @@ import { applyPlan } from "../../../src/controllers/node/apply.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { uninitializedTaint } from "../../../src/controllers/well-known.ts";
 import { seconds } from "../../../src/core/brand.ts";
-import type { Node } from "../../../src/kube/objects.ts";
+import type { Node, Taint } from "../../../src/kube/objects.ts";
 import type { Patch } from "../../../src/kube/patches/patch.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
@@ -12,24 +12,36 @@ import { toNode } from "../../support/api-server-nodes.ts";
 const uninitialized = { key: uninitializedTaint, value: "true", effect: "NoSchedule" };
 const foreignTaint = { key: "example.com/other", value: "", effect: "NoSchedule" };
 
-test("a taint that another writer adds during the address update stays when the uninitialized taint is removed", async () => {
+const addresses = [{ type: "InternalIP", address: "10.0.0.1" }];
+
+/** The patches that initialize a Node whose first patch is answered with these taints. */
+const initialize = async (taints: readonly Taint[]): Promise<readonly Patch[]> => {
   const node = toNode({ name: "n1", spec: { taints: [uninitialized] } });
   const patches: Patch[] = [];
   const writes = {
     patch: async (each: Node, patch: Patch): Promise<Node> => {
       patches.push(patch);
-      return { ...each, spec: { ...each.spec, taints: [uninitialized, foreignTaint] } };
+      return { ...each, spec: { ...each.spec, taints }, status: { addresses } };
     },
   };
   const ownWrites = { begin: () => undefined, end: () => false };
   const context = { writes, ownWrites, enqueue: () => undefined };
-  const plan = {
-    addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
-    labels: {},
-    removeUninitializedTaint: true,
-  };
+  const plan = { addresses, labels: {}, removeUninitializedTaint: true };
   await applyPlan(node, plan as never, "it joins", context as never, new AbortController().signal);
+  return patches;
+};
+
+test("a taint that another writer adds during the address update stays when the uninitialized taint is removed", async () => {
+  const patches = await initialize([uninitialized, foreignTaint]);
   expect(patches.at(-1)?.body).toContainEqual({ op: "add", path: "/spec/taints", value: [foreignTaint] });
+});
+
+test("the uninitialized taint is removed only from a Node that still has the addresses that were written", async () => {
+  const patches = await initialize([uninitialized]);
+  const written = { op: "test", path: "/status/addresses", value: addresses };
+  expect(
+    patches.map(({ body }) => (body as readonly unknown[]).some((step) => Bun.deepEquals(step, written))),
+  ).toEqual([false, true]);
 });
 
 test("a failed lookup is requested again rather than treated as pending", async () => {

@@ -39,6 +39,38 @@ const scripted = (test: string): FoundByTest => ({ file: "test/simulation/script
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
   {
+    name: "believe-that-a-returned-service-has-nothing",
+    breaks:
+      "A Service that the API server had lost shows no trace of its load balancer but the finalizer, which counts for nothing.",
+    foundBy: {
+      file: "test/controllers/service/observed/evidence-updates.test.ts",
+      test: "a Service that returns with the finalizer",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/evidence-updates.ts",
+        find: "|| this.#hasReturned(service)",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "initialize-without-the-written-addresses",
+    breaks:
+      "A Node loses its taint although the API server was restored from a backup without its addresses.",
+    foundBy: {
+      file: "test/controllers/node/node-races.test.ts",
+      test: "only from a Node that still has the addresses",
+    },
+    edits: [
+      {
+        file: "src/kube/patches/node-patch.ts",
+        find: "const guards = toAddresses.length === 0 ?",
+        replace: "const guards = toAddresses.length >= 0 ?",
+      },
+    ],
+  },
+  {
     name: "believe-one-listing-of-balancers",
     breaks: "One listing proves that a load balancer is absent.",
     foundBy: { invariants: [18, 5], seed: 8 },

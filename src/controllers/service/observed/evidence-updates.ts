@@ -1,7 +1,7 @@
 // Keeps what is known about the existence of load balancers up to date: from the Services when a leadership session begins, and
 // from every listing, also for groups that are not reconciled after it.
 
-import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddress, hasFact } from "../desired/facts.ts";
@@ -12,6 +12,7 @@ import type { GroupStates } from "../state/group-states.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
 const never = Number.NEGATIVE_INFINITY;
+const justCreated = minutes(1);
 
 type EvidenceDeps = Pick<ServiceControllerDeps, "listing" | "services" | "facts" | "clock"> & {
   readonly balancers: Pick<ServiceControllerDeps["balancers"], "ownKeys">;
@@ -25,7 +26,7 @@ export class EvidenceUpdates {
   #began = Number.NEGATIVE_INFINITY;
   /** The version of the last listing that was noted. */
   #noted: number | undefined;
-  /** Services that had the finalizer when the session began. One that had it from its creation shows nothing. */
+  /** Services that had the finalizer when the session began. One that had it from its creation since then shows nothing. */
   readonly #finalized = new Set<ServiceUID>();
 
   constructor(deps: EvidenceDeps, groups: GroupStates, index: ListingIndex) {
@@ -94,7 +95,15 @@ export class EvidenceUpdates {
       const isMark = this.#deps.balancers.ownKeys === undefined || hasFinalizer(service);
       return isMark ? "exists" : "possible";
     }
-    return this.#finalized.has(serviceUID(service.metadata.uid)) ? "possible" : undefined;
+    return this.#finalized.has(serviceUID(service.metadata.uid)) || this.#hasReturned(service)
+      ? "possible"
+      : undefined;
+  }
+
+  /** A Service with the finalizer that is not just created: the API server had lost it when the session began. */
+  #hasReturned(service: Service): boolean {
+    const age = this.#deps.clock.now() - Date.parse(service.metadata.creationTimestamp ?? "");
+    return hasFinalizer(service) && (isEnding(service) || !(age < justCreated));
   }
 
   /** Notes what the latest listing shows and what it lacks, once per listing. */

@@ -1,0 +1,32 @@
+import { expect, test } from "bun:test";
+import { EvidenceUpdates } from "../../../../src/controllers/service/observed/evidence-updates.ts";
+import { GroupStates } from "../../../../src/controllers/service/state/group-states.ts";
+import { ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
+import { seconds } from "../../../../src/core/brand.ts";
+import type { Service } from "../../../../src/kube/objects.ts";
+import { VirtualClock } from "../../../../src/testing/virtual-time/virtual-clock.ts";
+import { lbFinalizer, type ServiceDraft, toService } from "../service-draft.ts";
+
+/** What a Service shows that was not there when the session began, and whose creation is so many seconds ago. */
+function tracesOfNew(age: number, draft: ServiceDraft = {}): string | undefined {
+  const clock = new VirtualClock();
+  const deps = { clock, services: { list: () => [] }, balancers: {}, facts: [], listing: {} } as never;
+  const updates = new EvidenceUpdates(deps, new GroupStates(new ServiceStates()), {} as never);
+  updates.begin();
+  const creationTimestamp = new Date(clock.now() - seconds(age)).toISOString();
+  const { metadata, ...service } = toService({ finalizers: [lbFinalizer], ...draft });
+  return updates.tracesOf({ ...service, metadata: { ...metadata, creationTimestamp } } as Service);
+}
+
+test("a Service that returns with the finalizer may have a load balancer, one that is created with it has none", () => {
+  expect([tracesOfNew(600), tracesOfNew(600, { finalizers: [] }), tracesOfNew(1)]).toEqual([
+    ...["possible", undefined, undefined],
+  ]);
+});
+
+test("a Service that returns with the finalizer and ends may have a load balancer, whatever the clock here says", () => {
+  const ending = { deletionTimestamp: "2026-01-01T00:00:00Z" };
+  expect([tracesOfNew(-600, ending), tracesOfNew(1, { spec: { type: "ClusterIP", ports: [] } })]).toEqual([
+    ...["possible", "possible"],
+  ]);
+});

@@ -37,16 +37,20 @@ export * from "./core/ip.ts";
 export type { IpForm } from "./core/ip-groups.ts";
 export { cidrList, entries, list, pairs, repeated } from "./core/list-fields.ts";
 export { type NodeSelector, nodeSelector } from "./core/node-selector.ts";
-export type { Severity } from "./core/problem.ts";
+export { applicable, type Severity } from "./core/problem.ts";
 export { type RecordOptions, records } from "./core/record-fields.ts";
 export { Secret } from "./core/secret.ts";
 export {
   currentValue,
   isSet,
+  missingSetting,
   type OperatorDefaults,
   operatorDefaults,
+  settingError,
+  settingWarning,
   type WithFiles,
   withOperatorDefaults,
+  withVariables,
 } from "./core/setting-rules.ts";
 export type {
   Field,

@@ -1,20 +1,25 @@
 // What operators of AWS set: the keys of the Go manager's configuration file, its flags, and the variables of AWS's SDKs.
 
 import {
+  applicable,
   type ConfigFile,
   type ConfigProblem,
   entries,
   flag,
   integer,
+  missingSetting,
   oneOf,
   pairs,
   readGcfg,
   records,
   repeated,
   secret,
+  settingError,
+  settingWarning,
   text,
   url,
   type Values,
+  withVariables,
 } from "#ccm";
 
 const live = { reload: "live" } as const;
@@ -60,27 +65,21 @@ const access = {
   "role-arn": text("A role to assume for all requests.", live),
   "source-arn": text("ARN of the resource on whose behalf the role is assumed.", live),
   "service-overrides": records('Other endpoints: [ServiceOverride "name"].', override, { fallback: [] }),
-  // With the key, so that manifests take both from one Secret.
-  "access-key-id": secret("Id of an access key.", { env: "AWS_ACCESS_KEY_ID" }),
-  "secret-access-key": secret("The access key.", { env: "AWS_SECRET_ACCESS_KEY" }),
-  "session-token": secret("Token of a temporary access key.", { env: "AWS_SESSION_TOKEN" }),
-  profile: text("Profile in the shared files.", { env: "AWS_PROFILE", ...live }),
-  "shared-credentials-file": text("Shared file with access keys. Default: ~/.aws/credentials.", {
-    env: "AWS_SHARED_CREDENTIALS_FILE",
-    ...live,
-  }),
-  "shared-config-file": text("Shared file with profiles. Default: ~/.aws/config.", {
-    env: "AWS_CONFIG_FILE",
-    ...live,
-  }),
-  home: text("Where .aws with the shared files is.", { env: "HOME", ...live }),
-  "web-identity-role-arn": text("The role of a web identity.", { env: "AWS_ROLE_ARN", ...live }),
-  "web-identity-token-file": text("A file with the token of a web identity.", {
-    env: "AWS_WEB_IDENTITY_TOKEN_FILE",
-    ...live,
-  }),
-  "role-session-name": text("Name of sessions with assumed roles.", {
-    ...{ fallback: "fairlead", env: "AWS_ROLE_SESSION_NAME", ...live },
+  ...withVariables("AWS_", {
+    // With the key, so that manifests take both from one Secret.
+    "access-key-id": secret("Id of an access key."),
+    "secret-access-key": secret("The access key."),
+    "session-token": secret("Token of a temporary access key."),
+    profile: text("Profile in the shared files.", live),
+    "shared-credentials-file": text("Shared file with access keys. Default: ~/.aws/credentials.", live),
+    "shared-config-file": text("Shared file with profiles. Default: ~/.aws/config.", {
+      env: "AWS_CONFIG_FILE",
+      ...live,
+    }),
+    home: text("Where .aws with the shared files is.", { env: "HOME", ...live }),
+    "web-identity-role-arn": text("The role of a web identity.", { env: "AWS_ROLE_ARN", ...live }),
+    "web-identity-token-file": text("A file with the token of a web identity.", live),
+    "role-session-name": text("Name of sessions with assumed roles.", { fallback: "fairlead", ...live }),
   }),
   "container-credentials-path": text("Path of the credentials of an ECS task.", {
     env: "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
@@ -191,83 +190,64 @@ function isPattern(text: string): boolean {
   }
 }
 
+type Override = Settings["service-overrides"][number];
+
+function overrideProblems(overrides: readonly Override[]): readonly ConfigProblem[] {
+  return overrides.flatMap(({ service, region }, index) => {
+    const unknown = `a section [ServiceOverride] is for the service ${JSON.stringify(service)}, which Fairlead does not call, so it has no effect. The services are ${services.join(", ")}`;
+    const repeated = `two sections [ServiceOverride] are for ${service} in ${region}. Remove one of them`;
+    const isSame = (one: Override) => one.service === service && one.region === region;
+    return applicable(
+      !services.includes(service) && settingWarning("service-overrides", unknown),
+      overrides.findIndex(isSame) < index && settingError("service-overrides", repeated),
+    );
+  });
+}
+
+const halfKey =
+  "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are needed together, and only one of them is set. Set both, or none";
+const noRole = "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN. Set the role that the token is for";
+const noSource = "SourceARN has no effect without RoleARN. Set RoleARN, or remove it";
+const withoutMetadata =
+  "is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)";
+
 /** Checks that involve several settings, and those of values that the table does not know. Pure. */
 export function checkSettings(settings: Settings): readonly ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const report = (
-    key: keyof Settings & string,
-    text: string,
-    severity: ConfigProblem["severity"] = "error",
-    reason = "InvalidSetting",
-  ) => problems.push({ severity, reason, key, text });
-  const {
-    "kubernetes-cluster-id": id,
-    "kubernetes-cluster-tag": tag,
-    "web-identity-token-file": tokenFile,
-    "supported-topology-instance-type-pattern": pattern,
-  } = settings;
-  for (const [index, { service, region }] of settings["service-overrides"].entries()) {
-    if (!services.includes(service))
-      report(
-        "service-overrides",
-        `a section [ServiceOverride] is for the service ${JSON.stringify(service)}, which Fairlead does not call, so it has no effect. The services are ${services.join(", ")}`,
-        "warning",
-      );
-    const isSame = (one: { readonly service: string; readonly region: string }) =>
-      one.service === service && one.region === region;
-    if (settings["service-overrides"].findIndex(isSame) < index)
-      report(
-        "service-overrides",
-        `two sections [ServiceOverride] are for ${service} in ${region}. Remove one of them`,
-      );
-  }
-  for (const family of settings["node-ip-families"] ?? [])
-    if (family !== "ipv4" && family !== "ipv6")
-      report("node-ip-families", `NodeIPFamilies must be ipv4 or ipv6, got ${JSON.stringify(family)}`);
-  for (const key of settings["volumes-extra-tags"]?.keys() ?? [])
-    if (isReservedTag(key))
-      report(
+  const id = settings["kubernetes-cluster-id"];
+  const tag = settings["kubernetes-cluster-tag"];
+  const patternName = "supported-topology-instance-type-pattern";
+  const pattern = settings[patternName];
+  const isSet = (...names: readonly (keyof Settings)[]) => names.some((name) => settings[name] !== undefined);
+  const isOff = settings["metadata-disabled"];
+  const families = (settings["node-ip-families"] ?? []).filter((one) => one !== "ipv4" && one !== "ipv6");
+  const reserved = [...(settings["volumes-extra-tags"]?.keys() ?? [])].filter(isReservedTag);
+  const noPattern = `SupportedTopologyInstanceTypePattern must be a regular expression, got ${JSON.stringify(pattern)}`;
+  const two = `KubernetesClusterID is ${JSON.stringify(id)}, and KubernetesClusterTag is ${JSON.stringify(tag)}. They name the same cluster: set them to the same value, or remove one`;
+  return [
+    ...overrideProblems(settings["service-overrides"]),
+    ...families.map((family) =>
+      settingError("node-ip-families", `NodeIPFamilies must be ipv4 or ipv6, got ${JSON.stringify(family)}`),
+    ),
+    ...reserved.map((key) =>
+      settingError(
         "volumes-extra-tags",
         `the tag ${JSON.stringify(key)} is one that Fairlead gives to volumes. Remove it`,
-      );
-  if (!isPattern(pattern))
-    report(
-      "supported-topology-instance-type-pattern",
-      `SupportedTopologyInstanceTypePattern must be a regular expression, got ${JSON.stringify(pattern)}`,
-    );
-  if (id !== undefined && tag !== undefined && id !== tag)
-    report(
-      "kubernetes-cluster-tag",
-      `KubernetesClusterID is ${JSON.stringify(id)}, and KubernetesClusterTag is ${JSON.stringify(tag)}. They name the same cluster: set them to the same value, or remove one`,
-    );
-  if ((settings["access-key-id"] === undefined) !== (settings["secret-access-key"] === undefined))
-    report(
-      "secret-access-key",
-      "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are needed together, and only one of them is set. Set both, or none",
-      "error",
-      "MissingSetting",
-    );
-  if (tokenFile !== undefined && settings["web-identity-role-arn"] === undefined)
-    report(
-      "web-identity-role-arn",
-      "AWS_WEB_IDENTITY_TOKEN_FILE is set without AWS_ROLE_ARN. Set the role that the token is for",
-      "error",
-      "MissingSetting",
-    );
-  if (settings["source-arn"] !== undefined && settings["role-arn"] === undefined)
-    report("source-arn", "SourceARN has no effect without RoleARN. Set RoleARN, or remove it", "warning");
-  if (settings["metadata-disabled"]) {
-    const missing = (what: string, key: keyof Settings & string) =>
-      report(
-        key,
-        `${what} is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)`,
-        "error",
-        "MissingSetting",
-      );
-    if (settings.region === undefined && settings.zone === undefined && settings.profile === undefined)
-      missing("Region", "region");
-    if (settings.vpc === undefined) missing("VPC", "vpc");
-    if (id === undefined && tag === undefined) missing("KubernetesClusterID", "kubernetes-cluster-id");
-  }
-  return problems;
+      ),
+    ),
+    ...applicable(
+      !isPattern(pattern) && settingError(patternName, noPattern),
+      id !== undefined && tag !== undefined && id !== tag && settingError("kubernetes-cluster-tag", two),
+      isSet("access-key-id") !== isSet("secret-access-key") && missingSetting("secret-access-key", halfKey),
+      isSet("web-identity-token-file") &&
+        !isSet("web-identity-role-arn") &&
+        missingSetting("web-identity-role-arn", noRole),
+      isSet("source-arn") && !isSet("role-arn") && settingWarning("source-arn", noSource),
+      isOff && !isSet("region", "zone", "profile") && missingSetting("region", `Region ${withoutMetadata}`),
+      isOff && !isSet("vpc") && missingSetting("vpc", `VPC ${withoutMetadata}`),
+      isOff &&
+        id === undefined &&
+        tag === undefined &&
+        missingSetting("kubernetes-cluster-id", `KubernetesClusterID ${withoutMetadata}`),
+    ),
+  ];
 }

@@ -1,15 +1,18 @@
 // What operators of DigitalOcean set: the environment variables of the Go manager, with its defaults. And what problems are called.
 
 import {
+  applicable,
   type Call,
   type ConfigProblem,
   collect,
   declareReasons,
   didYouMean,
+  errorProblem,
   ifFound,
   list,
   operatorDefaults,
   secret,
+  settingError,
   text,
   url,
   type Values,
@@ -45,11 +48,14 @@ export const config = {
 
 export type Settings = Values<typeof config>;
 
+const halfFirewall =
+  "PUBLIC_ACCESS_FIREWALL_NAME and PUBLIC_ACCESS_FIREWALL_TAGS are needed together, and only one of them is set. Set both, or none to keep no firewall.";
+
 export function checkConfig(settings: Settings): readonly ConfigProblem[] {
   const { "firewall-name": name, "firewall-tags": tags = [] } = settings;
-  if ((name === undefined) === (tags.length === 0)) return [];
-  const text = `PUBLIC_ACCESS_FIREWALL_NAME and PUBLIC_ACCESS_FIREWALL_TAGS are needed together, and only one of them is set. Set both, or none to keep no firewall.`;
-  return [{ severity: "error", reason: "InvalidSetting", key: "firewall-name", text }];
+  return applicable(
+    (name === undefined) !== (tags.length === 0) && settingError("firewall-name", halfFirewall),
+  );
 }
 
 /** Whether the cloud has the region and the VPC of the settings. */
@@ -58,22 +64,17 @@ export async function checkWithCloud(
   { region, "vpc-id": vpc }: Settings,
   call: Call,
 ): Promise<readonly ConfigProblem[]> {
-  const problems: ConfigProblem[] = [];
-  const report = (reason: string, key: string, what: string) => {
-    const text = `${what} No load balancer is created until this is corrected; existing ones keep what they have.`;
-    problems.push({ severity: "error", reason, key, text });
-  };
+  const so = "No load balancer is created until this is corrected; existing ones keep what they have.";
   const slugs = region === undefined ? [] : (await collect(api.regions(call))).map(({ slug }) => slug);
-  if (region !== undefined && !slugs.includes(region)) {
-    const nearest = didYouMean(region, slugs);
-    const hint = nearest ? `Did you mean ${nearest}?` : `The regions are ${slugs.toSorted().join(", ")}.`;
-    const unknown = `REGION is ${JSON.stringify(region)}, which DigitalOcean does not have.`;
-    report(reasons.RegionUnknown, "region", `${unknown} ${hint}`);
-  }
-  const missing = `DO_CLUSTER_VPC_ID is ${JSON.stringify(vpc)}, which the account does not have.`;
-  const isUnknown = vpc !== undefined && (await ifFound(api.vpc(vpc, call))) === undefined;
-  if (isUnknown) report("MissingCloudObject", "vpc-id", missing);
-  return problems;
+  const nearest = didYouMean(region ?? "", slugs);
+  const hint = nearest ? `Did you mean ${nearest}?` : `The regions are ${slugs.toSorted().join(", ")}.`;
+  const unknown = `REGION is ${JSON.stringify(region)}, which DigitalOcean does not have. ${hint} ${so}`;
+  const missing = `DO_CLUSTER_VPC_ID is ${JSON.stringify(vpc)}, which the account does not have. ${so}`;
+  const hasVPC = vpc === undefined || (await ifFound(api.vpc(vpc, call))) !== undefined;
+  return applicable(
+    region !== undefined && !slugs.includes(region) && errorProblem(reasons.RegionUnknown, unknown, "region"),
+    !hasVPC && errorProblem("MissingCloudObject", missing, "vpc-id"),
+  );
 }
 
 /** The reasons of problems that only DigitalOcean has. */

@@ -1,6 +1,7 @@
 // What operators of Hetzner set: the environment variables of the Go manager, with its defaults. And what problems are called.
 
 import {
+  applicable,
   type ConfigProblem,
   declareReasons,
   duration,
@@ -11,67 +12,51 @@ import {
   operatorDefaults,
   seconds,
   secret,
+  settingError,
+  settingWarning,
   text,
   url,
   type Values,
+  withVariables,
 } from "#ccm";
 import { annotations } from "./annotations.ts";
 import { volumeLabels } from "./volume-labels.ts";
 
-const access = {
+const on = { fallback: true } as const;
+
+const access = withVariables("HCLOUD_", {
   token: secret("The API token of the project.", {
-    env: "HCLOUD_TOKEN",
     file: { env: "HCLOUD_TOKEN_FILE", required: "the API token of the project" },
   }),
-  endpoint: url("URL of the Hetzner Cloud API.", {
-    fallback: "https://api.hetzner.cloud/v1",
-    env: "HCLOUD_ENDPOINT",
-  }),
-  network: text("Name or id of the private network of the cluster.", { env: "HCLOUD_NETWORK" }),
-  "network-routes-enabled": flag("Create routes to pods in the private network.", {
-    fallback: true,
-    env: "HCLOUD_NETWORK_ROUTES_ENABLED",
-  }),
-};
+  endpoint: url("URL of the Hetzner Cloud API.", { fallback: "https://api.hetzner.cloud/v1" }),
+  network: text("Name or id of the private network of the cluster."),
+  "network-routes-enabled": flag("Create routes to pods in the private network.", on),
+});
 
-const instances = {
+const instances = withVariables("HCLOUD_", {
   "instances-address-family": oneOf("Which public addresses Nodes get.", ["ipv4", "ipv6", "dualstack"], {
     fallback: "ipv4",
-    env: "HCLOUD_INSTANCES_ADDRESS_FAMILY",
   }),
-  "instances-zone-label-enabled": flag("Set the zone labels of Nodes.", {
-    fallback: true,
-    env: "HCLOUD_INSTANCES_ZONE_LABEL_ENABLED",
-  }),
-};
+  "instances-zone-label-enabled": flag("Set the zone labels of Nodes.", on),
+});
 
-const robot = {
+const robot = withVariables("", {
   "robot-enabled": flag("Also manage dedicated servers (Robot). Requires that routes are off.", {
     fallback: false,
-    env: "ROBOT_ENABLED",
   }),
-  "robot-user": text("User of the Robot web service.", {
-    env: "ROBOT_USER",
-    file: { env: "ROBOT_USER_FILE" },
-    reload: "live",
-  }),
-  "robot-password": secret("Password of the Robot web service.", {
-    env: "ROBOT_PASSWORD",
-    file: { env: "ROBOT_PASSWORD_FILE" },
-  }),
-  "robot-endpoint": url("URL of the Robot web service, if it is not the public one.", {
-    env: "ROBOT_ENDPOINT",
-  }),
+  "robot-user": text("User of the Robot web service.", { file: { env: "ROBOT_USER_FILE" }, reload: "live" }),
+  "robot-password": secret("Password of the Robot web service.", { file: { env: "ROBOT_PASSWORD_FILE" } }),
+  "robot-endpoint": url("URL of the Robot web service, if it is not the public one."),
   "robot-rate-limit-wait-time": duration(
     "How long no request is sent to Robot after it refused one because of its rate limit.",
     {},
-    { fallback: seconds(300), env: "ROBOT_RATE_LIMIT_WAIT_TIME", reload: "live" },
+    { fallback: seconds(300), reload: "live" },
   ),
-  "robot-forward-internal-ips": flag("Keep the InternalIPs that the kubelet of a dedicated server reports.", {
-    fallback: true,
-    env: "ROBOT_FORWARD_INTERNAL_IPS",
-  }),
-};
+  "robot-forward-internal-ips": flag(
+    "Keep the InternalIPs that the kubelet of a dedicated server reports.",
+    on,
+  ),
+});
 
 const defaults = operatorDefaults(annotations, "HCLOUD_");
 
@@ -91,10 +76,7 @@ const lenientDefaults = {
 };
 
 const loadBalancers = {
-  "load-balancers-enabled": flag("Manage load balancers.", {
-    fallback: true,
-    env: "HCLOUD_LOAD_BALANCERS_ENABLED",
-  }),
+  ...withVariables("HCLOUD_", { "load-balancers-enabled": flag("Manage load balancers.", on) }),
   ...defaults,
   ...lenientDefaults,
   "load-balancers-location": {
@@ -110,80 +92,75 @@ const volumes = {
   "volumes-extra-labels": volumeLabels("Labels of all volumes.", "HCLOUD_VOLUME_EXTRA_LABELS"),
 };
 
-const ineffective = { ineffective: true } as const;
+const ignored = { ineffective: true } as const;
+const freshness = "Fairlead decides how old an answer may be.";
+const secure = "Metrics are on the secure port.";
 
 /** Accepted, because manifests of the Go manager set them. */
-const withoutEffect = {
-  debug: flag("-v=4 logs each request.", { env: "HCLOUD_DEBUG", ...ineffective }),
-  "network-disable-attached-check": flag("Fairlead does not require that its own server is in the network.", {
-    env: "HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK",
-    ...ineffective,
-  }),
-  "server-cache-mode": text("Fairlead chooses between listings and lookups.", {
-    env: "HCLOUD_SERVER_CACHE_MODE",
-    ...ineffective,
-  }),
-  "server-cache-max-age": text("Fairlead decides how old an answer may be.", {
-    env: "HCLOUD_SERVER_CACHE_MAX_AGE",
-    ...ineffective,
-  }),
-  "robot-cache-timeout": text("Fairlead decides how old an answer may be.", {
-    env: "ROBOT_CACHE_TIMEOUT",
-    ...ineffective,
-  }),
-  "metrics-enabled": flag("Metrics are on the secure port.", {
-    env: "HCLOUD_METRICS_ENABLED",
-    ...ineffective,
-  }),
-  "metrics-address": text("Metrics are on the secure port.", {
-    env: "HCLOUD_METRICS_ADDRESS",
-    ...ineffective,
-  }),
-};
+const withoutEffect = withVariables("HCLOUD_", {
+  debug: flag("-v=4 logs each request.", ignored),
+  "network-disable-attached-check": flag(
+    "Fairlead does not require that its own server is in the network.",
+    ignored,
+  ),
+  "server-cache-mode": text("Fairlead chooses between listings and lookups.", ignored),
+  "server-cache-max-age": text(freshness, ignored),
+  "robot-cache-timeout": text(freshness, { ...ignored, env: "ROBOT_CACHE_TIMEOUT" }),
+  "metrics-enabled": flag(secure, ignored),
+  "metrics-address": text(secure, ignored),
+});
 
 export const config = { ...access, ...instances, ...robot, ...loadBalancers, ...volumes, ...withoutEffect };
 export type Settings = Values<typeof config>;
 
 /** Checks that involve several settings. Pure. */
 export function checkSettings(settings: Settings): readonly ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const error = (key: keyof Settings & string, text: string) =>
-    problems.push({ severity: "error", reason: "InvalidSetting", key, text });
-  const warn = (key: keyof Settings & string, text: string) =>
-    problems.push({ severity: "warning", reason: "InvalidSetting", key, text });
-
   const { token, network } = settings;
   const length = token?.reveal().length ?? 64;
-  if (length !== 64)
-    warn("token", `HCLOUD_TOKEN has ${length} characters, but tokens have 64. It is used as it is`);
-  for (const name of healthCheckDefaults) {
-    if ((settings[name] ?? 0) >= 0) continue;
-    warn(name, `${config[name].env} is negative, so it is ignored. Remove it, or set a positive value`);
-  }
-  if (settings["load-balancers-use-private-ip"] && network === undefined) {
-    warn(
-      "load-balancers-use-private-ip",
-      "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP requires HCLOUD_NETWORK, which is not set. Load balancers get no targets",
-    );
-  }
-  if (!settings["robot-enabled"]) return problems;
+  const isNegative = (name: (typeof healthCheckDefaults)[number]) => (settings[name] ?? 0) < 0;
+  const isPrivate = settings["load-balancers-use-private-ip"];
+  return [
+    ...applicable(
+      length !== 64 &&
+        settingWarning(
+          "token",
+          `HCLOUD_TOKEN has ${length} characters, but tokens have 64. It is used as it is`,
+        ),
+    ),
+    ...healthCheckDefaults
+      .filter(isNegative)
+      .map((name) =>
+        settingWarning(
+          name,
+          `${config[name].env} is negative, so it is ignored. Remove it, or set a positive value`,
+        ),
+      ),
+    ...applicable(
+      isPrivate === true &&
+        network === undefined &&
+        settingWarning("load-balancers-use-private-ip", noNetwork),
+    ),
+    ...(settings["robot-enabled"] ? robotProblems(settings) : []),
+  ];
+}
+
+const noNetwork =
+  "HCLOUD_LOAD_BALANCERS_USE_PRIVATE_IP requires HCLOUD_NETWORK, which is not set. Load balancers get no targets";
+const halfAccess = "ROBOT_USER and ROBOT_PASSWORD must be set together, or neither of them";
+const noAccess =
+  "Robot support is enabled without credentials. Nodes of dedicated servers are neither initialized nor deleted, and are targets of load balancers only with use-private-ip, by their InternalIP. To manage them, set ROBOT_USER and ROBOT_PASSWORD";
+const hasRoutes =
+  "ROBOT_ENABLED cannot be combined with routes in HCLOUD_NETWORK. Set HCLOUD_NETWORK_ROUTES_ENABLED=false";
+
+function robotProblems(settings: Settings): readonly ConfigProblem[] {
   const [hasUser, hasPassword] = [isSet(settings, "robot-user"), isSet(settings, "robot-password")];
-  if (hasUser !== hasPassword) {
-    error("robot-user", "ROBOT_USER and ROBOT_PASSWORD must be set together, or neither of them");
-  }
-  if (!hasUser && !hasPassword) {
-    warn(
-      "robot-user",
-      "Robot support is enabled without credentials. Nodes of dedicated servers are neither initialized nor deleted, and are targets of load balancers only with use-private-ip, by their InternalIP. To manage them, set ROBOT_USER and ROBOT_PASSWORD",
-    );
-  }
-  if (network !== undefined && settings["network-routes-enabled"]) {
-    error(
-      "robot-enabled",
-      "ROBOT_ENABLED cannot be combined with routes in HCLOUD_NETWORK. Set HCLOUD_NETWORK_ROUTES_ENABLED=false",
-    );
-  }
-  return problems;
+  return applicable(
+    hasUser !== hasPassword && settingError("robot-user", halfAccess),
+    !hasUser && !hasPassword && settingWarning("robot-user", noAccess),
+    settings.network !== undefined &&
+      settings["network-routes-enabled"] &&
+      settingError("robot-enabled", hasRoutes),
+  );
 }
 
 /** Whether the credentials of the Robot web service are set. */

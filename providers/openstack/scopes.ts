@@ -1,6 +1,6 @@
 // The projects and regions whose servers are Nodes: that of [Global], and those of the sections [Scope "name"].
 
-import type { ConfigProblem, Context } from "#ccm";
+import { type ConfigProblem, type Context, settingError } from "#ccm";
 import { serversApi } from "./api.ts";
 import type { ServerPlace } from "./instances.ts";
 import { regionOf } from "./keystone.ts";
@@ -53,9 +53,8 @@ function wrongIn(settings: Settings, scope: Scope): readonly [keyof Scope, strin
   return ["tenant-id", text];
 }
 
-const problemIn = (index: number, key: keyof Scope, text: string): ConfigProblem => ({
-  ...{ severity: "error", reason: "InvalidSetting", key: `scopes[${index}].${key}`, text },
-});
+const problemIn = (index: number, key: keyof Scope, text: string): ConfigProblem =>
+  settingError(`scopes[${index}].${key}`, text);
 
 /** Sections that lead where [Global] or an earlier one leads. `targets` begins with that of [Global]. */
 export function repeatedScopes({ scopes }: Settings, targets: readonly string[]): readonly ConfigProblem[] {

@@ -2,18 +2,22 @@
 // clients. And what problems are called.
 
 import {
+  applicable,
   type ConfigProblem,
   cidrList,
   declareReasons,
   duration,
   flag,
   integer,
+  missingSetting,
   nodeSelector,
   oneOf,
   records,
   repeated,
   seconds,
   secret,
+  settingError,
+  settingWarning,
   text,
   url,
   type Values,
@@ -177,36 +181,26 @@ export type Settings = Values<typeof config>;
 export type Placement = Values<typeof placement>;
 export type Scope = Values<typeof scope>;
 
+const ofOVN = "SOURCE_IP_PORT";
 const missingCredentials =
   "no credentials are set. Set application-credential-id and application-credential-secret, or username and password, or use-clouds";
 const missingURL = "auth-url (OS_AUTH_URL) is required: the URL of Keystone. Set it, or use-clouds";
 
-const missing = (key: string, text: string): ConfigProblem => ({
-  ...{ severity: "error", reason: "MissingSetting", key, text },
-});
+const unverified = "the certificates of the services are not verified. Set ca-file instead";
 
 /** Checks that involve several settings. Pure. */
 export function checkSettings(settings: Settings): readonly ConfigProblem[] {
-  const { "auth-url": authUrl, "lb-provider": provider, "lb-method": method } = settings;
+  const { "auth-url": authUrl, "lb-provider": provider, "lb-method": method = ofOVN } = settings;
   const secrets = ["password", "token", "application-credential-secret", "trustee-password"] as const;
+  const hasNone = secrets.every((name) => settings[name] === undefined);
   const usesFile = usesClouds(settings);
-  const all: readonly (ConfigProblem | false)[] = [
-    !usesFile && authUrl === undefined && missing("auth-url", missingURL),
-    !usesFile &&
-      secrets.every((name) => settings[name] === undefined) &&
-      missing("application-credential-secret", missingCredentials),
-    settings["tls-insecure"] && {
-      ...{ severity: "warning", reason: "InvalidSetting", key: "tls-insecure" },
-      text: "the certificates of the services are not verified. Set ca-file instead",
-    },
-    provider === "ovn" &&
-      method !== undefined &&
-      method !== "SOURCE_IP_PORT" && {
-        ...{ severity: "error", reason: "InvalidSetting", key: "lb-method" },
-        text: `lb-method is ${method}, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method`,
-      },
-  ];
-  return all.filter((problem) => problem !== false);
+  const notOVN = `lb-method is ${method}, but the provider ovn has SOURCE_IP_PORT only. Remove lb-method`;
+  return applicable(
+    !usesFile && authUrl === undefined && missingSetting("auth-url", missingURL),
+    !usesFile && hasNone && missingSetting("application-credential-secret", missingCredentials),
+    settings["tls-insecure"] && settingWarning("tls-insecure", unverified),
+    provider === "ovn" && method !== ofOVN && settingError("lb-method", notOVN),
+  );
 }
 
 export const sectionOf = (scope: string): string => `[Scope ${JSON.stringify(scope)}]`;

@@ -1,6 +1,7 @@
 // What operators of Rancher set: the environment variables and the file of the Go manager. And what problems are called.
 
 import {
+  applicable,
   type ConfigFile,
   type ConfigProblem,
   declareReasons,
@@ -9,6 +10,8 @@ import {
   oneOf,
   readGcfg,
   secret,
+  settingError,
+  settingWarning,
   text,
   url,
   type Values,
@@ -76,26 +79,21 @@ const debug = flag("-v=6 logs requests.", { env: "RANCHER_CLIENT_DEBUG", ineffec
 export const config = { ...access, ...instances, ...loadBalancers, debug };
 export type Settings = Values<typeof config>;
 
+const isVersion2 =
+  "CATTLE_URL is the API of Rancher 2.x. Fairlead supports Rancher 1.6, whose API ends in /v2-beta";
+const unverified = "the certificate of the Rancher API is not verified. Set ca-file instead";
+
 /** Checks that involve several settings. Pure. */
 export function checkSettings(settings: Settings): readonly ConfigProblem[] {
-  const problems: ConfigProblem[] = [];
-  const error = (key: string, text: string) =>
-    problems.push({ severity: "error", reason: "InvalidSetting", key, text });
   const { url, "project-id": project } = settings;
   const path = URL.canParse(url) ? new URL(url).pathname : "";
   const ofURL = /\/projects\/([^/]+)/.exec(path)?.[1];
-  if (ofURL !== undefined && project !== undefined && ofURL !== project)
-    error("project-id", `project-id is ${project}, but CATTLE_URL names ${ofURL}. Remove one of them`);
-  if (/\/v3(\/|$)/.test(path))
-    error(
-      "url",
-      "CATTLE_URL is the API of Rancher 2.x. Fairlead supports Rancher 1.6, whose API ends in /v2-beta",
-    );
-  if (settings["insecure-skip-verify"]) {
-    const text = "the certificate of the Rancher API is not verified. Set ca-file instead";
-    problems.push({ severity: "warning", reason: "InvalidSetting", key: "insecure-skip-verify", text });
-  }
-  return problems;
+  const two = `project-id is ${project}, but CATTLE_URL names ${ofURL}. Remove one of them`;
+  return applicable(
+    ofURL !== undefined && project !== undefined && ofURL !== project && settingError("project-id", two),
+    /\/v3(\/|$)/.test(path) && settingError("url", isVersion2),
+    settings["insecure-skip-verify"] && settingWarning("insecure-skip-verify", unverified),
+  );
 }
 
 const names: Readonly<Record<string, string>> = {

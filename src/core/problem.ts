@@ -13,3 +13,13 @@ export interface Problem {
   /** The annotation, label or configuration key it is about, where there is one. */
   readonly key?: string | undefined;
 }
+
+/**
+ * The problems of the conditions that hold.
+ *
+ * @example
+ * return applicable(ports.length > 4 && errorProblem("UnsupportedByCloud", tooMany));
+ */
+export function applicable<P extends Problem>(...problems: readonly (P | false | undefined)[]): readonly P[] {
+  return problems.filter((problem) => problem !== false && problem !== undefined);
+}

@@ -1,7 +1,7 @@
 // What a table of settings says beyond single values: values from files, settings that exclude each other, settings without
 // effect, and operator defaults of annotations. Pure.
 
-import type { Problem } from "./problem.ts";
+import { applicable, type Problem, type Severity } from "./problem.ts";
 import { Secret } from "./secret.ts";
 import type { Field, Fields, ValueFile, ValueOf, Values } from "./settings.ts";
 import { quotedUrl } from "./text.ts";
@@ -61,9 +61,16 @@ export function currentValue<V extends object>(
   return new Secret(typeof path === "string" ? (files.file(path)?.reveal().trim() ?? "") : "");
 }
 
-function problem(severity: Problem["severity"], key: string, text: string): Problem {
-  return { severity, reason: "InvalidSetting", key, text };
-}
+const problemOf =
+  (severity: Severity, reason: string) =>
+  (key: string, text: string): Problem & { readonly key: string } => ({ severity, reason, key, text });
+
+/** Keeps the program from starting, and a reload from changing anything, until the setting is corrected. */
+export const settingError = problemOf("error", "InvalidSetting");
+/** It is reported, and the setting is used as the text says. */
+export const settingWarning = problemOf("warning", "InvalidSetting");
+/** As `settingError`, for a setting that is required and not set. */
+export const missingSetting = problemOf("error", "MissingSetting");
 
 function isHttpUrl(value: string): boolean {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
@@ -76,41 +83,44 @@ export function ruleProblems(fields: Fields, values: AnyValues): readonly Proble
     values[name] !== undefined && values[other] !== undefined;
   const bothSet = (name: string, other: string) => `${titleOf(name)} and ${titleOf(other)} are both set`;
   return Object.entries<Field<unknown>>(fields).flatMap(([name, field]) => {
-    const title = titleOf(name);
     const { file, exclusiveWith, ineffective, urlLike } = field;
-    const value = values[name];
-    const path = `${name}-file`;
-    const isMissing = file?.required !== undefined && !isSet(values, name);
-    return [
-      ...(isMissing
-        ? [
-            {
-              ...problem("error", name, `${title} or ${titleOf(path)} is required: ${file.required}`),
-              reason: "MissingSetting",
-            },
-          ]
-        : []),
-      ...(urlLike !== undefined && typeof value === "string" && !isHttpUrl(value)
-        ? [
-            problem(
-              "error",
-              name,
-              `${title} must be a URL${urlLike && ` such as ${urlLike}`}, got ${quotedUrl(value)}`,
-            ),
-          ]
-        : []),
+    const [title, value, path] = [titleOf(name), values[name], `${name}-file`];
+    const required = `${title} or ${titleOf(path)} is required: ${file?.required}`;
+    const isNoUrl = urlLike !== undefined && typeof value === "string" && !isHttpUrl(value);
+    const noUrl = `${title} must be a URL${urlLike && ` such as ${urlLike}`}, got ${quotedUrl(String(value))}`;
+    const unread = `${bothSet(name, path)}. The file is not read. Remove one of them`;
+    return applicable(
+      file?.required !== undefined && !isSet(values, name) && missingSetting(name, required),
+      isNoUrl && settingError(name, noUrl),
       // As the Go managers do.
-      ...(file !== undefined && areBothSet(name, path)
-        ? [problem("warning", path, `${bothSet(name, path)}. The file is not read. Remove one of them`)]
-        : []),
-      ...(exclusiveWith !== undefined && areBothSet(name, exclusiveWith)
-        ? [problem("error", name, `${bothSet(name, exclusiveWith)}. Remove one of them`)]
-        : []),
-      ...(ineffective === true && value !== undefined
-        ? [problem("warning", name, `${title} is ignored. ${field.text}`)]
-        : []),
-    ];
+      file !== undefined && areBothSet(name, path) && settingWarning(path, unread),
+      exclusiveWith !== undefined &&
+        areBothSet(name, exclusiveWith) &&
+        settingError(name, `${bothSet(name, exclusiveWith)}. Remove one of them`),
+      ineffective === true &&
+        value !== undefined &&
+        settingWarning(name, `${title} is ignored. ${field.text}`),
+    );
   });
+}
+
+/** The variable of a setting that the Go manager calls the same. */
+const variableOf = (prefix: string, name: string): string => prefix + name.toUpperCase().replaceAll("-", "_");
+
+/**
+ * These settings with the variables of the cloud's Go manager, where these have the names of the settings in upper case. A field with
+ * `env` keeps its own.
+ *
+ * @example
+ * const config = withVariables("ACME_", { endpoint: url("URL of the API."), "node-pool": text("…", { env: "POOL" }) });
+ * // ACME_ENDPOINT, POOL
+ */
+export function withVariables<F extends Fields>(prefix: string, fields: F): F {
+  const entries = Object.entries(fields).map(([name, field]) => [
+    name,
+    { env: variableOf(prefix, name), ...field },
+  ]);
+  return Object.fromEntries(entries) as F;
 }
 
 /** The settings that `defaultFrom` of annotations name. */
@@ -135,7 +145,7 @@ export function operatorDefaults<A extends Fields>(annotations: A, env: string):
       const setting: Field<unknown> = {
         ...field,
         text: `Default of the annotation ${annotation}. ${field.text}`,
-        env: env + defaultFrom.toUpperCase().replaceAll("-", "_"),
+        env: variableOf(env, defaultFrom),
         reload: "live",
       };
       return [[defaultFrom, setting] as const];

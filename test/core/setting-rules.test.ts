@@ -13,6 +13,7 @@ import {
   valueFiles,
   withFiles,
   withOperatorDefaults,
+  withVariables,
 } from "../../src/core/setting-rules.ts";
 
 const table = withFiles({
@@ -98,6 +99,17 @@ const defaultsOf = (raw: Readonly<Record<string, string>>) =>
   readSettings(defaults, raw, { what: "setting" }).values;
 const ownOf = (raw: Readonly<Record<string, string>>) =>
   readSettings(annotations, raw, { what: "annotation" }).values;
+
+test("names the variable of each setting after it, except where the setting has its own", () => {
+  const named = withVariables("ACME_", {
+    "node-pool": text("The pool."),
+    zone: text("The zone.", { env: "ZONE" }),
+  });
+  expect(Object.entries(named).map(([name, field]) => [name, field.text, field.env])).toEqual([
+    ["node-pool", "The pool.", "ACME_NODE_POOL"],
+    ["zone", "The zone.", "ZONE"],
+  ]);
+});
 
 test("makes a live setting with a variable for each annotation with an operator default", () => {
   expect(Object.entries(defaults).map(([name, { env, reload }]) => [name, env, reload])).toEqual([

@@ -1,6 +1,6 @@
 // Where a load balancer is, or is to be created: location, type, network, and what each type accepts. Pure.
 
-import { errorProblem, type Problem, warningProblem } from "#ccm";
+import { applicable, errorProblem, type Problem, warningProblem } from "#ccm";
 import type { Choices, Desired } from "./balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import { reasons } from "./settings.ts";
@@ -59,21 +59,10 @@ export function possibleChoices(
   };
 }
 
-/** The cloud refuses public targets while the public interface is off. */
-function interfaceProblem(
-  { publicInterface, usesPrivateIP }: Choices,
-  balancer: ApiLoadBalancer | undefined,
-): Problem | undefined {
-  if (usesPrivateIP || (publicInterface ?? balancer?.public_net.enabled ?? true)) return undefined;
-  const so =
-    balancer === undefined
-      ? "No load balancer is created"
-      : balancer.public_net.enabled
-        ? "The public interface stays on"
-        : "They are still reached over the private network";
-  const text = `Servers cannot be reached by their public addresses while the public interface of the load balancer is off. ${so}. Set load-balancer.hetzner.cloud/use-private-ip to true, or disable-public-network to false.`;
-  return { severity: balancer === undefined ? "error" : "warning", reason: "InvalidAnnotation", text };
-}
+const noNetwork =
+  "use-private-ip requires the private network of the cluster, which is not set. Nothing of the load balancer is changed. Set HCLOUD_NETWORK, or remove the annotation.";
+const noPlace =
+  "Neither a location nor a network zone is set, so no load balancer is created. Set load-balancer.hetzner.cloud/location, or HCLOUD_LOAD_BALANCERS_LOCATION for all Services.";
 
 export function placeProblems(
   choices: Choices,
@@ -81,47 +70,43 @@ export function placeProblems(
   balancer: ApiLoadBalancer | undefined,
   networkID: number | undefined,
 ): readonly Problem[] {
-  const { type, location, networkZone, usesPrivateIP } = choices;
-  const problems: Problem[] = [];
-  const severe = balancer === undefined ? errorProblem : warningProblem;
-  const warn = (reason: Problem["reason"], text: string) => problems.push(warningProblem(reason, text));
-  if (usesPrivateIP && networkID === undefined) {
-    const text =
-      "use-private-ip requires the private network of the cluster, which is not set. Nothing of the load balancer is changed. Set HCLOUD_NETWORK, or remove the annotation.";
-    problems.push(errorProblem("InvalidAnnotation", text));
-  }
-  const publicProblem = interfaceProblem(choices, balancer);
-  if (publicProblem !== undefined) problems.push(publicProblem);
-  const ports = tcpPorts(desired);
-  if (type !== undefined && !fitsType(type, ports)) {
-    const text = `The load balancer type ${type} accepts ${portLimit(type)} ports, and the Service has ${ports}. ${balancer === undefined ? "No load balancer is created" : "The type stays as it is"}. Choose a larger type with load-balancer.hetzner.cloud/type, or remove ports.`;
-    problems.push(severe("InvalidAnnotation", text));
-  }
-  if (balancer === undefined) {
-    if (location === undefined && networkZone === undefined) {
-      const text =
-        "Neither a location nor a network zone is set, so no load balancer is created. Set load-balancer.hetzner.cloud/location, or HCLOUD_LOAD_BALANCERS_LOCATION for all Services.";
-      problems.push(errorProblem(reasons.LocationMissing, text));
-    }
-    return problems;
-  }
-  const { name, deprecated } = balancer.load_balancer_type;
-  if (deprecated !== null && (type ?? name) === name) {
-    warn(
-      reasons.LoadBalancerTypeDeprecated,
-      `The load balancer type ${name} is deprecated since ${deprecated}. Choose another one with load-balancer.hetzner.cloud/type.`,
-    );
-  }
-  const current = balancer.location;
+  const { type, location, networkZone, publicInterface, usesPrivateIP } = choices;
+  const [isNew, ports] = [balancer === undefined, tcpPorts(desired)];
+  const severe = isNew ? errorProblem : warningProblem;
+  const isPublic = balancer?.public_net.enabled ?? true;
+  const stays = isPublic
+    ? "The public interface stays on"
+    : "They are still reached over the private network";
+  // The cloud refuses public targets then.
+  const isOff = !usesPrivateIP && !(publicInterface ?? isPublic);
+  const off = `Servers cannot be reached by their public addresses while the public interface of the load balancer is off. ${isNew ? "No load balancer is created" : stays}. Set load-balancer.hetzner.cloud/use-private-ip to true, or disable-public-network to false.`;
+  const isSmall = type !== undefined && !fitsType(type, ports);
+  const small = `The load balancer type ${type} accepts ${portLimit(type ?? "")} ports, and the Service has ${ports}. ${isNew ? "No load balancer is created" : "The type stays as it is"}. Choose a larger type with load-balancer.hetzner.cloud/type, or remove ports.`;
+  return [
+    ...applicable(
+      usesPrivateIP && networkID === undefined && errorProblem("InvalidAnnotation", noNetwork),
+      isOff && severe("InvalidAnnotation", off),
+      isSmall && severe("InvalidAnnotation", small),
+      isNew && !(location ?? networkZone) && errorProblem(reasons.LocationMissing, noPlace),
+    ),
+    ...(balancer === undefined ? [] : existingProblems(choices, desired, balancer)),
+  ];
+}
+
+function existingProblems(
+  { type, location, networkZone }: Choices,
+  { settings }: Pick<Desired, "settings">,
+  { load_balancer_type: { name, deprecated }, location: current }: ApiLoadBalancer,
+): readonly Problem[] {
+  const isDeprecated = deprecated !== null && (type ?? name) === name;
+  const old = `The load balancer type ${name} is deprecated since ${deprecated}. Choose another one with load-balancer.hetzner.cloud/type.`;
   // The location takes precedence over the zone, also where only the zone is an annotation.
-  const zone = desired.settings["network-zone"] || networkZone;
+  const zone = settings["network-zone"] || networkZone;
   const isElsewhere = location !== undefined && location !== current.name;
   const isInOtherZone = zone !== undefined && zone !== current.network_zone;
-  if (isElsewhere || isInOtherZone) {
-    warn(
-      "UnsupportedByCloud",
-      `The load balancer stays in location ${current.name} (network zone ${current.network_zone}): Hetzner cannot move it to ${isInOtherZone ? zone : location}. Delete and create the Service to move it, which changes its addresses. A network zone has an effect only without a location.`,
-    );
-  }
-  return problems;
+  const fixed = `The load balancer stays in location ${current.name} (network zone ${current.network_zone}): Hetzner cannot move it to ${isInOtherZone ? zone : location}. Delete and create the Service to move it, which changes its addresses. A network zone has an effect only without a location.`;
+  return applicable(
+    isDeprecated && warningProblem(reasons.LoadBalancerTypeDeprecated, old),
+    (isElsewhere || isInOtherZone) && warningProblem("UnsupportedByCloud", fixed),
+  );
 }

@@ -1,6 +1,6 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
-import { type Plan, waitFor, warningProblem } from "#ccm";
+import { hasErrors, type Plan, waitFor, warningProblem } from "#ccm";
 import {
   choicesOf,
   type Desired,
@@ -44,7 +44,7 @@ export function planLoadBalancer(
     ...targetProblems(desired.targets, choices),
     ...placeProblems(requested, desired, observed?.balancer, networkID),
   ];
-  if (problems.some(({ severity }) => severity === "error")) return { steps: [], problems };
+  if (hasErrors(problems)) return { steps: [], problems };
   const steps = observed === undefined ? [planCreation(wanted)] : planChanges(wanted, observed.balancer);
   const isCreated = observed === undefined || hasAddresses(observed.balancer);
   const waitingFor = isCreated ? certificates.waitingFor : creation;

@@ -1,6 +1,6 @@
 // The targets of a load balancer: cloud servers by id, dedicated servers by address. Pure.
 
-import { type BalancerTarget, diffByKey, ipFamily, type Problem, warningProblem } from "#ccm";
+import { applicable, type BalancerTarget, diffByKey, ipFamily, type Problem, warningProblem } from "#ccm";
 import type { Choices } from "./balancer.ts";
 import type { ApiTarget } from "./resources.ts";
 import { robotSource } from "./robot.ts";
@@ -122,16 +122,14 @@ export function targetProblems(
         ({ machine, internalIPs }) => machine?.source === robotSource && internalIPs.length === 0,
       )
     : [];
-  const problems: Problem[] = [];
-  if (unknown.length > 0) {
-    const text = `The public address of these dedicated servers is unknown until Robot answers: ${unknown.join(", ")}. Until then they are not added as targets, and no target by address is removed. Nodes say why Robot does not answer; with use-private-ip, their InternalIP is used.`;
-    problems.push(warningProblem(reasons.RobotAddressUnknown, text));
-  }
-  if (nodes.length === 0) return problems;
+  const isUnknown = `The public address of these dedicated servers is unknown until Robot answers: ${unknown.join(", ")}. Until then they are not added as targets, and no target by address is removed. Nodes say why Robot does not answer; with use-private-ip, their InternalIP is used.`;
   const names = nodes.map(({ node }) => node).join(", ");
   const instead = readsRobot
     ? "They are reached by their public address."
     : "They are no targets, because their public addresses are unknown without ROBOT_USER and ROBOT_PASSWORD.";
-  const text = `The private network is requested, but these dedicated servers have no InternalIP: ${names}. ${instead} Start their kubelets with --node-ip.`;
-  return [...problems, warningProblem(reasons.InternalIPNotConfigured, text)];
+  const isPublic = `The private network is requested, but these dedicated servers have no InternalIP: ${names}. ${instead} Start their kubelets with --node-ip.`;
+  return applicable(
+    unknown.length > 0 && warningProblem(reasons.RobotAddressUnknown, isUnknown),
+    nodes.length > 0 && warningProblem(reasons.InternalIPNotConfigured, isPublic),
+  );
 }

@@ -1,6 +1,15 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
-import { errorProblem, minutes, type Plan, type Problem, seconds, waitFor, warningProblem } from "#ccm";
+import {
+  errorProblem,
+  hasErrors,
+  minutes,
+  type Plan,
+  planError,
+  seconds,
+  waitFor,
+  warningProblem,
+} from "#ccm";
 import { keyOf } from "./annotations.ts";
 import { requestOf } from "./api.ts";
 import {
@@ -30,12 +39,6 @@ export interface PlanInput {
 }
 
 type BalancerPlan = Plan<OpenStackStep>;
-const failed = (reason: Problem["reason"], text: string, key?: string): BalancerPlan => ({
-  steps: [],
-  problems: [errorProblem(reason, text, key)],
-});
-const hasErrors = (problems: readonly Problem[]): boolean =>
-  problems.some(({ severity }) => severity === "error");
 
 const isPending = ({ balancer }: Observed): boolean => balancer.provisioning_status.startsWith("PENDING_");
 
@@ -95,14 +98,14 @@ function planCreation(
   const id = idOf(desired);
   if (id !== undefined && facts["address"] === undefined) {
     const text = `${keyOf("load-balancer-id")} is ${JSON.stringify(id)}, which the project does not have. No load balancer is created. Correct the annotation, or remove it to get a new load balancer.`;
-    return failed("MissingCloudObject", text, keyOf("load-balancer-id"));
+    return planError("MissingCloudObject", text, keyOf("load-balancer-id"));
   }
   const port = settings["port-id"];
   if (port === undefined && place.network === undefined && place.subnet === undefined) {
     if (desired.targets.length === 0) return waitFor("a Node that can be a target");
     if (desired.targets.some(isUnlisted)) return waitFor(listing);
     const text = `No Node has an ${familyOf(desired)} address of a Neutron port, so the subnet of the virtual IP is not known. No load balancer is created. Set subnet-id, or ${keyOf("subnet-id")}.`;
-    return failed("MissingCloudObject", text, keyOf("subnet-id"));
+    return planError("MissingCloudObject", text, keyOf("subnet-id"));
   }
   const hasOwnAddress = isInternal(desired, operator) || familyOf(desired) === "IPv6";
   const flavor = orDefault(settings["flavor-id"], operator["flavor-id"]);
@@ -144,7 +147,7 @@ function planJoin(
   const marks = marksOf(balancer);
   const key = keyOf("load-balancer-id");
   const refused = (why: string) =>
-    failed(
+    planError(
       "UnsupportedByCloud",
       `${whichOf(balancer)} ${why} The Service gets no load balancer. Remove ${key} to get a new one.`,
       key,
@@ -243,7 +246,7 @@ function planChanges(
       ({ protocol_port: port, tags = [] }) => `${port} (${tags.join(", ") || "without a tag"})`,
     );
     const text = `${which} has listeners of others on port ${ports.join(", ")}. Nothing of it is changed. Use other ports, or remove ${keyOf("load-balancer-id")}.`;
-    return failed("PortConflict", text);
+    return planError("PortConflict", text);
   }
   const ofClass = classOf(desired, input.operator);
   const floating = floatingSteps(desired, observed, ofClass, input);

@@ -1,6 +1,6 @@
 // What the listeners, pools, members and health monitors of a Service are to be, as Octavia describes them. Pure.
 
-import { allAddresses, cidrFamily, errorProblem, type Problem, warningProblem } from "#ccm";
+import { allAddresses, applicable, cidrFamily, errorProblem, type Problem, warningProblem } from "#ccm";
 import { keyOf } from "./annotations.ts";
 import type { Desired, featuresOf } from "./balancer.ts";
 import { familyOf, memberAddress } from "./choices.ts";
@@ -137,26 +137,22 @@ function problemsOf({ desired, operator, features }: Wanted): readonly Problem[]
   const [family, isOVN] = [familyOf(desired), provider === "ovn"];
   const open = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
   const isUnreachable = sourceRanges?.every((range) => cidrFamily(range) !== family) === true;
-  const refusals = [
-    features.ranges &&
-      isUnreachable &&
-      `All ranges of clients are of another family than the virtual IP, which is ${family}. ${kept} Correct spec.loadBalancerSourceRanges.`,
-    open.length > 0 &&
-      `Port ${open.join(", ")} has no node port, to which Octavia forwards. ${kept} Remove allocateLoadBalancerNodePorts: false from the Service.`,
-    isOVN &&
-      settings["proxy-protocol"] !== "false" &&
-      `The Octavia provider ovn has no PROXY protocol. ${kept} Remove ${keyOf("proxy-protocol")}.`,
-    isOVN &&
-      methodOf(desired, operator) !== "SOURCE_IP_PORT" &&
-      `The Octavia provider ovn has the method SOURCE_IP_PORT only. ${kept} Remove ${keyOf("lb-method")}.`,
-  ].filter((text) => text !== false);
+  const unreachable = `All ranges of clients are of another family than the virtual IP, which is ${family}. ${kept} Correct spec.loadBalancerSourceRanges.`;
+  const noNodePort = `Port ${open.join(", ")} has no node port, to which Octavia forwards. ${kept} Remove allocateLoadBalancerNodePorts: false from the Service.`;
+  const noProxy = `The Octavia provider ovn has no PROXY protocol. ${kept} Remove ${keyOf("proxy-protocol")}.`;
+  const noMethod = `The Octavia provider ovn has the method SOURCE_IP_PORT only. ${kept} Remove ${keyOf("lb-method")}.`;
   const ignored = `The Octavia provider ${provider} cannot restrict clients, so all can connect. Remove spec.loadBalancerSourceRanges, or use another provider.`;
   const isIgnored = !features.ranges && sourceRanges !== undefined && !(isOVN && hasGroups);
-  return [
+  const isOther = methodOf(desired, operator) !== "SOURCE_IP_PORT";
+  const unsupported = (text: string) => errorProblem("UnsupportedByCloud", text);
+  return applicable(
     ...contradictions(desired),
-    ...refusals.map((text) => errorProblem("UnsupportedByCloud", text)),
-    ...(isIgnored ? [warningProblem(reasons.LoadBalancerSourceRangesIgnored, ignored)] : []),
-  ];
+    features.ranges && isUnreachable && unsupported(unreachable),
+    open.length > 0 && unsupported(noNodePort),
+    isOVN && settings["proxy-protocol"] !== "false" && unsupported(noProxy),
+    isOVN && isOther && unsupported(noMethod),
+    isIgnored && warningProblem(reasons.LoadBalancerSourceRangesIgnored, ignored),
+  );
 }
 
 function portSpec(port: Port, index: number, wanted: Wanted) {

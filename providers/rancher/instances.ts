@@ -1,8 +1,10 @@
 // The hosts of Rancher as instances: one listing with their addresses, and lookups by id.
 
 import {
+  applicable,
   type Call,
   collect,
+  errorProblem,
   type Instance,
   type InstanceAddress,
   type InstanceSource,
@@ -10,6 +12,7 @@ import {
   type Problem,
   parseIp,
   providerID,
+  warningProblem,
 } from "#ccm";
 import type { RancherApi } from "./api.ts";
 import type { ApiHost } from "./resources.ts";
@@ -120,23 +123,17 @@ function addressesOf(host: ApiHost, kinds: Settings["addresses"]): readonly Inst
   return ips.length === 0 || !host.hostname ? ips : [...ips, { kind: "Hostname", value: host.hostname }];
 }
 
-function problemsOf(host: ApiHost, title: string): readonly Problem[] {
-  const problems: Problem[] = [];
-  if (ipsOf(host).length === 0) {
-    const text = `Rancher has no IP address for host ${title} yet. A joining Node waits; other Nodes keep their addresses. If it lasts, check the Rancher agent of the host.`;
-    problems.push({ severity: "error", reason: "IncompleteInstance", text });
-  }
-  if (host.state === "disconnected" || (host.state === "active" && host.agentState === "disconnected")) {
-    const text = `Rancher has lost the connection to the agent of host ${title}. The Node stays. Start the agent, or remove the host from Rancher if it is gone.`;
-    problems.push({ severity: "warning", reason: reasons.HostAgentDisconnected, text });
-  }
-  return problems;
-}
-
-function labelProblems(invalid: readonly string[], title: string): readonly Problem[] {
-  if (invalid.length === 0) return [];
-  const text = `Kubernetes does not accept these labels of host ${title}: ${invalid.join(", ")}. The Node does not get them. A value has at most 63 letters, digits, dashes, dots and underscores. Correct them in Rancher, or remove them from node-labels.`;
-  return [{ severity: "warning", reason: reasons.InvalidHostLabel, text }];
+function problemsOf(host: ApiHost, title: string, invalid: readonly string[]): readonly Problem[] {
+  const { state, agentState } = host;
+  const isLost = state === "disconnected" || (state === "active" && agentState === "disconnected");
+  const noAddress = `Rancher has no IP address for host ${title} yet. A joining Node waits; other Nodes keep their addresses. If it lasts, check the Rancher agent of the host.`;
+  const lost = `Rancher has lost the connection to the agent of host ${title}. The Node stays. Start the agent, or remove the host from Rancher if it is gone.`;
+  const refused = `Kubernetes does not accept these labels of host ${title}: ${invalid.join(", ")}. The Node does not get them. A value has at most 63 letters, digits, dashes, dots and underscores. Correct them in Rancher, or remove them from node-labels.`;
+  return applicable(
+    ipsOf(host).length === 0 && errorProblem("IncompleteInstance", noAddress),
+    isLost && warningProblem(reasons.HostAgentDisconnected, lost),
+    invalid.length > 0 && warningProblem(reasons.InvalidHostLabel, refused),
+  );
 }
 
 /** Whether the uuid or the API id identifies a host in provider ids. */
@@ -166,7 +163,7 @@ function toInstance(
     type: label(settings["instance-type-label"]) ?? "rancher",
     region: label(settings["region-label"]) ?? "Region1",
     zone: label(settings["zone-label"]) ?? "FailureDomain1",
-    problems: [...problemsOf(host, title), ...labelProblems(invalid, title)],
+    problems: problemsOf(host, title, invalid),
   };
 }
 

@@ -1,6 +1,6 @@
 // Where the containers of a load balancer run: its image, its hosts, its address, and what of it can be changed. Pure.
 
-import { ipFamily, isSameIp, type Problem } from "#ccm";
+import { errorProblem, ipFamily, isSameIp, type Problem } from "#ccm";
 import type { Desired, Observed, Prefetched, RancherStep } from "./balancer.ts";
 import { portsOf, publishedPorts } from "./ports.ts";
 import type { ApiHost, ApiLoadBalancer, LaunchConfig } from "./resources.ts";
@@ -34,8 +34,9 @@ export function addressProblems(
   hosts: readonly ApiHost[],
 ): readonly Problem[] {
   if (address === undefined) return [];
-  const error = (reason: Problem["reason"], text: string): readonly Problem[] => [
-    { severity: "error", reason, text: `spec.loadBalancerIP ${address} ${text}`, key: "spec.loadBalancerIP" },
+  const key = "spec.loadBalancerIP";
+  const error = (reason: Problem["reason"], text: string) => [
+    errorProblem(reason, `${key} ${address} ${text}`, key),
   ];
   if (ipFamily(address) === "IPv6")
     return error(

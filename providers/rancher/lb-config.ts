@@ -1,6 +1,6 @@
 // The configuration of a load balancer: port rules, certificates and haproxy.cfg, as desired and as observed. Pure.
 
-import { type Cidr, type Problem, parseCidr, type Values } from "#ccm";
+import { applicable, type Cidr, errorProblem, type Problem, parseCidr, type Values } from "#ccm";
 import { type Protocol, type Protocols, protocolNames, type Scale } from "./annotations.ts";
 import type { Annotations, Desired, Observed } from "./balancer.ts";
 import { portsOf } from "./ports.ts";
@@ -27,9 +27,11 @@ export function chooseCertificates({ settings }: Desired, known: readonly ApiCer
   const named = missing.map((name) => JSON.stringify(name)).join(", ");
   const what = missing.length === 1 ? `The certificate ${named} does` : `The certificates ${named} do`;
   const text = `${what} not exist in this environment, or several have the name. Nothing is changed. Upload what is missing, or use ids.`;
-  const problems =
-    missing.length === 0 ? [] : [{ severity: "error", reason: "MissingCloudObject", text } as const];
-  return { ids, defaultID, problems };
+  return {
+    ids,
+    defaultID,
+    problems: applicable(missing.length > 0 && errorProblem("MissingCloudObject", text)),
+  };
 }
 
 /** The name of the backend of a port, if the port needs its own section. */

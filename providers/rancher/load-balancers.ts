@@ -1,6 +1,6 @@
 // The load balancers of Rancher: a service with haproxy containers for each Service, and external services for the Nodes.
 
-import { type BalancerAddress, type Call, collect, compareIp, type LoadBalancers, parseIp } from "#ccm";
+import { type Call, collect, compareIp, type LoadBalancers, parseIp, publishIPs } from "#ccm";
 import type { RancherApi } from "./api.ts";
 import { applyStep, findStack, TakenNames } from "./apply.ts";
 import {
@@ -121,13 +121,6 @@ async function prefetch(
   return { stackID: stack?.id, image, certificates, hosts };
 }
 
-function addressesOf({ settings }: Desired, { balancer }: Observed): readonly BalancerAddress[] {
-  const ips = (balancer.publicEndpoints ?? []).flatMap(({ ipAddress }) => parseIp(ipAddress ?? "") ?? []);
-  const ipMode =
-    settings["lb-ip-mode"] ?? (sendsProxy(balancer.lbConfig?.config) ? ("Proxy" as const) : ("VIP" as const));
-  return [...new Set(ips)].toSorted(compareIp).map((ip) => ({ ip, ipMode }));
-}
-
 export function rancherLoadBalancers(
   api: RancherApi,
   operator: Settings,
@@ -158,11 +151,12 @@ export function rancherLoadBalancers(
       [...services.values()].filter(({ usedBy }) => usedBy.some(({ id }) => id === balancer.id)).length,
     apply: (step, call) => applyStep({ api, names }, step, call),
     moveMark: (observed) => moveMark(observed, mark),
-    publish: (desired, observed) => {
-      const addresses = observed === undefined ? [] : addressesOf(desired, observed);
-      return addresses.length === 0
-        ? { kind: "wait", waitingFor: "the public endpoints of the load balancer" }
-        : { kind: "addresses", addresses };
+    publish: ({ settings }, observed) => {
+      const { publicEndpoints, lbConfig } = observed?.balancer ?? {};
+      const ips = (publicEndpoints ?? []).flatMap(({ ipAddress }) => parseIp(ipAddress ?? "") ?? []);
+      const ipMode = settings["lb-ip-mode"] ?? (sendsProxy(lbConfig?.config) ? "Proxy" : "VIP");
+      const waitingFor = "the public endpoints of the load balancer";
+      return publishIPs([...new Set(ips)].toSorted(compareIp), waitingFor, ipMode);
     },
     supports: ["requestedAddress", "sourceRanges", "sessionAffinity", "healthCheckNodePort", "UDP"],
   };

@@ -1,6 +1,6 @@
 // Plans the steps from the observed to the desired load balancer: its creation, its changes, its activation and its end. Pure.
 
-import { type Plan, type Problem, waitFor } from "#ccm";
+import { applicable, hasErrors, type Plan, type Problem, planError, waitFor, warningProblem } from "#ccm";
 import {
   balancerName,
   type Desired,
@@ -39,7 +39,7 @@ export function planLoadBalancer(
     ...portProblems(desired),
     ...addressProblems(desired, observed, prefetched.hosts),
   ];
-  if (problems.some(({ severity }) => severity === "error")) return { steps: [], problems };
+  if (hasErrors(problems)) return { steps: [], problems };
   if (observed === undefined) return planCreation(desired, prefetched, settings, problems);
   if (observed.ownership === "unmarked") return planAdoption(desired, observed, settings.mark);
   const what = reasonToRecreate(desired, observed);
@@ -92,7 +92,7 @@ function planAdoption({ owner }: Desired, observed: Observed, mark: Mark): Plan<
 
 function adoptedStays({ balancer }: Observed, what: string): Problem {
   const text = `A change of ${what} needs a new load balancer, but the Service has adopted ${balancer.name}. So ${what} stays. Change it in Rancher, or remove service.rancher.io/lb-adopt: then Fairlead deletes it and creates a new one.`;
-  return { severity: "warning", reason: "UnsupportedByCloud", text };
+  return warningProblem("UnsupportedByCloud", text);
 }
 
 export function planCreation(
@@ -105,7 +105,7 @@ export function planCreation(
   if (chosen === undefined) {
     const text =
       "The Rancher setting lb.instance.image is empty, so no load balancer is created. Set it, or load-balancers-image.";
-    return { steps: [], problems: [{ severity: "error", reason: "MissingCloudObject", text }] };
+    return planError("MissingCloudObject", text);
   }
   const scale = desired.settings["lb-scale"] ?? 1;
   const name = balancerName(desired.defaultName);
@@ -145,21 +145,13 @@ export function planActivation(observed: Observed): Plan<RancherStep> {
     healthState,
     publicEndpoints,
   } = observed.balancer;
-  const problems: readonly Problem[] =
-    transitioning === "error"
-      ? [
-          {
-            severity: "warning",
-            reason: reasons.LoadBalancerFailed,
-            text: `Rancher reports an error of load balancer ${name}: ${transitioningMessage ?? "no message"}. Correct it in Rancher or in the Service; Fairlead checks again until it is solved.`,
-          },
-        ]
-      : [];
+  const text = `Rancher reports an error of load balancer ${name}: ${transitioningMessage ?? "no message"}. Correct it in Rancher or in the Service; Fairlead checks again until it is solved.`;
+  const isRetry = transitioning === "error";
+  const problems = applicable(isRetry && warningProblem(reasons.LoadBalancerFailed, text));
   if (!activeStates.has(state)) {
     const link = transitioning === "yes" ? undefined : actions["activate"];
     if (link === undefined)
       return { ...waitForBalancer(observed, `to become active, it is ${state}`), problems };
-    const isRetry = transitioning === "error";
     return {
       steps: [{ do: "activate load balancer", on: name, send: { kind: "act", link, isRetry } }],
       problems,

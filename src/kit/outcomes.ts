@@ -61,6 +61,15 @@ export function errorProblem(reason: Problem["reason"], text: string, key?: stri
   return defined({ severity: "error" as const, reason, text, key });
 }
 
+/** A plan without steps: what the problem affects stays unchanged until it is fixed. */
+export function planError(reason: Problem["reason"], text: string, key?: string) {
+  return { steps: [], problems: [errorProblem(reason, text, key)] } as const;
+}
+
+/** Whether one of them holds up the plan. */
+export const hasErrors = (problems: readonly Problem[]): boolean =>
+  problems.some(({ severity }) => severity === "error");
+
 /** It is reported, and the reconcile continues. */
 export function warningProblem(reason: Problem["reason"], text: string, key?: string): Problem {
   return defined({ severity: "warning" as const, reason, text, key });

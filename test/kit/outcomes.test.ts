@@ -2,19 +2,24 @@
 
 import { expect, test } from "bun:test";
 import {
+  applicable,
   done,
+  errorProblem,
+  hasErrors,
   type Instance,
   inProgress,
   type ObservedRoute,
   type Plan,
   parseCidr,
   parseIp,
+  planError,
   providerID,
   publishIPs,
   type ServiceUID,
   type Step,
   seconds,
   waitFor,
+  warningProblem,
 } from "../../src/index.ts";
 
 const facts = new Map([["uid" as string as ServiceUID, { id: "7" }]]);
@@ -33,6 +38,13 @@ test("a step in progress is checked after a second, unless another delay is set"
   ]);
   const plan: Plan<Step> = waitFor("the balancer", seconds(2));
   expect(plan).toEqual({ steps: [], wait: { checkAfter: seconds(2), waitingFor: "the balancer" } });
+});
+
+test("lists the problems of the conditions that hold, and distinguishes errors from warnings", () => {
+  const [error, warning] = [errorProblem("QuotaExceeded", "full"), warningProblem("PortConflict", "taken")];
+  expect(applicable(false, warning, undefined, error)).toEqual([warning, error]);
+  expect([hasErrors([warning]), hasErrors([warning, error])]).toEqual([false, true]);
+  expect(planError("QuotaExceeded", "full")).toEqual({ steps: [], problems: [error] });
 });
 
 test("publishes the addresses that are there, and waits while there are none", () => {

@@ -6,6 +6,7 @@ import {
   deletionsInOrder,
   type ObservedLoadBalancer,
   type Plan,
+  planError,
   type ServiceUID,
   type Step,
   waitFor,
@@ -58,10 +59,8 @@ function changesOf(pool: Partial<PoolSpec>, spec: PoolSpec): Partial<PoolSpec> {
 
 function planToStay(desired: Desired, regions: readonly string[], observed?: Observed): Plan<QuarryStep> {
   const region = observed?.region ?? desired.settings.region ?? regions[0] ?? "";
-  if (!regions.includes(region)) {
-    const text = `Region ${region} is not configured, only ${regions.join(", ")}. The load balancer is not changed. Correct the annotation region.`;
-    return { steps: [], problems: [{ severity: "error", reason: reasons.RegionNotConfigured, text }] };
-  }
+  const text = `Region ${region} is not configured, only ${regions.join(", ")}. The load balancer is not changed. Correct the annotation region.`;
+  if (!regions.includes(region)) return planError(reasons.RegionNotConfigured, text);
   const spec = specOf(desired);
   const { defaultName: token, owner } = desired;
   if (observed === undefined)

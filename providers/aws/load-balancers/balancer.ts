@@ -1,6 +1,6 @@
 // What plans of load balancers work with: the desired and the observed load balancer, and the settings of the operator. Pure.
 
-import type { DesiredLoadBalancer, ObservedLoadBalancer, Problem, Values } from "#ccm";
+import type { DesiredLoadBalancer, ObservedLoadBalancer, Values } from "#ccm";
 import type { ApiClassicAttributes, ApiClassicBalancer } from "../api/elb.ts";
 import type { ApiBalancer, ApiListener, ApiTargetGroup, ApiTargetHealth } from "../api/elbv2.ts";
 import type { ApiSecurityGroup } from "../api/resources.ts";
@@ -59,11 +59,20 @@ export const isNetwork = ({ settings }: Pick<Desired, "settings">): boolean => s
 export const isOthers = ({ settings }: Pick<Desired, "settings">): boolean =>
   otherTypes.some((one) => one === settings.type);
 
-/** Whether the load balancer has a security group that Fairlead creates for it, not those of the annotation or of the operator. */
-export function managesGroup({ settings }: Pick<Desired, "settings">, operator: BalancerSettings): boolean {
-  if ((settings["security-groups"] ?? []).length > 0) return false;
-  if (isNetwork({ settings })) return operator["nlb-security-group-mode"] === "Managed";
-  return operator["elb-security-group"] === undefined;
+/** The security groups of the annotation, or that of the operator. */
+export function givenGroups(
+  { settings }: Pick<Desired, "settings">,
+  operator: BalancerSettings,
+): readonly string[] {
+  const named = settings["security-groups"] ?? [];
+  const ofOperator = isNetwork({ settings }) ? undefined : operator["elb-security-group"];
+  return named.length > 0 || ofOperator === undefined ? named : [ofOperator];
+}
+
+/** Whether the load balancer has a security group that Fairlead creates for it instead. */
+export function managesGroup(desired: Pick<Desired, "settings">, operator: BalancerSettings): boolean {
+  const isManaged = !isNetwork(desired) || operator["nlb-security-group-mode"] === "Managed";
+  return isManaged && givenGroups(desired, operator).length === 0;
 }
 
 /** The ranges of clients of one family. */
@@ -98,9 +107,6 @@ export const instanceIDs = ({ targets }: Desired): readonly string[] =>
 export function nodesOf({ targets }: Desired): Readonly<Record<string, string>> {
   return Object.fromEntries(targets.map(({ machine, node }) => [machine?.key ?? "", node]));
 }
-
-export const hasErrors = (problems: readonly Problem[]): boolean =>
-  problems.some(({ severity }) => severity === "error");
 
 /** The settings that AWS takes at creation only, and the type, as an existing load balancer has them. */
 export function settingsOf({ classic, network }: Observed): Partial<Values<Annotations>> {

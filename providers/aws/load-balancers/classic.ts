@@ -11,9 +11,6 @@ export interface ClassicSpec {
   readonly attributes: ClassicAttributes;
   /** Of the security group that Fairlead creates. */
   readonly rules: readonly Rule[];
-  /** The security groups that the user or the operator names; empty if Fairlead creates one. */
-  readonly givenGroups: readonly string[];
-  readonly extraGroups: readonly string[];
   readonly usesProxyProtocol: boolean;
   readonly tlsPolicy: string | undefined;
 }
@@ -54,8 +51,6 @@ export function classicSpec(desired: Desired, { operator }: PlanInput): ClassicS
   const { settings } = desired;
   const ports = servedPorts(desired).filter(({ protocol }) => protocol === "TCP");
   const ranges = rangesOf(desired, "IPv4");
-  const operators = operator["elb-security-group"] === undefined ? [] : [operator["elb-security-group"]];
-  const named = settings["security-groups"] ?? [];
   return {
     listeners: ports.map((port) => listenerOf(desired, port)),
     check: classicCheck(desired, ports[0]?.nodePort ?? 0, operator),
@@ -64,8 +59,6 @@ export function classicSpec(desired: Desired, { operator }: PlanInput): ClassicS
       ...ports.flatMap(({ port }) => ranges.map((peer) => ({ protocol: "tcp", from: port, to: port, peer }))),
       ...ranges.map((peer) => ({ ...tooLarge, peer })),
     ]),
-    givenGroups: named.length > 0 ? named : operators,
-    extraGroups: settings["extra-security-groups"] ?? [],
     usesProxyProtocol: settings["proxy-protocol"] === "*",
     tlsPolicy: settings["ssl-negotiation-policy"],
   };

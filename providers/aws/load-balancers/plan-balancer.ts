@@ -1,12 +1,11 @@
 // Plans the steps of one Service: what it cannot have, the end of a load balancer, and the changes of one that stays. Pure.
 
-import { errorProblem, type Plan, type Problem, seconds, waitFor } from "#ccm";
+import { applicable, errorProblem, hasErrors, type Plan, type Problem, seconds, waitFor } from "#ccm";
 import type { ApiSecurityGroup } from "../api/resources.ts";
 import { isOwned } from "../cluster.ts";
 import { keyOf, preserveClientIP } from "./annotations.ts";
 import {
   type Desired,
-  hasErrors,
   isNetwork,
   isOthers,
   type Observed,
@@ -29,22 +28,16 @@ const invalid = (name: Name, text: string): Problem =>
   errorProblem("InvalidAnnotation", `${keyOf(name)} ${text}`, keyOf(name));
 const unsupported = (text: string): Problem => errorProblem("UnsupportedByCloud", text);
 
-/** The problems of the conditions that hold. */
-const those = (...all: readonly (readonly [boolean, Problem])[]): readonly Problem[] =>
-  all.flatMap(([holds, problem]) => (holds ? problem : []));
-
 function classicContradictions({ settings, ports }: Specified): readonly Problem[] {
   const udp = ports.filter(({ protocol }) => protocol === "UDP").map(({ port }) => port);
   const { "healthcheck-interval": interval = 10, "healthcheck-timeout": timeout = 5 } = settings;
   const isUDP = `Port ${udp.join(", ")} is UDP, and classic load balancers forward TCP only. ${stays} Set ${keyOf("type")} to nlb in a new Service.`;
   const isLong = `must be less than the interval of ${interval} seconds, got ${timeout}. ${stays} Correct one of them.`;
-  return those(
-    [udp.length > 0, unsupported(isUDP)],
-    [
-      settings["target-group-attributes"] !== undefined,
-      invalid("target-group-attributes", `is for network load balancers. ${stays} Remove it.`),
-    ],
-    [timeout >= interval, invalid("healthcheck-timeout", isLong)],
+  const attributes = `is for network load balancers. ${stays} Remove it.`;
+  return applicable(
+    udp.length > 0 && unsupported(isUDP),
+    settings["target-group-attributes"] !== undefined && invalid("target-group-attributes", attributes),
+    timeout >= interval && invalid("healthcheck-timeout", isLong),
   );
 }
 
@@ -56,11 +49,11 @@ function networkContradictions({ settings, ports }: Specified): readonly Problem
   const groups = `is for classic load balancers. ${stays} Remove it, or use ${keyOf("security-groups")}.`;
   const ssl = `must be tcp, http or https for a network load balancer, got ssl. ${stays} Correct it.`;
   const hides = `sets ${preserveClientIP}=false, which AWS refuses for UDP. ${stays} Remove it.`;
-  return those(
-    [settings["extra-security-groups"] !== undefined, invalid("extra-security-groups", groups)],
-    [settings["healthcheck-protocol"] === "ssl", invalid("healthcheck-protocol", ssl)],
-    [isUDP && isHidden, invalid("target-group-attributes", hides)],
-    [split.length > 0, unsupported(isSplit)],
+  return applicable(
+    settings["extra-security-groups"] !== undefined && invalid("extra-security-groups", groups),
+    settings["healthcheck-protocol"] === "ssl" && invalid("healthcheck-protocol", ssl),
+    isUDP && isHidden && invalid("target-group-attributes", hides),
+    split.length > 0 && unsupported(isSplit),
   );
 }
 
@@ -71,23 +64,22 @@ export function contradictions(service: Specified): readonly Problem[] {
   const unknown = (settings["ssl-ports"] ?? []).filter((one) => one !== "*" && !known.has(one));
   const names = `names ${unknown.join(", ")}, which the Service does not have. The other ports have TLS. Correct it.`;
   const hasNoBucket = settings["access-log-enabled"] && settings["access-log-s3-bucket-name"] === undefined;
-  return [
+  return applicable(
     ...(isNetwork(service) ? networkContradictions(service) : classicContradictions(service)),
-    ...those(
-      [hasNoBucket, invalid("access-log-s3-bucket-name", `is required for access logs. ${stays} Set it.`)],
-      [unknown.length > 0, { ...invalid("ssl-ports", names), severity: "warning" }],
-    ),
-  ];
+    hasNoBucket && invalid("access-log-s3-bucket-name", `is required for access logs. ${stays} Set it.`),
+    unknown.length > 0 && { ...invalid("ssl-ports", names), severity: "warning" },
+  );
 }
 
 function problemsOf(desired: Desired): readonly Problem[] {
   const isUnreachable = desired.sourceRanges !== undefined && rangesOf(desired, "IPv4").length === 0;
   const noPort = `The Service has no node port, to which AWS forwards. ${stays} Remove allocateLoadBalancerNodePorts: false.`;
   const noRange = `All ranges of clients are IPv6, and the load balancer forwards to IPv4. ${stays} Add an IPv4 range to spec.loadBalancerSourceRanges.`;
-  return [
+  return applicable(
     ...contradictions(desired),
-    ...those([servedPorts(desired).length === 0, unsupported(noPort)], [isUnreachable, unsupported(noRange)]),
-  ];
+    servedPorts(desired).length === 0 && unsupported(noPort),
+    isUnreachable && unsupported(noRange),
+  );
 }
 
 /** The security groups that Fairlead or the Go manager has created for this load balancer, and that nothing else has. */

@@ -1,6 +1,6 @@
 // Plans the steps from the observed to the desired classic load balancer. Pure.
 
-import type { Plan, Problem } from "#ccm";
+import { hasAll, type Plan, type Problem } from "#ccm";
 import type { Tag } from "../api/ec2.ts";
 import type {
   ApiClassicAttributes,
@@ -9,7 +9,15 @@ import type {
   ClassicListener,
 } from "../api/elb.ts";
 import type { ApiSecurityGroup } from "../api/resources.ts";
-import { type Desired, instanceIDs, nodesOf, type Observed, type PlanInput } from "./balancer.ts";
+import {
+  type Desired,
+  givenGroups,
+  instanceIDs,
+  managesGroup,
+  nodesOf,
+  type Observed,
+  type PlanInput,
+} from "./balancer.ts";
 import { classicGroupName, newTags, serviceName, tagIn, tagList } from "./balancer-names.ts";
 import { type ClassicSpec, classicSpec } from "./classic.ts";
 import {
@@ -212,13 +220,13 @@ function creationOf({ lb, desired, spec, input, own }: Part): readonly Request[]
   const { identity } = input.network;
   const { rules } = spec;
   const group = { name: classicGroupName(lb), description: groupDescription(lb, desired), rules };
-  return spec.givenGroups.length > 0 || own.group !== undefined
-    ? []
-    : groupCreation(group, desired, identity);
+  return managesGroup(desired, input.operator) && own.group === undefined
+    ? groupCreation(group, desired, identity)
+    : [];
 }
 
-function openNodes({ desired, spec, input, own }: Part): readonly Request[] {
-  const [given] = spec.givenGroups;
+function openNodes({ desired, input, own }: Part): readonly Request[] {
+  const [given] = givenGroups(desired, input.operator);
   const ownID = own.group?.groupId ?? created.group;
   const rules = [classicRule(given ?? ownID, [ownID])];
   const lists = groupLists(desired);
@@ -227,9 +235,11 @@ function openNodes({ desired, spec, input, own }: Part): readonly Request[] {
     : [{ open: { lists, rules } }];
 }
 
-function groupsOf({ spec, own }: Part): readonly string[] {
-  const first = spec.givenGroups.length > 0 ? spec.givenGroups : [own.group?.groupId ?? created.group];
-  return [...new Set([...first, ...spec.extraGroups])];
+function groupsOf({ desired, input, own }: Part): readonly string[] {
+  const first = managesGroup(desired, input.operator)
+    ? [own.group?.groupId ?? created.group]
+    : givenGroups(desired, input.operator);
+  return [...new Set([...first, ...(desired.settings["extra-security-groups"] ?? [])])];
 }
 
 /** The security groups of the load balancer, and what they open. */
@@ -248,7 +258,6 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
   const leaves = input.operator["disable-security-group-ingress"];
   const isCreated = wanted.includes(created.group);
   const onNodes = leaves || isCreated ? [] : classicGroupChanges(observed, peers, chosen.ids);
-  const isSame = wanted.length === has.length && wanted.every((id) => has.includes(id));
   const apply = elb("ApplySecurityGroupsToLoadBalancer", lb, { SecurityGroups: wanted });
   const creation = creationOf(part);
   return {
@@ -256,7 +265,7 @@ function groupParts(part: Part, observed: Observed, classic: ApiClassicBalancer)
     opening: [
       ...openSteps(ownChange, "clients"),
       ...openSteps(onNodes, "load balancer"),
-      ...(isSame
+      ...(hasAll(has, wanted)
         ? []
         : stepFor(
             { do: "set security groups", on: lb },
@@ -299,7 +308,9 @@ function planCreation(part: Part, { subnets, problem }: Choice): Plan<AwsStep> {
     Tags: newTags(input.network.identity, desired.owner, desired.settings["additional-resource-tags"]),
   };
   const leftOver =
-    own.group === undefined || spec.givenGroups.length > 0 ? [] : [replaceRules(own.group, spec.rules)];
+    own.group !== undefined && managesGroup(desired, input.operator)
+      ? [replaceRules(own.group, spec.rules)]
+      : [];
   const creation = stepFor(
     { do: "create load balancer", on: lb },
     ...[...creationOf(part), elb("CreateLoadBalancer", lb, balancer), ...openNodes(part)],
@@ -339,7 +350,7 @@ export function planClassic(
   const { subnets: named, internal, "additional-resource-tags": tags } = desired.settings;
   const choice = chooseSubnets(input.network, named, internal);
   const part = { lb, desired, spec, input, own };
-  if (own.problem !== undefined && spec.givenGroups.length === 0)
+  if (own.problem !== undefined && managesGroup(desired, input.operator))
     return { steps: [], problems: [own.problem] };
   const classic = observed?.classic;
   if (observed === undefined || classic === undefined) return planCreation(part, choice);

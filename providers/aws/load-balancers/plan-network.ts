@@ -1,11 +1,12 @@
 // Plans the steps from the observed to the desired network load balancer. Pure.
 
-import { errorProblem, inBatches, type Plan, type Problem, warningProblem } from "#ccm";
+import { applicable, hasAll, inBatches, type Plan, type Problem, planError, warningProblem } from "#ccm";
 import type { ApiBalancer, ApiListener, ApiTargetHealth, Attribute, Listener } from "../api/elbv2.ts";
 import type { ApiSubnet } from "../api/resources.ts";
 import { keyOf, preserveClientIP, proxyProtocolV2 } from "./annotations.ts";
 import {
   type Desired,
+  givenGroups,
   instanceIDs,
   managesGroup,
   nodesOf,
@@ -322,10 +323,9 @@ function planCreation(
   const odd = lists.find(([, all]) => all.length > 0 && all.length !== subnets.length);
   if (odd !== undefined) {
     const text = `${keyOf(odd[0])} has ${odd[1].length} entries for ${subnets.length} subnets (${subnets.map(({ subnetId }) => subnetId).join(", ")}). No load balancer is created. Write one for each subnet.`;
-    return { steps: [], problems: [errorProblem("InvalidAnnotation", text, keyOf(odd[0]))] };
+    return planError("InvalidAnnotation", text, keyOf(odd[0]));
   }
   const [allocations = [], addresses = []] = lists.map(([, all]) => all);
-  const given = settings["security-groups"] ?? [];
   const managed = managesGroup(desired, input.operator);
   const isDual = isDualStack(part, subnets, managed);
   const rules = groupRules(desired, mappings, isDual);
@@ -333,7 +333,7 @@ function planCreation(
   const group = { name, description: managedDescription, rules };
   const isCreated = managed && own.group === undefined;
   const leftOver = managed && own.group !== undefined ? [replaceRules(own.group, rules)] : [];
-  const groups = managed ? [own.group?.groupId ?? created.group] : given;
+  const groups = managed ? [own.group?.groupId ?? created.group] : givenGroups(desired, input.operator);
   const balancer = {
     ...{
       Name: lb,
@@ -373,19 +373,13 @@ function planCreation(
 
 /** The security groups of the load balancer. AWS adds none to one that was made without. */
 function ownGroupParts(part: Part, observed: Observed, network: ApiBalancer) {
-  const { lb, desired, mappings, own } = part;
+  const { lb, desired, mappings, input, own } = part;
   const has = network.SecurityGroups ?? [];
-  const given = desired.settings["security-groups"] ?? [];
-  const problems: Problem[] = [];
-  if (given.length > 0 && has.length === 0) {
-    const key = keyOf("security-groups");
-    const text = `${key} has no effect: AWS adds no security group to a network load balancer that was created without one. Remove the annotation, or create the Service again.`;
-    problems.push(warningProblem("UnsupportedByCloud", text, key));
-  }
-  const isSame =
-    given.length === 0 ||
-    has.length === 0 ||
-    (given.length === has.length && given.every((id) => has.includes(id)));
+  const given = givenGroups(desired, input.operator);
+  const key = keyOf("security-groups");
+  const text = `${key} has no effect: AWS adds no security group to a network load balancer that was created without one. Remove the annotation, or create the Service again.`;
+  const isLate = given.length > 0 && has.length === 0;
+  const isSame = given.length === 0 || has.length === 0 || hasAll(has, given);
   const set = elbv2("SetSecurityGroups", { LoadBalancerArn: network.LoadBalancerArn, SecurityGroups: given });
   const after = isSame ? has : given;
   const isUsed = own.group !== undefined && after.includes(own.group.groupId);
@@ -395,7 +389,7 @@ function ownGroupParts(part: Part, observed: Observed, network: ApiBalancer) {
       ? [replaceRules(own.group, groupRules(desired, mappings, isDual))]
       : [];
   return {
-    problems: [...problems, ...limitProblems(change)],
+    problems: applicable(isLate && warningProblem("UnsupportedByCloud", text, key), ...limitProblems(change)),
     opening: [
       ...openSteps(change, "clients"),
       ...stepFor({ do: "set security groups", on: lb, restsOnListing: true }, !isSame && set),

@@ -3,6 +3,7 @@
 import {
   type Call,
   CloudError,
+  deleted,
   done,
   ifFound,
   inProgress,
@@ -79,6 +80,9 @@ export function pendingActions(api: DigitalOceanApi): Pending {
   });
 }
 
+/** Of a volume or a snapshot. Numbers are those of snapshots of droplets. */
+const isID = (id: string): boolean => /^[0-9a-f-]{36}$/.test(id);
+
 const creating = "POST /volumes";
 const acting = "POST /volumes/{id}/actions";
 
@@ -95,10 +99,7 @@ export function digitalOceanVolumes(
   };
   return {
     list: (call) => mapEntries(api.volumes(call), toObserved),
-    get: async (id, call) => {
-      const found = /^[0-9a-f-]{36}$/.test(id) ? await ifFound(api.volume(id, call)) : undefined;
-      return found && toObserved(found);
-    },
+    get: async (id, call) => (isID(id) ? ifFound(api.volume(id, call).then(toObserved)) : undefined),
     create: async ({ name, size, topology, claim, source }, call) => {
       const region = topology?.["region"] ?? settings.region;
       const text = `No region is known for volume ${name}. Use volumeBindingMode: WaitForFirstConsumer in the StorageClass, or set REGION.`;
@@ -110,10 +111,7 @@ export function digitalOceanVolumes(
       const { volume } = await api.call<{ readonly volume: ApiVolume }>(request, call);
       return { ...done(), id: volume.id };
     },
-    remove: async ({ id }, call) => {
-      await ifFound(api.call(requestTo("DELETE /volumes/{id}", { id }), call));
-      return done();
-    },
+    remove: ({ id }, call) => deleted(api.call(requestTo("DELETE /volumes/{id}", { id }), call)),
     attach: async (volume, machine, call) => {
       const missing = new CloudError("not-found", `Droplet ${machine} does not exist.`, {
         operation: acting,
@@ -154,14 +152,9 @@ function toSnapshot({
 }
 
 function digitalOceanSnapshots(api: DigitalOceanApi, tag: string | undefined): Snapshots {
-  const isID = (id: string): boolean => /^[0-9a-f-]{36}$/.test(id);
   return {
     list: (call) => mapEntries(api.snapshots(call), toSnapshot),
-    get: async (id, call) => {
-      // The numbers are those of droplets.
-      const found = isID(id) ? await ifFound(api.snapshot(id, call)) : undefined;
-      return found && toSnapshot(found);
-    },
+    get: async (id, call) => (isID(id) ? ifFound(api.snapshot(id, call).then(toSnapshot)) : undefined),
     create: async ({ name, volume }, call) => {
       const body = { name, tags: tag === undefined ? undefined : [tag] };
       const request = {
@@ -171,9 +164,6 @@ function digitalOceanSnapshots(api: DigitalOceanApi, tag: string | undefined): S
       const { snapshot } = await api.call<{ readonly snapshot: ApiSnapshot }>(request, call);
       return { ...done(), id: snapshot.id };
     },
-    remove: async ({ id }, call) => {
-      await ifFound(api.call(requestTo("DELETE /snapshots/{id}", { id }), call));
-      return done();
-    },
+    remove: ({ id }, call) => deleted(api.call(requestTo("DELETE /snapshots/{id}", { id }), call)),
   };
 }

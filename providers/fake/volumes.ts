@@ -2,6 +2,7 @@
 
 import {
   type Call,
+  deleted,
   ifFound,
   mapEntries,
   type ObservedSnapshot,
@@ -71,10 +72,7 @@ export function fakeVolumes(api: FakeApi, mark: { readonly cluster: string }): V
   };
   return {
     list: (call) => mapEntries(api.volumes(call), toObserved),
-    get: async (id, call) => {
-      const found = await ifFound(api.volume(id, call));
-      return found && toObserved(found.volume);
-    },
+    get: (id, call) => ifFound(api.volume(id, call).then(({ volume }) => toObserved(volume))),
     create: async ({ name, size, topology, parameters: { tier }, source }, call) => {
       const zone = topology?.[zoneKey];
       const labels = { cluster: mark.cluster };
@@ -86,10 +84,7 @@ export function fakeVolumes(api: FakeApi, mark: { readonly cluster: string }): V
       const { volume } = await api.createVolume(spec, call);
       return { ...accepted(`volume ${name}`), id: volume.id };
     },
-    remove: async ({ id }, call) => {
-      await ifFound(api.deleteVolume(id, call));
-      return { done: true };
-    },
+    remove: ({ id }, call) => deleted(api.deleteVolume(id, call)),
     attach: (volume, machine, call) => change(volume, { machine }, call),
     detach: (volume, _machine, call) => change(volume, { machine: null }, call),
     expand: (volume, size, call) => change(volume, { size: size / gibibyte }, call),
@@ -100,18 +95,12 @@ export function fakeVolumes(api: FakeApi, mark: { readonly cluster: string }): V
 function fakeSnapshots(api: FakeApi, mark: { readonly cluster: string }): Snapshots {
   return {
     list: (call) => mapEntries(api.snapshots(call), toSnapshot),
-    get: async (id, call) => {
-      const found = await ifFound(api.snapshot(id, call));
-      return found && toSnapshot(found.snapshot);
-    },
+    get: (id, call) => ifFound(api.snapshot(id, call).then(({ snapshot }) => toSnapshot(snapshot))),
     create: async ({ name, volume }, call) => {
       const spec = { name, labels: { cluster: mark.cluster }, volume: volume.id };
       const { snapshot } = await api.createSnapshot(spec, call);
       return { ...accepted(`snapshot ${name}`), id: snapshot.id };
     },
-    remove: async ({ id }, call) => {
-      await ifFound(api.deleteSnapshot(id, call));
-      return { done: true };
-    },
+    remove: ({ id }, call) => deleted(api.deleteSnapshot(id, call)),
   };
 }

@@ -3,6 +3,7 @@
 import {
   type Call,
   CloudError,
+  deleted,
   ifFound,
   mapEntries,
   type ObservedVolume,
@@ -76,10 +77,7 @@ export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typ
   };
   return {
     list: (call) => mapEntries(api.volumes(call), toObserved),
-    get: async (id, call) => {
-      const found = isID(id) ? await ifFound(api.volume(id, call)) : undefined;
-      return found && toObserved(found);
-    },
+    get: async (id, call) => (isID(id) ? ifFound(api.volume(id, call).then(toObserved)) : undefined),
     create: async ({ name, size, topology, parameters, claim }, call) => {
       const operation = "POST /volumes";
       const location = topology?.[locationKey] ?? settings["volumes-default-location"];
@@ -105,10 +103,7 @@ export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typ
         });
       return { ...outcomeOf(created.action, `volume ${name}`), id: String(created.volume.id) };
     },
-    remove: async ({ id }, call) => {
-      await ifFound(api.change(requestTo("DELETE /volumes/{id}", { id }), call));
-      return { done: true };
-    },
+    remove: ({ id }, call) => deleted(api.change(requestTo("DELETE /volumes/{id}", { id }), call)),
     attach: async (volume, machine, call) => {
       const operation = "POST /volumes/{id}/actions/attach";
       if (!isID(machine)) throw noServer(machine, operation);

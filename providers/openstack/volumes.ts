@@ -4,6 +4,7 @@ import {
   type Call,
   CloudError,
   type Context,
+  deleted,
   ifFound,
   inProgress,
   mapEntries,
@@ -100,10 +101,10 @@ function cinderSnapshots(
       const { snapshot } = await storage.call<{ readonly snapshot: ApiSnapshot }>(request, call);
       return { ...inProgress(`snapshot ${name}`), id: snapshot.id };
     },
-    remove: async ({ id, name }, call) => {
-      await ifFound(storage.call(requestTo("DELETE /snapshots/{id}", { id }), call));
-      return inProgress(`snapshot ${name}`);
-    },
+    remove: ({ id, name }, call) =>
+      deleted(storage.call(requestTo("DELETE /snapshots/{id}", { id }), call), () =>
+        inProgress(`snapshot ${name}`),
+      ),
   };
 }
 
@@ -122,9 +123,8 @@ export function cinderVolumes(
   });
   const waiting = ({ name, id }: Pick<ObservedVolume, "name" | "id">) => inProgress(`volume ${name} (${id})`);
   const get = async (id: string, call: Call) => {
-    const path = "/volumes/{id}";
-    const found = isID(id) ? await ifFound(storage.read<ApiVolume>(path, id, "volume", call)) : undefined;
-    return found && toObserved(found);
+    const read = () => storage.read<ApiVolume>("/volumes/{id}", id, "volume", call);
+    return isID(id) ? ifFound(read().then(toObserved)) : undefined;
   };
   return {
     get,
@@ -146,10 +146,10 @@ export function cinderVolumes(
       const { volume } = await storage.call<{ readonly volume: ApiVolume }>(request, call);
       return { ...waiting(volume), id: volume.id };
     },
-    remove: async (volume, call) => {
-      await ifFound(storage.call(requestTo("DELETE /volumes/{id}", { id: volume.id }), call));
-      return waiting(volume);
-    },
+    remove: (volume, call) =>
+      deleted(storage.call(requestTo("DELETE /volumes/{id}", { id: volume.id }), call), () =>
+        waiting(volume),
+      ),
     attach: async (volume, machine, call) => {
       const operation = "POST /servers/{id}/os-volume_attachments";
       const text = `Server ${machine} does not exist in the project and region of [Global], where volumes are.`;
@@ -166,10 +166,10 @@ export function cinderVolumes(
       }
       return waiting(volume);
     },
-    detach: async (volume, machine, call) => {
+    detach: (volume, machine, call) => {
       const operation = "DELETE /servers/{id}/os-volume_attachments/{volume}";
-      await ifFound(compute.call(requestTo(operation, { id: machine, volume: volume.id }), call));
-      return waiting(volume);
+      const request = requestTo(operation, { id: machine, volume: volume.id });
+      return deleted(compute.call(request, call), () => waiting(volume));
     },
     expand: async (volume, size, call) => {
       const body = { "os-extend": { new_size: size / gibibyte } };

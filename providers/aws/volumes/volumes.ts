@@ -5,6 +5,7 @@ import {
   CloudError,
   collect,
   type DesiredVolume,
+  deleted,
   done,
   ifFound,
   inProgress,
@@ -190,10 +191,7 @@ function ebsSnapshots(ec2: Ec2Api, settings: Settings, cluster: Cluster): Snapsh
       const snapshot = { VolumeId: id, Description, tags: tagList(new Map(pairs)) };
       return { ...done(), id: await ec2.createSnapshot(snapshot, call) };
     },
-    remove: async ({ id }, call) => {
-      await ifFound(ec2.change("DeleteSnapshot", { SnapshotId: id }, call));
-      return done();
-    },
+    remove: ({ id }, call) => deleted(ec2.change("DeleteSnapshot", { SnapshotId: id }, call)),
   };
 }
 
@@ -259,10 +257,8 @@ export function ebsVolumes(
         throw error;
       }
     },
-    remove: async ({ id, name }, call) => {
-      await ifFound(ec2.change("DeleteVolume", { VolumeId: id }, call));
-      return inProgress(`volume ${name}`);
-    },
+    remove: ({ id, name }, call) =>
+      deleted(ec2.change("DeleteVolume", { VolumeId: id }, call), () => inProgress(`volume ${name}`)),
     attach: async ({ id, name }, machine, call) => {
       const taken = await namesIn(machine, call);
       let refused: unknown = new CloudError("quota", `Instance ${machine} has no free device name.`, {
@@ -279,9 +275,9 @@ export function ebsVolumes(
       }
       throw refused;
     },
-    detach: async ({ id, name }, machine, call) => {
-      const sent = await ifFound(ec2.change("DetachVolume", { VolumeId: id, InstanceId: machine }, call));
-      return sent ? inProgress(`volume ${name}`) : done();
+    detach: ({ id, name }, machine, call) => {
+      const sent = ec2.change("DetachVolume", { VolumeId: id, InstanceId: machine }, call);
+      return deleted(sent, () => inProgress(`volume ${name}`));
     },
     expand: async (volume, size, call) => {
       const { id, name, found } = volume as Observed;

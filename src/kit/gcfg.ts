@@ -119,15 +119,30 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
       meant === undefined && !known.includes(header) ? ofUnknown : "error",
     );
   };
-  const unknownKey = (line: number, key: string, { title, fields }: Section): void => {
-    const home = Object.entries(sections).find(([section, own]) =>
-      Object.hasOwn(own, nameOf(key.toLowerCase(), section.toLowerCase())),
-    );
+  const hasKey =
+    (key: string) =>
+    ([section, fields]: readonly [string, Fields]): boolean =>
+      Object.hasOwn(fields, nameOf(key.toLowerCase(), section.toLowerCase()));
+  const tables = [
+    ...Object.entries(sections),
+    ...records.map(({ section, entry }) => [section, entry] as const),
+  ];
+  /** The key, for messages. A word alone may be a secret that belongs to the line before. */
+  const shown = (key: string, value: string | undefined): string =>
+    value === undefined && !tables.some(hasKey(key)) ? "a word without =" : key;
+
+  const unknownKey = (
+    line: number,
+    key: string,
+    value: string | undefined,
+    { title, fields }: Section,
+  ): void => {
+    const home = Object.entries(sections).find(hasKey(key));
     const meant = didYouMean(key.toLowerCase(), Object.keys(fields));
     const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
     const problem =
       home === undefined
-        ? `${key} in ${title} is not a known setting, so it has no effect${hint}`
+        ? `${shown(key, value)} in ${title} is not a known setting, so it has no effect${hint}`
         : `${key} in ${title} has no effect, because it belongs in [${home[0]}]`;
     report(line, "UnknownSetting", problem, home === undefined && meant === undefined ? "warning" : "error");
   };
@@ -154,9 +169,9 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
     const { title, fields, target, isOwn } = section;
     const setting = nameOf(key.toLowerCase(), section.name);
     const { kind } = (Object.hasOwn(fields, setting) ? fields[setting] : undefined) ?? {};
-    if (!Object.hasOwn(fields, setting) && ignoresUnknown && !isOwn) unknownKey(line, key, section);
+    if (!Object.hasOwn(fields, setting) && ignoresUnknown && !isOwn) unknownKey(line, key, value, section);
     else if (value === undefined && kind !== "switch")
-      report(line, "InvalidLine", `${key} has no value; expected a line such as ${example}`);
+      report(line, "InvalidLine", `${shown(key, value)} has no value; expected a line such as ${example}`);
     else if (value === "" && !neverEmpty.includes(kind)) {
       if (kind !== "repeated") delete target[setting];
     } else {
@@ -189,7 +204,7 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
       report(line, "InvalidLine", `the value of ${key} has a quote that is not closed`);
     else if (!hasSection) {
       const [first] = Object.keys(sections);
-      report(line, "InvalidLine", `${key} must be in a section such as [${first}]`);
+      report(line, "InvalidLine", `${shown(key, value)} must be in a section such as [${first}]`);
     } else if (section !== undefined) assign(line, key, value, section);
   }
   return { settings: { ...settings, ...entries }, problems };

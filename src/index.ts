@@ -95,6 +95,7 @@ export {
   commonReasons,
   type DeclaredReasons,
   declareReasons,
+  heldDeletionText,
   type OwnReason,
   type Problem,
   type Reason,

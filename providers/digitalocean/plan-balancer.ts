@@ -1,6 +1,18 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
-import { errorProblem, hasAll, type Plan, type Problem, requestTo, seconds, waitFor } from "#ccm";
+import {
+  errorProblem,
+  type Facts,
+  hasAll,
+  hasErrors,
+  heldDeletionText,
+  type Plan,
+  type Problem,
+  planError,
+  requestTo,
+  seconds,
+  waitFor,
+} from "#ccm";
 import { disown, keyOf } from "./annotations.ts";
 import {
   type Desired,
@@ -21,12 +33,11 @@ export const activation = "the load balancer to be active";
 export const checkAfter = seconds(10);
 
 type BalancerPlan = Plan<DigitalOceanStep>;
-const failed = (reason: Problem["reason"], text: string): BalancerPlan => ({
-  steps: [],
-  problems: [errorProblem(reason, text)],
-});
 
-const invalidDisown = `Deletion is on hold: ${disown} is neither true nor false. The load balancer stays until this is corrected. Set it to true to keep the load balancer, or remove it to delete that.`;
+function invalidDisown({ disown: text = "" }: Facts): string {
+  const why = `${disown} must be true or false, got ${JSON.stringify(text.slice(0, 80))}`;
+  return heldDeletionText(why, "Set it to true to keep the load balancer, or remove it to delete that.");
+}
 
 const reading = "GET /load_balancers/{id}";
 
@@ -42,7 +53,7 @@ export function planLoadBalancer(
     // The next listing shows that the Service has given it up.
     if (isKept) return waitFor("the load balancer to be given up");
     if (desired !== undefined && isDisowned(desired.facts) === undefined)
-      return failed("InvalidAnnotation", invalidDisown);
+      return planError("InvalidAnnotation", invalidDisown(desired.facts));
     const { id, name } = observed.balancer;
     const own = { on: name, id, owner: desired?.owner.uid };
     const deletion = { ...own, do: deletionTitle, request: requestTo("DELETE /load_balancers/{id}", { id }) };
@@ -55,7 +66,7 @@ export function planLoadBalancer(
   const certificate = isTerminating ? chooseCertificate(desired, certificates, observed?.balancer) : {};
   const { spec, problems: found } = specOf(desired, operator, certificate.id);
   const problems = [...found, ...(certificate.problem === undefined ? [] : [certificate.problem])];
-  if (problems.some(({ severity }) => severity === "error")) return { steps: [], problems };
+  if (hasErrors(problems)) return { steps: [], problems };
   const renewed = certificate.isRenewed === true ? certificate.id : undefined;
   const plan =
     observed === undefined
@@ -90,7 +101,7 @@ function planCreation(desired: Desired, spec: Spec, operator: Settings): Balance
   const [region = "", ...others] = operator.region === undefined ? ofNodes : [operator.region];
   if (others.length > 0) {
     const text = `The Nodes are in the regions ${ofNodes.join(", ")}, and a load balancer is in one, so none is created. Set REGION.`;
-    return failed(reasons.RegionUnknown, text);
+    return planError(reasons.RegionUnknown, text);
   }
   const network_stack = networkStackOf(desired, operator);
   if (typeof network_stack !== "string") return { steps: [], problems: [network_stack] };
@@ -116,7 +127,7 @@ function planChanges(
   const which = `The load balancer ${name} (${id})`;
   if (type === "GLOBAL") {
     const text = `${which} is of type GLOBAL, which serves no Nodes, so it is not changed. To get another one, remove ${keyOf("type")} and kubernetes.digitalocean.com/load-balancer-id.`;
-    return failed("UnsupportedByCloud", text);
+    return planError("UnsupportedByCloud", text);
   }
   const own = { on: name, id, owner: owner.uid, nodes: nodesOf(desired) };
   const read = requestTo(reading, { id });
@@ -130,7 +141,7 @@ function planChanges(
     steps.push({ ...own, do: "follow certificate", request: read, remember: { certificate: renewed } });
   if (status === "new") return { steps, wait: { checkAfter, waitingFor: activation } };
   const text = `${which} has the status ${JSON.stringify(status)} instead of "active", so it is not changed. Delete it in the cloud to get another one, or ask the support of DigitalOcean.`;
-  if (status !== "active") return failed(reasons.LoadBalancerErrored, text);
+  if (status !== "active") return planError(reasons.LoadBalancerErrored, text);
   return { steps: [...steps, ...updatesOf(spec, balancer, own)] };
 }
 

@@ -18,6 +18,10 @@ export const commonReasons = {
   UnsupportedByCloud: "The Service requests something that the cloud does not have. Change the Service.",
 } as const;
 
+/** The text of a problem that keeps a load balancer which is no longer needed. `why` names the annotation and its value. */
+export const heldDeletionText = (why: string, remedy: string): string =>
+  `Deletion is on hold: ${why}. The load balancer stays until this is corrected. ${remedy}`;
+
 /** Shown instead of a reason that the provider did not declare. */
 export const undeclaredReason = "ProviderProblem";
 

@@ -141,7 +141,7 @@ test("keeps the load balancer of a deleted Service while the annotation disown i
   h.world.delete("web");
   await h.world.pass(600);
   expect([h.changes, h.balancers().length]).toEqual([[], 1]);
-  expect(eventsOf(h)).toContain("Deletion is on hold");
+  expect(eventsOf(h)).toContain(`Deletion is on hold: ${disown} must be true or false, got "yes". The load`);
   h.world.annotate("web", { [disown]: undefined });
   await h.world.pass(60);
   expect([namesIn(h), h.world.find("web")]).toEqual([[], undefined]);

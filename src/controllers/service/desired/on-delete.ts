@@ -3,6 +3,7 @@
 import { didYouMean } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
+import { heldDeletionText } from "../../../provider/reasons.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { OwnSettings } from "../annotations/annotations.ts";
 import type { Desired } from "../deps.ts";
@@ -66,7 +67,7 @@ export function deletionOnHold({ why, remedy }: Extract<OnDelete, { readonly kin
     severity: "error",
     reason: deletionHeldReason,
     key: onDeleteAnnotation,
-    text: `Deletion is on hold: ${why}. The load balancer stays until this is corrected. ${remedy}`,
+    text: heldDeletionText(why, remedy),
   };
 }
 

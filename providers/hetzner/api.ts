@@ -6,6 +6,7 @@ import {
   CloudError,
   type CloudErrorKind,
   type Context,
+  currentValue,
   type Done,
   done,
   type ErrorReport,
@@ -30,6 +31,7 @@ import type {
   ApiServer,
   ApiVolume,
 } from "./resources.ts";
+import type { Settings } from "./settings.ts";
 
 /** Where the status is misleading, or an action fails with the code. */
 const kinds: Readonly<Record<string, CloudErrorKind>> = {
@@ -115,13 +117,6 @@ interface Meta {
 
 type Query = Readonly<Record<string, QueryValue>>;
 
-export interface ApiOptions {
-  readonly endpoint: string;
-  /** Called again when the cloud has rejected the token. */
-  readonly readToken: () => Secret;
-  readonly account: Context["account"];
-}
-
 /** The limit of 3,600 per hour refills by one per second; the reset time says when it is full. */
 const rateLimit = rateLimitHeaders({
   limit: "ratelimit-limit",
@@ -129,14 +124,15 @@ const rateLimit = rateLimitHeaders({
   full: { header: "ratelimit-reset", unit: "unix-seconds" },
 });
 
-export function hetznerApi({ endpoint, readToken, account }: ApiOptions) {
+export function hetznerApi(settings: Settings, { account, inputs }: Context) {
   const { transport } = account<Secret>({
     name: "hcloud",
-    fetch: async () => ({ value: readToken() }),
+    // Again when the cloud has rejected the token.
+    fetch: async () => ({ value: currentValue(settings, "token", inputs) }),
     sign: bearer,
     rateLimit,
   });
-  const api = jsonApi({ base: endpoint, transport, isApiError, readError });
+  const api = jsonApi({ base: settings.endpoint, transport, isApiError, readError });
   const pages = numberedPages<{ readonly meta?: Meta }>(api, {
     query: { per_page: pageSize },
     read: ({ meta }) => ({

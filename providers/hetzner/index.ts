@@ -1,6 +1,6 @@
 // The provider of Hetzner: cloud servers and dedicated servers, load balancers, and routes in a private network.
 
-import { currentValue, defineProvider } from "#ccm";
+import { defineProvider } from "#ccm";
 import { annotations } from "./annotations.ts";
 import { hetznerApi, pendingActions } from "./api.ts";
 import { cloudServers } from "./instances.ts";
@@ -26,11 +26,7 @@ export const hetzner = defineProvider({
   checkConfig: checkSettings,
   connect: (settings, context) => {
     const { network } = settings;
-    const api = hetznerApi({
-      endpoint: settings.endpoint,
-      readToken: () => currentValue(settings, "token", context.inputs),
-      account: context.account,
-    });
+    const api = hetznerApi(settings, context);
     const networkID = network === undefined ? undefined : networkIDOf(api, network);
     const servers = cloudServers(api, settings, networkID);
     const robot = robotSources(settings, context);

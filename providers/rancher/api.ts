@@ -6,6 +6,8 @@ import {
   CloudError,
   type Context,
   collect,
+  currentValue,
+  type Inputs,
   ifFound,
   type JsonRequest,
   jsonApi,
@@ -16,6 +18,7 @@ import {
   type TlsMaterial,
 } from "#ccm";
 import { isApiError, type Resource, readError } from "./resources.ts";
+import type { Settings } from "./settings.ts";
 
 /** The path of each collection, by type. */
 export type Schemas = ReadonlyMap<string, string>;
@@ -72,21 +75,6 @@ export class KeptSchemas {
 /** The documented maximum. The default of the server is 100. */
 const pageSize = 1000;
 
-/** The access key and the secret key. */
-export interface Keys {
-  readonly user: string;
-  readonly password: Secret;
-}
-
-export interface ApiOptions {
-  readonly url: string;
-  readonly projectID: string | undefined;
-  /** Called again when the cloud has rejected the keys. */
-  readonly readKeys: () => Keys;
-  readonly tls: TlsMaterial | undefined;
-  readonly account: Context["account"];
-}
-
 export type ResourceType =
   | "certificate"
   | "externalService"
@@ -114,7 +102,7 @@ interface Collection<T> {
 }
 
 /** As the client of the Go manager: without a path and with the path of version 1, it is that of v2-beta. */
-function apiURL(url: string, projectID: string | undefined): URL {
+function apiURL({ url, "project-id": projectID }: Settings): URL {
   const { origin, pathname } = new URL(url);
   const path = pathname
     .replace(/\/+$/, "")
@@ -124,11 +112,23 @@ function apiURL(url: string, projectID: string | undefined): URL {
   return new URL(isProject ? path : `${path}/projects/${projectID}`, origin);
 }
 
-export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOptions) {
-  const base = apiURL(url, projectID);
-  const { transport, messages } = account<Keys>({
+function tlsOf(
+  { "ca-file": path, "insecure-skip-verify": skipVerification }: Settings,
+  inputs: Inputs,
+): TlsMaterial | undefined {
+  const ca = path === undefined ? undefined : inputs.file(path)?.reveal().trim();
+  return ca === undefined && !skipVerification ? undefined : { ...(ca && { ca }), skipVerification };
+}
+
+export function rancherApi(settings: Settings, { account, inputs }: Context) {
+  const [base, tls] = [apiURL(settings), tlsOf(settings, inputs)];
+  const { transport, messages } = account<{ readonly user: string; readonly password: Secret }>({
     name: "rancher",
-    fetch: async () => ({ value: readKeys() }),
+    // Again when the cloud has rejected the keys.
+    fetch: async () => {
+      const user = currentValue(settings, "access-key", inputs).reveal();
+      return { value: { user, password: currentValue(settings, "secret-key", inputs) } };
+    },
     sign: (request, keys) => ({ ...basic(request, keys), ...(tls && { tls }) }),
   });
   const api = jsonApi({ base: base.origin, transport, isApiError, readError });
@@ -144,12 +144,8 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
         ? get<Collection<T>>(operation, path, call, { limit: pageSize, ...query })
         : get<Collection<T>>(operation, pathOf(next, operation), call));
       const { next: following, partial } = page.pagination ?? {};
-      if (partial === true && !following)
-        throw new CloudError(
-          "unavailable",
-          `${operation} returned a part of the entries without a next page.`,
-          { operation },
-        );
+      const text = `${operation} returned a part of the entries without a next page.`;
+      if (partial === true && !following) throw new CloudError("unavailable", text, { operation });
       return { items: page.data, next: following ?? undefined };
     });
 
@@ -160,12 +156,8 @@ export function rancherApi({ url, projectID, readKeys, tls, account }: ApiOption
   const environmentSchemas = async (call: Call): Promise<string> => {
     const { links = {} } = await get<Root>("GET /", base.pathname, call);
     const { schemas: own, projects } = links;
-    if (own === undefined)
-      throw new CloudError(
-        "unavailable",
-        `${base.href} is not the API of Rancher 1.6: it names no schemas. Nothing is changed. Correct CATTLE_URL.`,
-        { operation: "GET /" },
-      );
+    const other = `${base.href} is not the API of Rancher 1.6: it names no schemas. Nothing is changed. Correct CATTLE_URL.`;
+    if (own === undefined) throw new CloudError("unavailable", other, { operation: "GET /" });
     if (projects === undefined || base.pathname.includes("/projects/")) return own;
     const operation = "GET /projects";
     const found = await collect(listAt<Project>(operation, pathOf(projects, operation), call, {}));

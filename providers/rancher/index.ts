@@ -1,19 +1,12 @@
 // The provider of Rancher 1.6 (Cattle): hosts as instances, and load balancers as services in a stack.
 
-import { type Context, currentValue, defineProvider } from "#ccm";
+import { defineProvider } from "#ccm";
 import { annotations } from "./annotations.ts";
 import { rancherApi } from "./api.ts";
 import { rancherChanges } from "./changes.ts";
 import { hostSource, labelPrefixes } from "./instances.ts";
 import { rancherLoadBalancers } from "./load-balancers.ts";
-import { checkSettings, config, readConfigFile, reasons, type Settings } from "./settings.ts";
-
-function tlsOf(settings: Settings, { inputs }: Context) {
-  const path = settings["ca-file"];
-  const ca = path === undefined ? undefined : inputs.file(path)?.reveal().trim();
-  const skipVerification = settings["insecure-skip-verify"];
-  return ca === undefined && !skipVerification ? undefined : { ...(ca && { ca }), skipVerification };
-}
+import { checkSettings, config, readConfigFile, reasons } from "./settings.ts";
 
 export const rancher = defineProvider({
   contract: 2,
@@ -26,16 +19,7 @@ export const rancher = defineProvider({
   readConfigFile,
   checkConfig: checkSettings,
   connect: (settings, context) => {
-    const api = rancherApi({
-      url: settings.url,
-      projectID: settings["project-id"],
-      readKeys: () => ({
-        user: currentValue(settings, "access-key", context.inputs).reveal(),
-        password: currentValue(settings, "secret-key", context.inputs),
-      }),
-      tls: tlsOf(settings, context),
-      account: context.account,
-    });
+    const api = rancherApi(settings, context);
     const byUUID = hostSource(api, "uuid", settings);
     return {
       instances: {

@@ -1,11 +1,12 @@
 // Gathers all facts for `doctor`: about the cluster, the cloud with one page of machines per source, and the ports of this machine.
 
 import { ofSource } from "../../cloud/source-inventory.ts";
-import { type Milliseconds, seconds } from "../../core/brand.ts";
+import { seconds } from "../../core/brand.ts";
 import { codeOf, messageOf } from "../../core/error-message.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
+import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { InstanceSource } from "../../provider/instances.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
@@ -41,67 +42,59 @@ async function cluster(operator: Operator): Promise<Facts["cluster"]> {
   }
 }
 
+/** Waits as long as the person does. */
+const ask = <T>({ platform, settings, signal }: Operator, what: string, work: (call: Call) => Promise<T>) =>
+  withDeadline(platform.clock, patienceOf(settings.flags), what, signal, (stop) =>
+    work({ signal: stop, urgency: "user-change" }),
+  );
+
 /** One page shows that the endpoint and the credentials work. Returns whether it has a machine. */
-async function tryListing(
-  source: InstanceSource,
-  clock: Clock,
-  timeout: Milliseconds,
-  signal: AbortSignal,
-): Promise<boolean | CloudFailure> {
-  const list = async (stop: AbortSignal): Promise<boolean> => {
-    for await (const page of source.list({ signal: stop, urgency: "user-change" })) return page.length > 0;
-    return false;
-  };
+async function tryListing(source: InstanceSource, operator: Operator): Promise<boolean | CloudFailure> {
   try {
-    return await withDeadline(clock, timeout, `The source ${source.name} of the cloud`, signal, list);
+    return await ask(operator, `The source ${source.name} of the cloud`, async (call) => {
+      for await (const page of source.list(call)) return page.length > 0;
+      return false;
+    });
   } catch (error) {
-    signal.throwIfAborted();
+    operator.signal.throwIfAborted();
     const { kind, detail } = CloudError.is(error) ? error : { kind: "deadline", detail: {} };
     const { status } = detail as CloudError["detail"];
     return { reason: reasonOfFailure(kind), status, message: withoutRetry(messageOf(error)) };
   }
 }
 
-async function tryCheck(
-  checkSettings: AnyCloud["checkSettings"],
-  clock: Clock,
-  timeout: Milliseconds,
-  signal: AbortSignal,
-): Promise<readonly CloudFailure[]> {
-  const check = async (stop: AbortSignal) => checkSettings?.({ signal: stop, urgency: "user-change" }) ?? [];
+async function tryCheck({ checkSettings }: AnyCloud, operator: Operator): Promise<readonly CloudFailure[]> {
+  const check = async (call: Call) => checkSettings?.(call) ?? [];
   try {
-    const problems = await withDeadline(clock, timeout, "The check of the settings", signal, check);
+    const problems = await ask(operator, "The check of the settings", check);
     return problems.map(({ text }) => ({ reason: "CloudSettingsUnknown", message: text }));
   } catch (error) {
-    signal.throwIfAborted();
+    operator.signal.throwIfAborted();
     return [{ reason: "CloudSettingsUnchecked", message: withoutRetry(messageOf(error)) }];
   }
 }
 
 async function cloud(operator: Operator): Promise<CloudFacts> {
-  const { platform, configuration, settings, signal } = operator;
-  const { clock } = platform;
-  const timeout = patienceOf(settings.flags);
+  const { platform, configuration } = operator;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const failuresOf = errors.map(
     ({ text }): CloudFailure => ({ reason: "CloudSettingsInvalid", message: text }),
   );
   if (failuresOf.length > 0)
     return { origins: [], clock: undefined, failures: failuresOf, hasMachines: false };
-  const times = new ServerTimes(clock);
+  const times = new ServerTimes(platform.clock);
   const cloudTransport = times.observe(platform.cloudTransport);
   const access = new OperatorAccess({ ...operator, platform: { ...platform, cloudTransport } });
-  const { instances, checkSettings } = access.cloud("read");
-  const sources = instances?.sources ?? [];
-  const tried = await Promise.all(sources.map((source) => tryListing(source, clock, timeout, signal)));
+  const opened = access.cloud("read");
+  const sources = opened.instances?.sources ?? [];
+  const tried = await Promise.all(sources.map((source) => tryListing(source, operator)));
   const isPart = tried.some((result) => typeof result === "boolean");
   const notListed = tried.flatMap((result, index): readonly CloudFailure[] => {
     if (typeof result === "boolean") return [];
     return [{ ...result, isPart, message: ofSource(result.message, sources[index]?.name ?? "", sources) }];
   });
   // What the listing has shown is not reported twice.
-  const isChecked = notListed.length === 0;
-  const refused = isChecked ? await tryCheck(checkSettings, clock, timeout, signal) : [];
+  const refused = notListed.length === 0 ? await tryCheck(opened, operator) : [];
   const failures = [...notListed, ...refused];
   const clocks = times.origins.flatMap((origin) => times.of(origin) ?? []);
   const worst = clocks.toSorted((a, b) => Math.abs(b.aheadMs) - Math.abs(a.aheadMs))[0];

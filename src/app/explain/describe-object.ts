@@ -288,25 +288,18 @@ export class Describer {
     const knowledge = this.#reports.service?.knowledgeOf(service);
     const general = hasAddress(service) ? this.#general.service : this.#general.newService;
     const otherController = this.#reports.service?.otherControllerOf(service);
+    const { failure: listingFailure } = this.#manager.balancers ?? {};
+    // A group that waits for a listing that failed has no time in the queue.
+    const listingAt = listingFailure === undefined ? [] : [listingFailure.retryAt];
     return {
       service,
       knowledge,
       otherController,
       general: isManaged(service) && otherController === undefined ? general : [],
       now: this.#now,
-      listingFailure: this.#listingFailure,
-      ...this.#attemptOf([this.#manager.queues["service"]], knowledge?.group, this.#listingsAt),
+      listingFailure,
+      ...this.#attemptOf([this.#manager.queues["service"]], knowledge?.group, listingAt),
     };
-  }
-
-  get #listingFailure(): ListingFailure | undefined {
-    return this.#manager.balancers?.failure;
-  }
-
-  /** When a listing that failed is repeated. A group that waits for it has no time in the queue. */
-  get #listingsAt(): readonly number[] {
-    const { retryAt } = this.#manager.balancers?.failure ?? {};
-    return retryAt === undefined ? [] : [retryAt];
   }
 
   /** When a key is tried again; at one of the other times if it has none. */

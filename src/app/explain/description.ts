@@ -193,8 +193,11 @@ export function withoutCloud(description: Description, cause: CloudProblem): Des
   );
   const [first] = notes.filter(({ kind: what }) => what === "problem" || what === "hold");
   const known = knownOf(description);
+  // The first note says the same.
+  const { Listings: _, ...facts } = description.facts;
   return {
     ...description,
+    facts,
     state: "unknown",
     summary: first === undefined ? known : `${known} ${firstSentence(first.text)}`,
     notes: sortNotes([{ kind: "problem", ...cause }, ...notes]),

@@ -167,7 +167,8 @@ export function answerText(answer: ExplainAnswer, isOverview: boolean): string {
   const { source, objects, severalLeaders, otherLeader, cloudProblem, warnings = [] } = answer;
   const shown = isOverview ? overviewText(objects, answer) : objects.map(descriptionText).join("\n");
   const noted = warnings.map((warning) => `Not known: ${warning}\n`).join("");
-  const first = [severalLeaders, otherLeader, cloudProblem]
+  // One object has it among its reasons.
+  const first = [severalLeaders, otherLeader, isOverview ? cloudProblem : undefined]
     .flatMap((text) => (text === undefined ? [] : `${wrapText(text, width)}\n\n`))
     .join("");
   return `${first}${shown}\n${noted}Source: ${source}\n`;

@@ -19,11 +19,6 @@ function addressIn({ status }: Node): string | undefined {
   return (addresses.find(({ type }) => type === "InternalIP") ?? addresses[0])?.address;
 }
 
-function podIPOf(pod: unknown): string | undefined {
-  const { status } = (pod ?? {}) as { readonly status?: { readonly podIP?: unknown } };
-  return typeof status?.podIP === "string" ? status.podIP : undefined;
-}
-
 /** Undefined if it does not exist, or may not be read. */
 function unlessUnreadable(error: unknown): undefined {
   if (!isKubeError(error, "not-found", "forbidden")) throw error;
@@ -40,8 +35,8 @@ async function addressOf(
   if (host === "") return undefined;
   const path = `/api/v1/namespaces/${leaseOf(flags).namespace}/pods/${encodeURIComponent(host)}`;
   const pod = await api.request({ verb: "get", resource: "pods", path }, signal).catch(unlessUnreadable);
-  const address = podIPOf(pod);
-  if (address !== undefined) return address;
+  const { podIP } = (pod as { readonly status?: { readonly podIP?: unknown } } | undefined)?.status ?? {};
+  if (typeof podIP === "string") return podIP;
   const node = await api.get(nodes, { name: host }, signal).catch(unlessUnreadable);
   return node && addressIn(node);
 }

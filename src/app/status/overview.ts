@@ -91,7 +91,7 @@ export function summaryText(view: StatusView): string {
       : ` ${counted(waiting, "load balancer waits", "load balancers wait")} for a proof of the cloud.`;
   const awaited = report.noLeader ?? awaitedListsText(report.awaitedCaches);
   if (awaited === undefined && isStandby(report))
-    return `This replica decides nothing, so it does not know what needs attention: ${leadersText(report)}`;
+    return "This replica decides nothing, so it does not know what needs attention.";
   if (parts.length === 0) return awaited ?? `Nothing needs attention.${waits}`;
   const list = parts.length === 1 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
   return `${awaited === undefined ? "" : `${awaited} `}${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.${waits}`;
@@ -104,17 +104,13 @@ function notice(tone: Tone, title: string, text: string): Html {
 const isStandby = ({ leads, mode, noLeader }: ManagerReport): boolean =>
   !leads && mode !== "observe" && noLeader === undefined;
 
-/** Of a standby replica. */
-const leadersText = ({ leases, otherLeader }: ManagerReport): string =>
-  otherLeader ??
-  (leases.length === 0
-    ? "The Lease was not read yet."
-    : `${leases.map(({ holder, name }) => `${holder} leads (Lease ${name})`).join("; ")}.`);
-
-function standbyText(report: ManagerReport): string {
-  const where =
-    report.otherLeader === undefined ? " Open the page of the leader for problems, holds and decisions." : "";
-  return `${leadersText(report)} This replica keeps its caches filled and decides nothing.${where}`;
+/** Who leads instead, and where to look. */
+function standbyText({ leases, otherLeader }: ManagerReport): string {
+  const rest = "This replica keeps its caches filled and decides nothing.";
+  if (otherLeader !== undefined) return `${otherLeader} ${rest}`;
+  if (leases.length === 0) return `The Lease was not read yet. ${rest}`;
+  const leaders = leases.map(({ holder, name }) => `${holder} leads (Lease ${name})`).join("; ");
+  return `${leaders}. ${rest} Open the page of the leader for problems, holds and decisions.`;
 }
 
 export function noticesPart({ report }: StatusView): Html {

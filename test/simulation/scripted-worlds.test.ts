@@ -7,6 +7,7 @@ import { minutes, seconds } from "../../src/core/brand.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { otherClusterUID } from "./cloud-invariants.ts";
 import { findDeviations } from "./node-deviations.ts";
+import { withShallowListings } from "./shallow-balancers.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 const worlds: World[] = [];
@@ -209,3 +210,20 @@ test.each([
     expect(findDeviations(world)).toEqual([]);
   },
 );
+
+test("a Service keeps its finalizer while reads hide all load balancers, although a lookup does not find its own either", async () => {
+  const names = ["web", "mail", "api", "dns", "shop", "game"];
+  const provider = withShallowListings(() => undefined);
+  const world = await settled({ seed: 6, nodes: 3, replicas: 1, provider }, names);
+  const { clock, cloudLies, users } = world;
+  // As with the credentials of another project.
+  cloudLies.balancers.add({ kind: "missing", from: "both" }, 400_000);
+  users.delete("web");
+  await clock.advance(minutes(5));
+  expect(world.invariants.violations).toEqual([]);
+  expect(users.find("web")).toBeDefined();
+  await clock.advance(minutes(6));
+  expect(users.find("web")).toBeUndefined();
+  expect(world.invariants.violations).toEqual([]);
+  expect(findDeviations(world)).toEqual([]);
+});

@@ -738,6 +738,30 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "believe-lookups-while-listings-are-doubted",
+    breaks: "A finalizer leaves because a lookup does not find the load balancer, while reads hide all of them.",
+    foundBy: scripted("although a lookup does not find its own either"),
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/limit-changes.ts",
+        find: "if (!isProvedByListings(known) && !deps.massLimit.isListingDoubted) return undefined;",
+        replace: "if (!isProvedByListings(known)) return undefined;",
+      },
+    ],
+  },
+  {
+    name: "believe-a-lookup-against-an-old-listing",
+    breaks: "A lookup that does not find what an old listing shows is a proof, whatever else is hidden by now.",
+    foundBy: scripted("although a lookup does not find its own either"),
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/observe.ts",
+        find: "if (isMissed && !deps.freshListing.isJustListed(state))",
+        replace: "if (isMissed && deps.freshListing === undefined)",
+      },
+    ],
+  },
+  {
     name: "prove-the-absence-of-a-replaced-route",
     breaks: "Routes that Fairlead removed to replace them count as lost, so that too many are held.",
     foundBy: {

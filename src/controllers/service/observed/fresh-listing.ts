@@ -38,8 +38,8 @@ export const markPart = "mark";
 /** A reading younger than this is not repeated when a user changes a Service. */
 const sameListingFor: Milliseconds = seconds(30);
 
-/** A listing that is older does not show what is there just before it is removed. */
-const showsRemovedFor: Milliseconds = seconds(5);
+/** A listing that is older does not show what is there now, just before it is removed. */
+const justListedFor: Milliseconds = seconds(5);
 
 /** Shorter than the pause between two regular listings. */
 const restsFor: Milliseconds = minutes(15);
@@ -239,8 +239,11 @@ export class FreshListing {
    * otherwise it may have been hidden all the time. Not where readings are recalled, because a listing costs more than a deletion there.
    */
   showsWhatIsRemoved(state: GroupState): boolean {
-    if (this.#deps.balancers.recall !== undefined) return true;
-    return this.#isRequested(state) || this.#deps.clock.monotonic() - this.beganAt <= showsRemovedFor;
+    return this.#deps.balancers.recall !== undefined || this.isJustListed(state);
+  }
+
+  isJustListed(state: GroupState): boolean {
+    return this.#isRequested(state) || this.#deps.clock.monotonic() - this.beganAt <= justListedFor;
   }
 
   /** A listing that began at the time of the last change may not contain it. */

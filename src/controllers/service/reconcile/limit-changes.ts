@@ -101,9 +101,10 @@ export async function checkMassLimit(
   const { group, services, state } = context;
   // It is there again, or its Service is.
   if (plan.observed !== undefined && !removesVanished(state, plan)) endRelease(deps, group);
-  const hidden = hiddenWithoutService(state, plan);
-  // It does not count, but listings that lack too many others do not prove that it is absent.
-  const isDoubted = repeatsCreation(state, plan) && massLimit.isListingDoubted;
+  const { isListingDoubted } = massLimit;
+  const hidden = hiddenWithoutService(state, plan, isListingDoubted);
+  // It does not count, but neither listings that lack too many others nor lookups prove then that it is absent.
+  const isDoubted = repeatsCreation(state, plan) && isListingDoubted;
   const isConcerned = isCounted(state, plan) || isDoubted || hidden.length > 0;
   if (!isConcerned) return undefined;
   if (massLimit.mayChange(group)) return proveAgain(deps, context, plan);
@@ -152,12 +153,12 @@ function isRecreation({ evidence }: GroupState, { observed, serving }: PlannedGr
 }
 
 /**
- * Whether it would create one that an earlier request may have created, which only listings exclude; or one that Fairlead deleted: what
- * hides the others may have answered the deletion.
+ * Whether it would create one that an earlier request may have created, or one that Fairlead deleted: what hides the others may have
+ * answered the lookups too.
  */
 function repeatsCreation({ evidence }: GroupState, { observed, serving, steps }: PlannedGroup): boolean {
   if (observed !== undefined || steps.length === 0) return false;
-  return serving.some((uid) => isPossibleByListings(evidence.get(uid)) || evidence.isRemoved(uid));
+  return serving.some((uid) => evidence.get(uid)?.certainty === "possible" || evidence.isRemoved(uid));
 }
 
 const removesVanished = (state: GroupState, plan: PlannedGroup): boolean =>
@@ -171,22 +172,21 @@ function vanishedOwners(
   return gone.filter((uid) => goneServices.get(uid)?.isDeletionSeen === false);
 }
 
-/** The Services that are gone, and whose load balancer would be forgotten because listings do not show it. */
+/** The Services that are gone, and whose load balancer would be forgotten because listings, or doubted lookups, do not show it. */
 function hiddenWithoutService(
   { evidence, goneServices }: GroupState,
   { observed, gone }: PlannedGroup,
+  isDoubted: boolean,
 ): readonly string[] {
   if (observed !== undefined) return [];
-  const hidden = gone.filter((uid) => isProvedByListings(evidence.get(uid)));
+  const hidden = gone.filter((uid) =>
+    isDoubted ? evidence.get(uid)?.certainty === "exists" : isProvedByListings(evidence.get(uid)),
+  );
   return hidden.map((uid) => goneServices.get(uid)?.key ?? uid);
 }
 
 const isProvedByListings = (known: OwnerEvidence | undefined): boolean =>
   known?.certainty === "exists" && known.notFoundAt === undefined;
-
-/** Whether an earlier request may have created it, and only listings say that it did not. */
-const isPossibleByListings = (known: OwnerEvidence | undefined): boolean =>
-  known?.certainty === "possible" && known.notFoundAt === undefined;
 
 /**
  * Keeps the finalizer of a Service that no longer needs a load balancer while too many load balancers are absent: the listings that
@@ -199,9 +199,8 @@ export async function checkMassRelease(
 ): Promise<Outcome | undefined> {
   const { group, state } = context;
   const known = state.evidence.get(serviceUID(service.metadata.uid));
-  // Whatever hides the others may also answer the lookup after a deletion.
-  const isDoubted = (known === undefined || isPossibleByListings(known)) && deps.massLimit.isListingDoubted;
-  if (!(isProvedByListings(known) || isDoubted)) return undefined;
+  // Whatever hides the others may also answer lookups.
+  if (!isProvedByListings(known) && !deps.massLimit.isListingDoubted) return undefined;
   if (!deps.massLimit.mayChange(group)) return holdAbsent(deps, context, [service], massReleaseHeld);
   const absence = judgeAbsence(deps, state, [serviceUID(service.metadata.uid)]);
   return absence.kind === "certain" ? undefined : waitForProof(deps, state, [service], absence);

@@ -56,6 +56,9 @@ export async function observeGroup(
   const isStale = found.read !== "after listing" && found.balancer?.ownership === "ours";
   if (isStale && balancer !== undefined && balancer.ownership !== "ours")
     return deps.freshListing.request(state);
+  // The lookup contradicts the listing. A new one also shows whether it lacks too many others.
+  const isMissed = found.balancer?.ownership === "ours" && balancer === undefined;
+  if (isMissed && !deps.freshListing.isJustListed(state)) return deps.freshListing.request(state);
   const isOther = lookedUpAt !== undefined && servesOther(deps, context, balancer);
   for (const service of services) {
     const other = isOther

@@ -739,7 +739,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "believe-lookups-while-listings-are-doubted",
-    breaks: "A finalizer leaves because a lookup does not find the load balancer, while reads hide all of them.",
+    breaks:
+      "A finalizer leaves because a lookup does not find the load balancer, while reads hide all of them.",
     foundBy: scripted("although a lookup does not find its own either"),
     edits: [
       {
@@ -751,7 +752,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "believe-a-lookup-against-an-old-listing",
-    breaks: "A lookup that does not find what an old listing shows is a proof, whatever else is hidden by now.",
+    breaks:
+      "A lookup that does not find what an old listing shows is a proof, whatever else is hidden by now.",
     foundBy: scripted("although a lookup does not find its own either"),
     edits: [
       {

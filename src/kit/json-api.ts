@@ -160,7 +160,7 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
     case "forbidden":
       return `The cloud refused ${operation} (${from}).`;
     case "rate-limited":
-      return `The rate limit of the cloud is used up (${from}). All programs that use the same project or account share this limit. Fairlead will retry.`;
+      return `The cloud refused the request because of its rate limit (${from}), which all programs with the same project or account share. Fairlead will retry.`;
     case "unavailable":
       return `The cloud did not serve the request (${from}). Fairlead will retry.`;
     default:

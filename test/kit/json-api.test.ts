@@ -91,7 +91,7 @@ test.each([
       : status === 403
         ? "The cloud refused GET /things (403 from GET https://api.example/v1/things: because)."
         : fromApi === "rate-limited"
-          ? "The rate limit of the cloud is used up (429 from GET https://api.example/v1/things: because). All programs that use the same project or account share this limit. Fairlead will retry."
+          ? "The cloud refused the request because of its rate limit (429 from GET https://api.example/v1/things: because), which all programs with the same project or account share. Fairlead will retry."
           : fromApi === "unavailable"
             ? `The cloud did not serve the request (${status} from GET https://api.example/v1/things: because). Fairlead will retry.`
             : `GET /things failed with ${status}: because`,

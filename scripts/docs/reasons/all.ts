@@ -33,7 +33,7 @@ export const ofTheCloud: Reasons = {
   CloudAuthFailed: {
     type: "Warning",
     when: "The cloud rejected the credentials",
-    whatToDo: "renew them; a changed file is read without a restart",
+    whatToDo: "renew them; a changed file is read without a restart, a variable needs one",
   },
   CloudPermissionMissing: {
     type: "Warning",

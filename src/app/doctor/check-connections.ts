@@ -1,5 +1,7 @@
 // The checks of connections: the API server and its version, permissions, the cloud, clocks, and ports of this machine. Pure.
 
+import { minutes } from "../../core/brand.ts";
+import { roughDuration } from "../../core/duration.ts";
 import { countOf, shortList } from "../../core/text.ts";
 import { howToGrant } from "../how-to-grant.ts";
 import type { Permission } from "../permissions.ts";
@@ -94,10 +96,11 @@ function refusedRequests({ cluster: { refusals }, program, given }: KnownFacts):
   if ("unread" in refusals) return [];
   // Not the text of the event: others may write events, too.
   const { found, isCut } = refusals.value;
-  const reported = found.flatMap(({ object, user, what }) =>
-    error("KubernetesRefused", {
-      problem: `An event of ${object} reports that the API server refused a request of ${JSON.stringify(user)}: ${what}.`,
-      effect: "What needs this permission does not work until it is granted.",
+  const reported = found.flatMap(({ object, user, what, age }) =>
+    // A manager repeats a request that is refused, and its event.
+    (age < minutes(2) ? error : warning)("KubernetesRefused", {
+      problem: `An event of ${object}, ${roughDuration(age / 1000)} old, reports that the API server refused a request of ${JSON.stringify(user)}: ${what}.`,
+      effect: "If the manager still runs as this user, what needs the permission does not work.",
       fix: `Check that this is the user of the manager. ${howToGrant(program, given, user)}`,
     }),
   );

@@ -1,5 +1,6 @@
 // What `doctor` knows: facts about this machine, the cluster and the cloud, and the findings that checks derive from them.
 
+import type { Milliseconds } from "../../core/brand.ts";
 import type { KubeObject, Service } from "../../kube/objects.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { RawFlags } from "../flags/flag-problems.ts";
@@ -84,6 +85,8 @@ export interface RefusalFact {
   readonly user: string;
   /** Such as "patch services/status". */
   readonly what: string;
+  /** Since the event. */
+  readonly age: Milliseconds;
 }
 
 export interface PodFact extends KubeObject {

@@ -1,7 +1,7 @@
 // Gathers the facts about the cluster: reads and reviews only, so nothing is written.
 
 import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
-import { minutes } from "../../core/brand.ts";
+import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -130,7 +130,9 @@ async function readRefusals(
     const object = `${kind} ${namespace === undefined || kind === "Node" ? "" : `${namespace}/`}${name}`;
     const [, user = "", verb = "", resource = "", group = ""] = permission;
     const what = `${verb} ${resource}${group === "" ? "" : `.${group}`}`;
-    byPermission.set(permission[0], { object, user, what, permission });
+    const before = byPermission.get(permission[0]);
+    if (before === undefined || age < before.age)
+      byPermission.set(permission[0], { object, user, what, age: milliseconds(age), permission });
   }
   const found = [...byPermission.values()].map(async ({ permission, ...refusal }) => {
     const [, user, verb = "", resource = "", group = "", namespace] = permission;

@@ -9,6 +9,7 @@ import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { LeaderElection } from "../../kube/leader-election/leader-election.ts";
+import type { Lease } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { abortable } from "../../runtime/abortable.ts";
@@ -20,7 +21,7 @@ import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { CurrentCaches } from "./current-caches.ts";
 import { type LeaseEvent, logRelease, releaseDropped, releaseHold } from "./hold-release.ts";
-import { type LeaseFact, leaseFact } from "./judge-leases.ts";
+import { judgeLease, type LeaseFact, leaseFact, textOf } from "./judge-leases.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
 import { LeaseRemovals } from "./lease-removals.ts";
@@ -31,6 +32,7 @@ const healthTolerance = seconds(20);
 
 export interface LeadershipOptions {
   readonly flags: Flags;
+  readonly program: string;
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -266,6 +268,7 @@ export class Leadership {
           ...callbacks,
           onHolder: (holder) => {
             callbacks.onHolder?.(holder);
+            this.#warnOfOther(election.lease);
             if (holder !== "" && holder !== identity) this.#answered.resolve();
           },
         });
@@ -274,6 +277,13 @@ export class Leadership {
       },
     });
     return sessions.run();
+  }
+
+  /** Nothing else shows that this replica waits for a program that is not its own. */
+  #warnOfOther(lease: Lease | undefined): void {
+    const leadership = lease && judgeLease(leaseFact(lease), this.#options);
+    const text = textOf(leadership?.kind === "other" ? leadership.found : undefined);
+    if (text !== undefined) this.#options.log.warn(text);
   }
 
   #renew(name: string | undefined): Promise<void> {

@@ -145,6 +145,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   if (problems.length > 0) throw new ConfigurationError(problems);
   const leadership = new Leadership({
     flags,
+    program: name,
     identity,
     clock,
     random,

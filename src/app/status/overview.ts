@@ -92,7 +92,7 @@ export function summaryText(view: StatusView): string {
   const awaited = report.noLeader ?? awaitedListsText(report.awaitedCaches);
   if (awaited === undefined && isStandby(report))
     return "This replica decides nothing, so it does not know what needs attention.";
-  if (parts.length === 0) return awaited ?? `Nothing needs attention.${waits}`;
+  if (parts.length === 0) return awaited ?? `No Node, Service or route needs attention.${waits}`;
   const list = parts.length === 1 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
   return `${awaited === undefined ? "" : `${awaited} `}${list} ${parts.length === 1 && last.startsWith("1 ") ? "needs" : "need"} attention.${waits}`;
 }

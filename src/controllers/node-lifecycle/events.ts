@@ -63,7 +63,7 @@ export function massDeletionHeld(
   allowed: number,
   howToRelease: string,
 ): ObjectEvent {
-  const missing = `${affected} of ${total - recent} Nodes ${affected === 1 ? "has" : "have"} no instance`;
+  const missing = `The cloud shows no instance for ${affected} of ${total - recent} Nodes`;
   const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
   return {
     type: "Warning",

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { diagnose, diagnosisExitCode, diagnosisText } from "../../../src/app/doctor/diagnose.ts";
 import type { AccessFact, CloudFailure, Finding } from "../../../src/app/doctor/doctor-facts.ts";
 import type { Permission } from "../../../src/app/permissions.ts";
+import { type Milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
 import { type FactChanges, factsWith, metaOf, nodeFact, workloadFact } from "./healthy-facts.ts";
 
 const findingsOf = (changes: FactChanges): readonly Finding[] =>
@@ -31,6 +32,12 @@ const lease = {
   ...{ name: "cloud-controller-manager", holder: "m1_a", program: undefined },
   renewTime: "2026-01-01T11:00:00Z",
 };
+const refusedFor = (age: Milliseconds) => ({
+  value: {
+    found: [{ object: "Service default/web", user: "limited", what: "patch services/status", age }],
+    isCut: false,
+  },
+});
 const uninitialized = { isUninitialized: true, providerID: undefined };
 const fresh = metaOf("fresh", { creationTimestamp: "2026-01-01T11:58:00Z" });
 const failing = (reason: CloudFailure["reason"], status?: number) => ({
@@ -106,17 +113,15 @@ const cases: readonly (readonly [
   [
     "KubernetesRefused",
     "error",
-    {
-      cluster: {
-        refusals: {
-          value: {
-            found: [{ object: "Service default/web", user: "limited", what: "patch services/status" }],
-            isCut: false,
-          },
-        },
-      },
-    },
-    'An event of Service default/web reports that the API server refused a request of "limited": patch services/status.',
+    { cluster: { refusals: refusedFor(seconds(30)) } },
+    'An event of Service default/web, 30s old, reports that the API server refused a request of "limited": patch services/status.',
+    "Check that this is the user of the manager. To grant it, without a restart:",
+  ],
+  [
+    "KubernetesRefused",
+    "warning",
+    { cluster: { refusals: refusedFor(minutes(4)) } },
+    'An event of Service default/web, 4m old, reports that the API server refused a request of "limited": patch services/status.',
     "Check that this is the user of the manager. To grant it, without a restart:",
   ],
   [

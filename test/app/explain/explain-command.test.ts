@@ -120,7 +120,9 @@ describe("explain without a running manager", () => {
     const since = w.clock.monotonic();
     const { out } = await explain(w, ["service", "wrong"]);
     expect(w.clock.monotonic() - since).toBeLessThan(5000);
-    expect(out.replaceAll(/\s+/g, " ")).toContain("The rate limit of the cloud is used up (429 from GET");
+    expect(out.replaceAll(/\s+/g, " ")).toContain(
+      "The cloud refused the request because of its rate limit (429 from GET",
+    );
   });
 
   test("explains a problem with exit code 3, also as kubectl names objects [F91 N7]", async () => {

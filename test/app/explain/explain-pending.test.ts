@@ -159,7 +159,7 @@ Next attempt:
     [
       "a rate limit",
       { status: 429, operation: "POST /balancers" },
-      "Error syncing load balancer: The rate limit of the cloud is used up (429 from POST",
+      "Error syncing load balancer: The cloud refused the request because of its rate limit (429 from POST",
     ],
   ] as const;
   test.each(outages)(

@@ -57,7 +57,7 @@ describe("the page /status", () => {
     const { w, body } = await open({}, "--leader-elect=true");
     w.create("web");
     await w.pass(30);
-    expect(await body()).toContain("Nothing needs attention.");
+    expect(await body()).toContain("No Node, Service or route needs attention.");
     await w.stop();
     w.readFault = (path) => (/(nodes|services)$/.test(path) ? new Response("", { status: 500 }) : undefined);
     await w.start("--leader-elect=true");
@@ -67,7 +67,7 @@ describe("the page /status", () => {
     const query = new URLSearchParams();
     const html = (await page({ method: "GET", path: "/status", query, headers: [], body: async () => "" }))
       .body;
-    expect(html).not.toContain("Nothing needs attention.");
+    expect(html).not.toContain("No Node, Service or route needs attention.");
     expect(html).toContain("Nothing is reconciled:");
     expect(html).toContain("The controllers wait for a complete list of nodes and services");
   });
@@ -167,7 +167,7 @@ describe("the page /status", () => {
     await w.pass(5);
     const html = await body();
     expect(html).toContain(
-      '<p id="summary" role="status">Nothing needs attention. 1 load balancer waits for a proof of the cloud.</p>',
+      '<p id="summary" role="status">No Node, Service or route needs attention. 1 load balancer waits for a proof of the cloud.</p>',
     );
     expect(html).toContain(
       '<span class="title">Holds</span> <span class="figure">1</span> <span class="text">wait for a proof</span>',

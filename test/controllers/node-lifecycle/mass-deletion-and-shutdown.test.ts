@@ -158,10 +158,10 @@ describe("mass deletion", () => {
     const text = () => w.lifecycle.report().findings.get("n0")?.[0]?.text;
     for (const name of all.slice(0, 4)) lose(name);
     await w.pass(300);
-    expect(text()).toStartWith("4 of 13 Nodes have no instance.");
+    expect(text()).toStartWith("The cloud shows no instance for 4 of 13 Nodes.");
     lose("n4");
     await w.pass(600);
-    expect(text()).toStartWith("5 of 13 Nodes have no instance.");
+    expect(text()).toStartWith("The cloud shows no instance for 5 of 13 Nodes.");
     expect(w.reasons("n0")).toEqual(["MassDeletionHeld"]);
   });
 

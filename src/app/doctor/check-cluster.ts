@@ -159,7 +159,7 @@ function withoutMachines(
   if (hasMachines || failures.length > 0 || known.length === 0) return [];
   return error("NoMachineInCloud", {
     problem: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
-    effect: `What exists keeps working, and the mass limit keeps Nodes that are not Ready. New Nodes keep their taint. ${counts}`,
+    effect: `No Node is deleted: the mass limit keeps those that are not Ready. New Nodes keep their taint. ${counts}`,
     fix: "Check whether the credentials belong to the account or project of these machines, and its console.",
   });
 }

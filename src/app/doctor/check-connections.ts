@@ -1,6 +1,5 @@
 // The checks of connections: the API server and its version, permissions, the cloud, clocks, and ports of this machine. Pure.
 
-import { minutes } from "../../core/brand.ts";
 import { roughDuration } from "../../core/duration.ts";
 import { countOf, shortList } from "../../core/text.ts";
 import { howToGrant } from "../how-to-grant.ts";
@@ -92,15 +91,20 @@ function ruleText({ verb, group, resource, namespace, name }: Permission): strin
 }
 
 /** What events report that the manager may not do; a permission that was granted since is no refusal. */
-function refusedRequests({ cluster: { refusals }, program, given }: KnownFacts): readonly Finding[] {
+function refusedRequests({ cluster, flags, program, given }: KnownFacts): readonly Finding[] {
+  const { refusals, lease, now } = cluster;
   if ("unread" in refusals) return [];
+  const leader = "value" in lease && lease.value?.isExpired !== true ? lease.value : undefined;
+  const leads = !flags["leader-elect"] || (leader !== undefined && leader.holder !== "");
+  const leadsFor = now - Date.parse(leader?.acquireTime ?? "");
   // Not the text of the event: others may write events, too.
   const { found, isCut } = refusals.value;
-  const reported = found.flatMap(({ object, user, what, age }) =>
-    // A manager repeats a request that is refused, and its event.
-    (age < minutes(2) ? error : warning)("KubernetesRefused", {
+  // The leader of now repeats what it is refused, and its event. An older event is that of a former leader.
+  const ofLeader = found.filter(({ age }) => !(leads && age > leadsFor));
+  const reported = ofLeader.flatMap(({ object, user, what, age }) =>
+    (leads ? error : warning)("KubernetesRefused", {
       problem: `An event of ${object}, ${roughDuration(age / 1000)} old, reports that the API server refused a request of ${JSON.stringify(user)}: ${what}.`,
-      effect: "If the manager still runs as this user, what needs the permission does not work.",
+      effect: "If the manager runs as this user, what needs the permission does not work.",
       fix: `Check that this is the user of the manager. ${howToGrant(program, given, user)}`,
     }),
   );

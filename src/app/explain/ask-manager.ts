@@ -58,7 +58,7 @@ function unreachableText(url: string, error: unknown): string {
   const isTls = /CERT|SELF_SIGNED|UNABLE_TO|TLS|ALTNAME/i.test(why);
   const hint = isTls
     ? "set --server-ca-file to the CA of its certificate; for a generated one that is cloud-controller-manager-ca.crt in its --cert-dir"
-    : "check that the manager runs, and its address (doctor names what else uses the port), or use kubectl port-forward and --server=https://localhost:10258";
+    : "check that the manager runs, and its address (ss -ltnp, as root, names the program at the port), or use kubectl port-forward and --server=https://localhost:10258";
   return `cannot reach the manager at ${url} (${why}); ${hint}`;
 }
 

@@ -16,6 +16,8 @@ export interface LeaseFact {
   readonly holder: string;
   /** That wrote it last; undefined if the API server does not say. */
   readonly program: string | undefined;
+  /** When the holder took it, and when it renewed it last (RFC 3339). */
+  readonly acquireTime?: string | undefined;
   readonly renewTime?: string | undefined;
   readonly isExpired?: boolean;
   /** Since the renewal, by the clock of this machine; undefined if it was not compared. */
@@ -103,7 +105,7 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
 export const severalTexts = {
   effect:
     "Both change the same Nodes, load balancers and routes, undo the changes of each other, and may create a load balancer twice.",
-  fix: "Stop all but one, or give them the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector.",
+  fix: "Stop all but one, or give them the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector in each, and --controllers=*,-service,-node-route in all but one.",
 } as const;
 
 /** That managers with different Leases lead at the same time. During a leader migration, one manager holds two. */
@@ -136,5 +138,6 @@ export const leaseFact = (lease: Lease): LeaseFact => ({
   name: lease.metadata.name,
   holder: holderOf(lease),
   program: writerOf(lease, "renewTime"),
+  acquireTime: lease.spec?.acquireTime,
   renewTime: lease.spec?.renewTime,
 });

@@ -118,13 +118,6 @@ const cases: readonly (readonly [
     "Check that this is the user of the manager. To grant it, without a restart:",
   ],
   [
-    "KubernetesRefused",
-    "warning",
-    { cluster: { refusals: refusedFor(minutes(4)) } },
-    'An event of Service default/web, 4m old, reports that the API server refused a request of "limited": patch services/status.',
-    "Check that this is the user of the manager. To grant it, without a restart:",
-  ],
-  [
     "WarningsUnchecked",
     "unchecked",
     { cluster: { refusals: { value: { found: [], isCut: true } } } },
@@ -439,6 +432,18 @@ const documented = (reason: string, events: string, commands: string): boolean =
   events.includes(`\`${reason}\``) || commands.includes(`| \`${reason}\` |`);
 
 describe("doctor", () => {
+  test.each([
+    ["an error after the leader took the Lease", "2026-01-01T11:50:00Z", {}, ["error"]],
+    ["nothing before the leader took the Lease", "2026-01-01T11:58:00Z", {}, []],
+    ["a warning while no manager leads", "2026-01-01T11:58:00Z", { isExpired: true }, ["warning"]],
+  ])("reports a refused request in an old event as %s [N7]", (_, acquireTime, more, severities) => {
+    const value = { ...lease, renewTime: acquireTime, acquireTime, ...more };
+    const found = findingsOf({ cluster: { refusals: refusedFor(minutes(5)), lease: { value } } });
+    expect(
+      found.flatMap(({ reason, severity }): string | [] => (reason === "KubernetesRefused" ? severity : [])),
+    ).toEqual(severities);
+  });
+
   test("has no reason that neither docs/events.md nor docs/commands.md describes [N7]", async () => {
     const read = (path: string): Promise<string> =>
       Bun.file(new URL(`../../../${path}`, import.meta.url)).text();

@@ -139,7 +139,7 @@ describe("the command doctor", () => {
     if (isGranted) expect(out).not.toContain("KubernetesRefused");
     else
       expect(out.replaceAll(/\s+/g, " ")).toContain(
-        'error: KubernetesRefused An event of Service default/web, 0s old, reports that the API server refused a request of "limited": patch services/status.',
+        'warning: KubernetesRefused An event of Service default/web, 0s old, reports that the API server refused a request of "limited": patch services/status.',
       );
     // Others write events, too.
     expect(out).not.toContain("curl");

@@ -499,7 +499,7 @@ describe("explain with a running manager", () => {
       () => {
         throw Object.assign(new Error("refused"), { code: "ECONNREFUSED" });
       },
-      "(ECONNREFUSED refused); check that the manager runs, and its address (doctor names what else uses the port), or use kubectl port-forward",
+      "(ECONNREFUSED refused); check that the manager runs, and its address (ss -ltnp, as root, names the program at the port), or use kubectl port-forward",
     ],
     [
       "no connection, when the message is the code",

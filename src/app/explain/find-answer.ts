@@ -116,7 +116,11 @@ export async function findAnswer(operator: Operator, asked: AskedObject): Promis
   // A manager knows more about the Lease than one reading of it.
   const none = asksManager || own?.kind !== "none" ? undefined : textOf(own.found);
   const { noLeader = none, otherLeader = other } = answer;
-  const shown = (object: Description) => (asked === undefined ? object : withoutLeader(object, noLeader));
+  const isLed = noLeader === undefined && otherLeader === undefined;
+  const shown = (object: Description): Description => {
+    if (asked !== undefined) return withoutLeader(object, noLeader);
+    return isLed || object.state !== "working" ? object : { ...object, state: "waiting" };
+  };
   return {
     ...answer,
     objects: answer.objects.map(shown),

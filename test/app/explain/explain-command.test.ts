@@ -276,6 +276,7 @@ describe("explain without a running manager", () => {
       expect(text).toStartWith(
         "another_1 leads: it holds the Lease kube-system/cloud-controller-manager, and the program that renews it is hcloud-cloud-controller-manager, not ",
       );
+      expect(text).toContain("Service default/new: waiting");
       expect(text).toContain(
         "Nodes and Services wait for that program, and Fairlead changes nothing while it runs. To switch to Fairlead, stop that program;",
       );

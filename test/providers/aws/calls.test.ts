@@ -2,6 +2,7 @@
 // 1.36.1 for one Service; it has the same for each further one.
 
 import { expect, test } from "bun:test";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { BalancerWorld, draft, network, tcpPort } from "./balancer-world.ts";
 
 /** Without listings of instances, which are for Nodes. */
@@ -94,7 +95,7 @@ async function serving(count: number, seconds: number): Promise<BalancerWorld> {
   return h;
 }
 
-test.each([
+test.if(runsAllTests).each([
   ["classic", 60, 19, {}],
   ["network", 60, 19, network],
   ["classic", 310, 26, {}],

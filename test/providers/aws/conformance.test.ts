@@ -5,12 +5,14 @@ import {
   volumesConformance,
 } from "#ccm/testing";
 import { config, harness } from "../../../providers/aws/simulator/harness.ts";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
 
 instancesConformance("aws", harness);
 routesConformance("aws", harness);
 volumesConformance("aws", harness);
 loadBalancersConformance("aws, classic", harness);
-loadBalancersConformance("aws, network", harness, { type: "nlb" });
+// Those with security groups do the same, and more.
+if (runsAllTests) loadBalancersConformance("aws, network", harness, { type: "nlb" });
 loadBalancersConformance(
   "aws, network with security groups",
   { ...harness, config: { ...config, "nlb-security-group-mode": "Managed" } },

@@ -170,7 +170,7 @@ function describeSecrets(secrets: readonly SecretSetting[]): {
     const isReadOnce = set.some(({ source, isFile }) => !isFile && /^(the variable|--)/.test(source ?? ""));
     const how = isReadOnce ? "and restart the manager" : "the manager reads it again without a restart";
     return {
-      remedy: `: the value was probably revoked, or is incomplete. Replace it by one of the same project or account${isReadOnce ? ", " : "; "}${how}`,
+      remedy: `: the value was probably revoked, or is incomplete. Replace it with one of the same project or account${isReadOnce ? ", " : "; "}${how}`,
       text: set.map(({ name, source }) => `${name} is set by ${source}`).join(", "),
     };
   }

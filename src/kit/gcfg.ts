@@ -127,9 +127,9 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
     ...Object.entries(sections),
     ...records.map(({ section, entry }) => [section, entry] as const),
   ];
-  /** The key, for messages. A word alone may be a secret that belongs to the line before. */
+  /** The key, for messages. A word alone may be a secret that belongs to the line before, also one that ends in `=`. */
   const shown = (key: string, value: string | undefined): string =>
-    value === undefined && !tables.some(hasKey(key)) ? "a word without =" : key;
+    /^=?$/.test(value ?? "") && !tables.some(hasKey(key)) ? "a word without a value" : key;
 
   const unknownKey = (
     line: number,

@@ -66,8 +66,9 @@ export function checkOtherLeases(facts: KnownFacts): readonly Finding[] {
     const found = judgeSeveral([own ?? [], others].flat(), flags);
     if (found !== undefined) return error(found.reason, found);
     const [alone] = others.filter(({ holder }) => holder !== own?.holder);
-    const { problem } = (alone && judgeLease(alone, facts).found) ?? {};
-    if (problem === undefined) return [];
+    if (alone === undefined) return [];
+    const of = alone.program === undefined ? "" : ` (${alone.program})`;
+    const problem = `${alone.holder}${of} leads: it holds the Lease ${leaseOf(flags).namespace}/${alone.name}.`;
     const effect = `A manager with the Lease ${leaseOf(flags).name} works beside it. ${severalTexts.effect}`;
     return error("OtherManagerLeads", { ...severalTexts, problem, effect });
   });

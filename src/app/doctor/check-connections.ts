@@ -109,7 +109,7 @@ function refusedRequests({ cluster, flags, program, given }: KnownFacts): readon
     }),
   );
   const cut = uncheckedIf(isCut, "WarningsUnchecked", {
-    problem: "The cluster has more than 10,000 Warning events, and only the first 10,000 were read.",
+    problem: "The cluster has too many Warning events, and only the first 20 pages were read.",
     effect: "Requests of the manager that the API server refused may be among the others.",
     fix: "Read the log of the manager, which names each permission that it lacks.",
   });

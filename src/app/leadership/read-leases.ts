@@ -20,6 +20,7 @@ import {
   type LeaseFact,
   leaseFact,
 } from "./judge-leases.ts";
+import { isObserver } from "./replica-identity.ts";
 
 /** Undefined if it does not exist. */
 export async function readLease(
@@ -86,7 +87,10 @@ export async function readLeases(
   const all = (await listAll(api, leases, signal, namespace)).map((lease) => agedFact(lease, now));
   const own = all.find((one) => one.name === name);
   const isManager = ({ holder, isExpired, program = "" }: LeaseFact): boolean =>
-    holder !== "" && isExpired !== true && program.includes("cloud-controller-manager");
+    holder !== "" &&
+    !isObserver(holder) &&
+    isExpired !== true &&
+    program.includes("cloud-controller-manager");
   return { own, others: all.filter((one) => one !== own && isManager(one)) };
 }
 

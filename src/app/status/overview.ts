@@ -108,7 +108,7 @@ const isStandby = ({ leads, mode, noLeader }: ManagerReport): boolean =>
 function standbyText({ leases, otherLeader }: ManagerReport): string {
   const rest = "This replica keeps its caches filled and decides nothing.";
   if (otherLeader !== undefined) return `${otherLeader} ${rest}`;
-  if (leases.length === 0) return `The Lease was not read yet. ${rest}`;
+  if (leases.length === 0) return `No Lease is known yet. ${rest}`;
   const leaders = leases.map(({ holder, name }) => `${holder} leads (Lease ${name})`).join("; ");
   return `${leaders}. ${rest} Open the page of the leader for problems, holds and decisions.`;
 }

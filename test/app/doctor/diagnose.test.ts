@@ -121,7 +121,7 @@ const cases: readonly (readonly [
     "WarningsUnchecked",
     "unchecked",
     { cluster: { refusals: { value: { found: [], isCut: true } } } },
-    "more than 10,000 Warning events, and only the first 10,000 were read",
+    "too many Warning events, and only the first 20 pages were read",
     "Read the log of the manager",
   ],
   [
@@ -380,7 +380,19 @@ const cases: readonly (readonly [
         otherLeases: { value: [{ name: "go", holder: "m2_b", program: "hcloud-cloud-controller-manager" }] },
       },
     },
-    "m2_b leads: it holds the Lease kube-system/go",
+    "m2_b (hcloud-cloud-controller-manager) leads: it holds the Lease kube-system/go",
+    "Stop all but one",
+  ],
+  [
+    "OtherManagerLeads",
+    "error",
+    {
+      cluster: {
+        lease: { value: undefined },
+        otherLeases: { value: [{ name: "go", holder: "m2_b", program: "fake-cloud-controller-manager" }] },
+      },
+    },
+    "m2_b (fake-cloud-controller-manager) leads: it holds the Lease kube-system/go",
     "Stop all but one",
   ],
   [

@@ -89,3 +89,19 @@ test("deletes a Service after two listings when the lookup of its deleted load b
   await w.until(() => w.find("web") === undefined, "the deletion", 6);
   await w.stop();
 });
+
+test("observe mode does not list again and again for deletions that it only reports, however long a listing takes", async () => {
+  const w = new ServiceWorld({ latency: 6000 });
+  await w.start();
+  for (const name of ["web", "mail"]) w.create(name);
+  await w.until(() => w.addressesOf("web").length + w.addressesOf("mail").length === 2, "the addresses", 120);
+  await w.stop();
+  await w.start("--mode=observe");
+  for (const name of ["web", "mail"]) w.delete(name);
+  await w.pass(120);
+  w.forget();
+  w.annotate("mail", { "fairlead.dev/on-delete": "release" });
+  await w.pass(600);
+  expect(w.cloud.seen.filter(({ operation }) => operation === "GET /balancers").length).toBeLessThan(5);
+  await w.stop();
+});

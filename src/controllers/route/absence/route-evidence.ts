@@ -22,7 +22,7 @@ import { type DesiredRoutes, podRangesOf } from "../desired/plan-desired.ts";
 import type { ChangeResult } from "../plan/route-change.ts";
 
 interface Known extends Evidence {
-  /** When Fairlead removed it to replace it (monotonic). */
+  /** Fairlead removed it to replace it: when the listing began that showed it last, or when the operation ended (monotonic). */
   readonly replacedAt?: number | undefined;
   /** From an earlier session: another leader may have created it since, and the Node shows it then. */
   readonly isEarlier?: true;

@@ -242,8 +242,12 @@ export class FreshListing {
     return this.#deps.balancers.recall !== undefined || this.isJustListed(state);
   }
 
+  /** A listing that takes long is also used by the groups that it wakes up; otherwise they would request one after the other. */
   isJustListed(state: GroupState): boolean {
-    return this.#isRequested(state) || this.#deps.clock.monotonic() - this.beganAt <= justListedFor;
+    const { latest } = this.#deps.listing;
+    const took = latest === undefined ? 0 : latest.endedAt - latest.beganAt;
+    const age = this.#deps.clock.monotonic() - this.beganAt;
+    return this.#isRequested(state) || age <= Math.max(justListedFor, 2 * took);
   }
 
   /** A listing that began at the time of the last change may not contain it. */

@@ -189,7 +189,7 @@ export async function planSteps(
   const reading = nextReading(plan, input.read);
   if (reading !== undefined) return { kind: "unread", reading };
   const { wait } = plan;
-  const isRemoval = leaving.length > 0 && plan.steps.length > 0;
+  const isRemoval = leaving.length > 0 && plan.steps.length > 0 && !deps.controller.isObserving;
   if (isRemoval && input.read === "after listing" && !deps.freshListing.showsWhatIsRemoved(context.state))
     return deps.freshListing.request(context.state);
   // What leaves needs no targets.

@@ -147,8 +147,15 @@ export class ApiServerNodes {
 
   /** Removes Nodes as a restored etcd does: they are only missing from the next list. */
   vanish(...names: readonly string[]): void {
+    this.listed(() => {
+      for (const name of names) this.remove(name);
+    });
+  }
+
+  /** The store learns what changes meanwhile from new lists, as after an interrupted watch. */
+  listed(work: () => void): void {
     this.#isListing = true;
-    for (const name of names) this.remove(name);
+    work();
     this.#isListing = false;
   }
 
@@ -160,7 +167,7 @@ export class ApiServerNodes {
   #follow(lag: number): Store<Node> {
     const store = new Store<Node>();
     const list = (): void => {
-      const listed = [...store.list()].filter(({ metadata }) => this.get(metadata.name) !== undefined);
+      const listed = this.names().map((name) => this.node(name));
       store.apply({ type: "begin" });
       for (const object of listed) store.apply({ type: "object", object, initial: true });
       store.apply({ type: "complete", resourceVersion: "1" });

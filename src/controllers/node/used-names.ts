@@ -32,13 +32,15 @@ export class UsedNames {
   follow(nodes: NodeStore, inventory: Inventory, onFreed: (name: string) => void): void {
     for (const source of inventory.sources) this.#unlisted.add(source);
     inventory.subscribe(() => this.#noteFirstListings(nodes));
-    nodes.subscribe(({ key, before, after }) => {
+    nodes.subscribe(({ key, before, after, isFromList }) => {
       if (before?.metadata.uid === after?.metadata.uid) return;
       const now = this.#clock.monotonic();
       if (before !== undefined) {
         this.#free(key, milliseconds(0));
         onFreed(key);
-      }
+      } else if (isFromList === true && this.#unlisted.size < inventory.sources.length)
+        // Since the watch was interrupted, a Node may have come and gone with a machine that was listed meanwhile.
+        this.#free(key, fastestReplacement);
       const freed = this.#names.get(key);
       if (after !== undefined && freed !== undefined) {
         this.#names.set(key, { ...freed, takenAt: now });

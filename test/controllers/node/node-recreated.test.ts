@@ -47,6 +47,20 @@ describe("a Node that is recreated under the same name", () => {
     expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
   });
 
+  test("does not get the provider id of a machine of a Node that came and went while the watch was interrupted", async () => {
+    const w = setUp().start("node");
+    w.inventory.requestListing(0, "refresh");
+    await w.pass(5);
+    w.cloud.put(machine("1", { names: ["n0"] }));
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
+    await w.pass(21);
+    w.cloud.machines.clear();
+    w.cloud.put(machine("2", { names: ["n0"] }));
+    w.nodes.listed(() => joins(w));
+    await w.until(() => w.initialized.length === 1, "the Node to be initialized", 10);
+    expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
+  });
+
   test("is not deleted on a proof about its predecessor", async () => {
     const w = setUp({ lifecycle: { removalLimit: "off" } }).start("lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "fake://1" } });

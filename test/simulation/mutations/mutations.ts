@@ -55,6 +55,21 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "believe-that-a-listed-node-had-no-predecessor",
+    breaks: "A Node gets the id of a machine whose Node came and went while the watch was interrupted.",
+    foundBy: {
+      file: "test/controllers/node/node-recreated.test.ts",
+      test: "came and went while the watch was interrupted",
+    },
+    edits: [
+      {
+        file: "src/controllers/node/used-names.ts",
+        find: "isFromList === true &&",
+        replace: "isFromList === true && false &&",
+      },
+    ],
+  },
+  {
     name: "initialize-without-the-written-addresses",
     breaks:
       "A Node loses its taint although the API server was restored from a backup without its addresses.",

@@ -42,7 +42,7 @@ const stopping: ReadonlySet<string> = new Set([
 ]);
 
 /** Undefined if no Lease says it: it cannot be read, or is not used. */
-function leadershipOf({ cluster: { lease }, ...asker }: KnownFacts): Leadership | undefined {
+export function leadershipOf({ cluster: { lease }, ...asker }: KnownFacts): Leadership | undefined {
   return "value" in lease && asker.flags["leader-elect"] ? judgeLease(lease.value, asker) : undefined;
 }
 

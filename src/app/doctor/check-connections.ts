@@ -4,7 +4,7 @@ import { roughDuration } from "../../core/duration.ts";
 import { countOf, shortList } from "../../core/text.ts";
 import { howToGrant } from "../how-to-grant.ts";
 import type { Permission } from "../permissions.ts";
-import { countsOf } from "./check-cluster.ts";
+import { countsOf, leadershipOf } from "./check-cluster.ts";
 import {
   error,
   errorIf,
@@ -91,12 +91,12 @@ function ruleText({ verb, group, resource, namespace, name }: Permission): strin
 }
 
 /** What events report that the manager may not do; a permission that was granted since is no refusal. */
-function refusedRequests({ cluster, flags, program, given }: KnownFacts): readonly Finding[] {
+function refusedRequests(facts: KnownFacts): readonly Finding[] {
+  const { cluster, program, given } = facts;
   const { refusals, lease, now } = cluster;
   if ("unread" in refusals) return [];
-  const leader = "value" in lease && lease.value?.isExpired !== true ? lease.value : undefined;
-  const leads = !flags["leader-elect"] || (leader !== undefined && leader.holder !== "");
-  const leadsFor = now - Date.parse(leader?.acquireTime ?? "");
+  const leads = leadershipOf(facts)?.kind !== "none";
+  const leadsFor = now - Date.parse(("value" in lease && lease.value?.acquireTime) || "");
   // Not the text of the event: others may write events, too.
   const { found, isCut } = refusals.value;
   // The leader of now repeats what it is refused, and its event. An older event is that of a former leader.

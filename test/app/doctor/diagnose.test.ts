@@ -371,30 +371,22 @@ const cases: readonly (readonly [
     "worker-1_a (fake-cloud-controller-manager) holds the Lease kube-system/cloud-controller-manager; m2_b (hcloud-cloud-controller-manager) holds the Lease kube-system/go.",
     "Stop all but one",
   ],
-  [
-    "OtherManagerLeads",
-    "error",
-    {
-      cluster: {
-        lease: { value: undefined },
-        otherLeases: { value: [{ name: "go", holder: "m2_b", program: "hcloud-cloud-controller-manager" }] },
-      },
-    },
-    "m2_b (hcloud-cloud-controller-manager) leads: it holds the Lease kube-system/go",
-    "Stop all but one",
-  ],
-  [
-    "OtherManagerLeads",
-    "error",
-    {
-      cluster: {
-        lease: { value: undefined },
-        otherLeases: { value: [{ name: "go", holder: "m2_b", program: "fake-cloud-controller-manager" }] },
-      },
-    },
-    "m2_b (fake-cloud-controller-manager) leads: it holds the Lease kube-system/go",
-    "Stop all but one",
-  ],
+  // Also a manager of the same program.
+  ...["hcloud-cloud-controller-manager", "fake-cloud-controller-manager"].map(
+    (program) =>
+      [
+        "OtherManagerLeads",
+        "error",
+        {
+          cluster: {
+            lease: { value: undefined },
+            otherLeases: { value: [{ name: "go", holder: "m2_b", program }] },
+          },
+        },
+        `m2_b (${program}) leads: it holds the Lease kube-system/go`,
+        "Stop all but one",
+      ] as const,
+  ),
   [
     "CloudNeedsClusterDNS",
     "warning",

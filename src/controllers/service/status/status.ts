@@ -20,7 +20,7 @@ export interface ConditionsPlan {
   readonly conditions: readonly ServiceCondition[];
   /** Whether anything differs. A status write that is needed anyway includes it. */
   readonly isChanged: boolean;
-  /** False when only warnings changed: these are events, and do not justify a write. */
+  /** A warning that is added, or whose text has changed, is an event and does not justify a write. One that no longer applies does. */
   readonly isWorthAWrite: boolean;
 }
 
@@ -78,24 +78,25 @@ export function conditionsFor(
     [warningCondition, toCondition(warningCondition, "True", ofSeverity(problems, "warning"), now)],
   ]);
   const conditions: ServiceCondition[] = [];
-  let isOneRemoved = false;
+  let isOneOutdated = false;
   for (const condition of present) {
     if (!wanted.has(condition.type)) {
       conditions.push(condition);
       continue;
     }
     const next = wanted.get(condition.type);
-    if (next === undefined) isOneRemoved = true;
-    else conditions.push(merge(condition, next));
+    const merged = next && merge(condition, next);
+    if (merged?.reason !== condition.reason) isOneOutdated = true;
+    if (merged !== undefined) conditions.push(merged);
   }
   for (const [type, condition] of wanted) {
     if (condition !== undefined && !present.some((known) => known.type === type)) conditions.push(condition);
   }
-  const errorOf = (list: readonly ServiceCondition[]) => list.find(({ type }) => type === cloudCondition);
+  const changed = conditions.filter((condition) => !present.includes(condition));
   return {
     conditions,
-    isChanged: isOneRemoved || conditions.some((condition) => !present.includes(condition)),
-    isWorthAWrite: isOneRemoved || errorOf(conditions) !== errorOf(present),
+    isChanged: isOneOutdated || changed.length > 0,
+    isWorthAWrite: isOneOutdated || changed.some(({ type }) => type === cloudCondition),
   };
 }
 

@@ -51,6 +51,15 @@ describe("conditionsFor [F54 N8]", () => {
     ]);
   });
 
+  test("requests a write for a warning that another one replaces, and none for another text of the same", () => {
+    const { conditions } = conditionsFor(toService(), [warning("OfOtherCluster", "b6")], noon);
+    const replaced = conditionsFor(withConditions(conditions), [warning("NoNodes", "None.")], later);
+    expect(replaced).toMatchObject({ isChanged: true, isWorthAWrite: true });
+    expect(replaced.conditions).toMatchObject([{ reason: "NoNodes" }]);
+    const reworded = conditionsFor(withConditions(conditions), [warning("OfOtherCluster", "b7")], later);
+    expect(reworded).toMatchObject({ isChanged: true, isWorthAWrite: false });
+  });
+
   test("removes only the conditions of solved problems", () => {
     const { conditions } = conditionsFor(
       withConditions([foreign]),

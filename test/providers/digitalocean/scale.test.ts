@@ -6,7 +6,7 @@ import { DigitalOceanWorld, tcpPort } from "./digitalocean-world.ts";
 
 const nodeControllers = "cloud-node,cloud-node-lifecycle";
 
-test("initializes 1,000 Nodes of DigitalOcean with at most 8 requests [F9]", async () => {
+test.if(runsAllTests)("initializes 1,000 Nodes of DigitalOcean with at most 8 requests [F9]", async () => {
   const h = new DigitalOceanWorld();
   for (let index = 0; index < 1000; index += 1) h.joinNode(`node-${index}`);
   await h.start(nodeControllers);

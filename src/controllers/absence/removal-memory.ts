@@ -1,6 +1,7 @@
 // The removals of the last ten minutes, in memory, with a store that makes them durable. It outlives controllers, leadership
 // sessions and reloads.
 
+import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import {
   type RemovalHistory,
@@ -42,6 +43,9 @@ interface Memory {
   readonly released: Map<string, number>;
 }
 
+/** A removal that is repeated later than this is stored again first: a new leader would forget it too early. */
+const storedFor: Milliseconds = minutes(1);
+
 /** Bounds the annotation of a Lease to about 200 KiB. Far above it, every limit has long been reached. */
 const maxRemovals = 5000;
 
@@ -64,14 +68,15 @@ export class RemovalMemory implements RemovalHistory {
 
   async record(kind: RemovalKind, ids: readonly string[]): Promise<void> {
     const { removals } = this.#fresh(kind);
-    const added = ids.map(shortId).filter((id) => !removals.has(id));
+    const added = ids.filter((id) => !removals.has(shortId(id)));
     if (removals.size + added.length > maxRemovals) {
       throw new RangeError(
         `More than ${maxRemovals} ${kind} were removed in the last ${removalWindowText}, which is as many as the Lease can store. Further removals wait until older ones are out of the window.`,
       );
     }
-    this.#add(kind, added, true);
-    if (ids.every((id) => this.isStored(kind, id))) return;
+    const repeated = ids.filter((id) => !this.isStored(kind, id));
+    if (repeated.length === 0) return;
+    this.#add(kind, repeated.map(shortId));
     await this.#store.store(kind);
     if (ids.some((id) => removals.get(shortId(id))?.isOmitted === true)) {
       throw new RangeError(
@@ -79,6 +84,8 @@ export class RemovalMemory implements RemovalHistory {
       );
     }
     for (const id of ids) this.#markStored(kind, shortId(id));
+    // They are sent now, however long it took to store them.
+    this.note(kind, ids);
   }
 
   note(kind: RemovalKind, ids: readonly string[]): void {
@@ -93,7 +100,8 @@ export class RemovalMemory implements RemovalHistory {
   }
 
   isStored(kind: RemovalKind, id: string): boolean {
-    return this.#fresh(kind).removals.get(shortId(id))?.isStored === true;
+    const removal = this.#fresh(kind).removals.get(shortId(id));
+    return removal?.isStored === true && this.#clock.monotonic() - removal.at <= storedFor;
   }
 
   isOwn(kind: RemovalKind, id: string): boolean {
@@ -200,9 +208,13 @@ export class RemovalMemory implements RemovalHistory {
     if (removal !== undefined) Object.assign(removal, { isStored: true, isOmitted: false });
   }
 
-  #add(kind: RemovalKind, shortIds: readonly string[], isOwn: boolean): void {
+  #add(kind: RemovalKind, shortIds: readonly string[]): void {
     const at = this.#clock.monotonic();
-    for (const id of shortIds) this.#memories[kind].removals.set(id, { at, isOwn, isStored: false });
+    const { removals } = this.#memories[kind];
+    for (const id of shortIds) {
+      removals.delete(id);
+      removals.set(id, { at, isOwn: true, isStored: false });
+    }
   }
 
   #fresh(kind: RemovalKind): Memory {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { defaultRemovalLimit, MassLimit } from "../../../src/controllers/absence/mass-limit.ts";
 import { removalWindow } from "../../../src/controllers/absence/removal-history.ts";
 import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
 import { decodeRemovals, encodeRemovals, shortId } from "../../../src/controllers/absence/removal-text.ts";
-import { milliseconds } from "../../../src/core/brand.ts";
+import { milliseconds, minutes } from "../../../src/core/brand.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
 describe("the memory of removals", () => {
@@ -36,6 +37,30 @@ describe("the memory of removals", () => {
     await memory.record("nodes", ["a"]);
     await memory.record("nodes", ["a"]);
     expect(writes).toBe(2);
+  });
+
+  test("stores a removal again that is repeated minutes later, so that the next leader counts it for the whole window", async () => {
+    const clock = new VirtualClock();
+    const memory = new RemovalMemory(clock);
+    let stored: ReturnType<RemovalMemory["removals"]> = [];
+    const store = async () => {
+      await clock.advance(milliseconds(500));
+      stored = memory.removals(["routes"]);
+      memory.stored(stored);
+    };
+    memory.storeWith({ store, howToRelease: () => "" });
+    const settings = { removalLimit: defaultRemovalLimit };
+    const limit = new MassLimit({ kind: "routes", settings, removals: memory, clock });
+    expect(await limit.record(["a"])).toBe("decide again");
+    expect(await limit.record(["a"])).toBe("recorded");
+    await clock.advance(minutes(9));
+    // The leader crashes just after it has sent the removal again.
+    expect(await limit.record(["a"])).toBe("decide again");
+    expect(await limit.record(["a"])).toBe("recorded");
+    const next = new RemovalMemory(clock);
+    next.load(stored, "another");
+    await clock.advance(minutes(9));
+    expect(next.count("routes")).toBe(1);
   });
 
   test("refuses to record more than the Lease can store, and never forgets one for it", async () => {

@@ -39,6 +39,68 @@ const scripted = (test: string): FoundByTest => ({ file: "test/simulation/script
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
   {
+    name: "forget-the-route-beside-a-duplicate",
+    breaks: "A route is created again without a proof when a superfluous one beside it was removed.",
+    foundBy: {
+      file: "test/controllers/route/route-replaced.test.ts",
+      test: "routes whose duplicates were removed stay",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-evidence.ts",
+        find: "if (isTaken === true && ranges.has(",
+        replace: "if ((isTaken ?? true) && ranges.has(",
+      },
+    ],
+  },
+  {
+    name: "explain-a-vanished-node-by-another-one",
+    breaks:
+      "The route of a Node that vanished is removed because another one with the same range was deleted.",
+    foundBy: {
+      file: "test/controllers/route/route-replaced.test.ts",
+      test: "the deletion of a Node does not explain",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/shared-evidence.ts",
+        find: 'if (!isSeen) this.#add(range, "vanished");',
+        replace: "if (!isSeen) continue;",
+      },
+    ],
+  },
+  {
+    name: "forget-an-uncertain-route-with-its-node",
+    breaks:
+      "A Node that is registered again gets a second route, and a late route of a Node that is gone stays.",
+    foundBy: {
+      file: "test/controllers/route/route-replaced.test.ts",
+      test: "a Node that is registered again after an uncertain creation",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-evidence.ts",
+        find: "this.#clock.monotonic() - sentAt < lateCreation",
+        replace: "false",
+      },
+    ],
+  },
+  {
+    name: "store-a-repeated-removal-only-once",
+    breaks: "The next leader forgets a removal too early that was repeated just before a crash.",
+    foundBy: {
+      file: "test/controllers/absence/removal-memory.test.ts",
+      test: "stores a removal again that is repeated minutes later",
+    },
+    edits: [
+      {
+        file: "src/controllers/absence/removal-memory.ts",
+        find: "&& this.#clock.monotonic() - removal.at <= storedFor",
+        replace: "",
+      },
+    ],
+  },
+  {
     name: "believe-that-a-returned-service-has-nothing",
     breaks:
       "A Service that the API server had lost shows no trace of its load balancer but the finalizer, which counts for nothing.",
@@ -818,8 +880,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-evidence.ts",
-        find: 'return outcome.kind === "pending" || (',
-        replace: 'return outcome.kind !== "pending" && (',
+        find: 'else if (outcome.kind === "pending") this',
+        replace: 'else if (outcome.kind === "fenced") this',
       },
     ],
   },

@@ -1,12 +1,13 @@
 // What is known about the routes that Nodes need: whether each was there, and since when listings lack it. One wrong listing
 // must not create thousands of routes a second time.
 
-import { type Cidr, type Milliseconds, seconds } from "../../../core/brand.ts";
+import { type Cidr, type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
+import { nextLateCheck } from "../../absence/creations.ts";
 import {
   type Absence,
   addProof,
@@ -22,6 +23,8 @@ import { type DesiredRoutes, podRangesOf } from "../desired/plan-desired.ts";
 import type { ChangeResult } from "../plan/route-change.ts";
 
 interface Known extends Evidence {
+  /** What has its destination leads elsewhere, so Fairlead removes that to replace it. */
+  readonly isTaken?: true;
   /** Fairlead removed it to replace it: when the listing began that showed it last, or when the operation ended (monotonic). */
   readonly replacedAt?: number | undefined;
   /** From an earlier session: another leader may have created it since, and the Node shows it then. */
@@ -31,12 +34,21 @@ interface Known extends Evidence {
 /** How long a replacement is tried again at once, because the Node has no route meanwhile. Later attempts need a proof, as any other. */
 const replacementTime: Milliseconds = seconds(45);
 
+/** A Node that gets the range within this time may get the route that was requested for another one. */
+const lateCreation: Milliseconds = minutes(1);
+
 const there: Known = { certainty: "exists", proofs: [] };
+const taken: Known = { ...there, isTaken: true };
 const unknown: Known = { proofs: [] };
 
 export class RouteEvidence {
   /** Without a certainty, its absence is no surprise: Fairlead removed it to replace it, or its Node has just got the range. */
   readonly #known = new Map<string, Known>();
+  /**
+   * When the last request was sent that may have created a route to this destination (monotonic). It may take effect later, whatever
+   * happens to its Node.
+   */
+  readonly #uncertain = new Map<Cidr, number>();
   readonly #ruleFor: (key: string) => ProofRule;
   readonly #clock: Clock;
 
@@ -56,14 +68,21 @@ export class RouteEvidence {
 
   /** Another account may answer from now on: every proof starts again. Returns whether a proof had begun. */
   restartProofs(): boolean {
+    this.#uncertain.clear();
     const missing = [...this.#known].filter(([, { proofs }]) => proofs.length > 0);
     for (const [key, known] of missing) this.#known.set(key, { ...known, proofs: [] });
     return missing.length > 0;
   }
 
-  /** The listing has a route for the destination. */
+  /** The route exists. */
   noteThere(route: DesiredRoute): void {
     this.#known.set(keyOf(route), there);
+    this.#uncertain.delete(route.destination);
+  }
+
+  /** The listing has other routes to its destination, which are to be replaced. */
+  noteTaken(route: DesiredRoute): void {
+    this.#known.set(keyOf(route), taken);
   }
 
   /** A listing has no route for the destination. `node` is the Node that needs it. */
@@ -71,7 +90,10 @@ export class RouteEvidence {
     const key = keyOf(route);
     const earlier = this.#known.get(key);
     const isShown = node !== undefined && hadRoutes(node);
-    const known = isShown && (earlier?.isEarlier ?? earlier === undefined) ? there : earlier;
+    const seen = isShown && (earlier?.isEarlier ?? earlier === undefined) ? there : earlier;
+    const sentAt = this.#uncertain.get(route.destination) ?? Number.NEGATIVE_INFINITY;
+    const isPossible = seen?.certainty === undefined && this.#clock.monotonic() - sentAt < lateCreation;
+    const known: Known | undefined = isPossible ? { proofs: [], ...seen, certainty: "possible" } : seen;
     if (known?.certainty === undefined) return;
     const proofs = addProof(known.proofs, { kind: "listing", ...listing });
     if (known !== earlier || proofs !== known.proofs) this.#known.set(key, { ...known, proofs });
@@ -111,25 +133,36 @@ export class RouteEvidence {
     for (const { change, outcome } of results) {
       if (change.do !== "create") continue;
       if (outcome.kind === "done") this.noteThere(change.route);
-      else if (mayHaveCreated(outcome)) this.noteUncertain(change.route);
+      else if (outcome.kind === "pending") this.#notePossible(change.route);
+      else if (outcome.kind === "failed" && !isRefusal(outcome.error)) this.noteUncertain(change.route);
     }
   }
 
-  /** These routes were in the place of others that Nodes need. `at`: then they were still there (monotonic). */
+  /**
+   * These were removed. Those in the place of others that Nodes need were to be replaced; beside the right one, they were superfluous.
+   * `at`: then they were still there (monotonic).
+   */
   noteRemoved(routes: readonly Pick<ObservedRoute, "destination">[], at: number): void {
     const ranges = new Set<string>(routes.map(({ destination }) => destination));
-    for (const key of ranges.size === 0 ? [] : this.#known.keys())
-      if (ranges.has(key.slice(0, key.indexOf(" ")))) this.#known.set(key, { replacedAt: at, proofs: [] });
+    for (const [key, { isTaken }] of ranges.size === 0 ? [] : this.#known)
+      if (isTaken === true && ranges.has(key.slice(0, key.indexOf(" "))))
+        this.#known.set(key, { replacedAt: at, proofs: [] });
   }
 
   /** A request may have created it, and nothing but listings will show whether it did. */
   noteUncertain(route: DesiredRoute): void {
+    this.#notePossible(route);
+    this.#uncertain.set(route.destination, this.#clock.monotonic());
+  }
+
+  #notePossible(route: DesiredRoute): void {
     const { certainty, replacedAt } = this.#known.get(keyOf(route)) ?? unknown;
     this.#known.set(keyOf(route), defined({ certainty: certainty ?? "possible", proofs: [], replacedAt }));
   }
 
   /** The operation that was to create it has failed. */
   noteFailed(route: DesiredRoute): void {
+    this.#uncertain.delete(route.destination);
     const { certainty, replacedAt } = this.#known.get(keyOf(route)) ?? unknown;
     if (certainty === "possible") this.#known.set(keyOf(route), defined({ proofs: [], replacedAt }));
   }
@@ -155,16 +188,23 @@ export class RouteEvidence {
     return next;
   }
 
+  /** When to list again what an uncertain request may have created late, monotonic. What was listed often enough is forgotten. */
+  nextLateCheck(lastListing: number): number | undefined {
+    let next: number | undefined;
+    for (const [destination, sentAt] of this.#uncertain) {
+      const at = nextLateCheck(sentAt, lastListing);
+      if (at === undefined) this.#uncertain.delete(destination);
+      else if (next === undefined || at < next) next = at;
+    }
+    return next;
+  }
+
   #judge(key: string, known: Known): Absence {
     const { replacedAt } = known;
     if (replacedAt !== undefined && this.#clock.monotonic() - replacedAt < replacementTime)
       return { kind: "new" };
     return judge(known, this.#ruleFor(key));
   }
-}
-
-function mayHaveCreated(outcome: ChangeResult["outcome"]): boolean {
-  return outcome.kind === "pending" || (outcome.kind === "failed" && !isRefusal(outcome.error));
 }
 
 /** Another Node may take the name and the range. */

@@ -91,6 +91,7 @@ export class RouteGuard {
     const due = [
       check,
       this.#evidence.nextProof,
+      this.#evidence.nextLateCheck(this.#lastListing),
       removalCheck > this.#lastListing ? removalCheck : undefined,
     ].filter((at) => at !== undefined);
     return due.length === 0 ? undefined : Math.min(...due);
@@ -142,7 +143,8 @@ export class RouteGuard {
   /** The operation of a change has ended. `lost`: the cloud does not say how. */
   noteOperation(change: RouteChange, result: "done" | "failed" | "lost"): void {
     if (change.do === "remove") {
-      if (result !== "done") return;
+      if (result === "failed") return;
+      // If a lost one removed nothing, a listing shows that.
       this.#removedAt = this.#options.clock.monotonic();
       this.#evidence.noteRemoved([change.route], this.#removedAt);
       return;
@@ -207,7 +209,7 @@ export class RouteGuard {
     const listed = new Set(listing.routes.map(({ destination }) => destination));
     const missing = plan.create.flatMap((route): readonly Candidate[] => {
       if (listed.has(route.destination)) {
-        this.#evidence.noteThere(route);
+        this.#evidence.noteTaken(route);
         return [];
       }
       const node = ownerOf(route, nodes.get(route.target.node));

@@ -27,23 +27,29 @@ const maxRanges = 10_000;
  */
 export class SeenDeletions {
   readonly #deps: SeenDeletionsDeps;
-  readonly #ranges = new Set<Cidr>();
+  /** How the Nodes with the range went. It is forgotten when a Node gets the range. */
+  readonly #ranges = new Map<Cidr, "deleted" | "vanished">();
 
   constructor(deps: SeenDeletionsDeps) {
     this.#deps = deps;
   }
 
-  /** Whether the deletion of the last Node with this range was seen. */
+  /** Whether the deletion of all Nodes with this range was seen. */
   has(range: Cidr): boolean {
-    return this.#ranges.has(range);
+    return this.#ranges.get(range) === "deleted";
   }
 
   note({ before, after, isFromList }: Change<Node>): void {
     const isReplaced = before?.metadata.uid !== after?.metadata.uid;
-    if (before !== undefined && (!isReplaced || this.#isSeen(before, isFromList === true))) {
-      for (const range of podRangesOf(before)) this.#add(range);
+    const had = before === undefined ? [] : podRangesOf(before);
+    const isSeen = before !== undefined && (!isReplaced || this.#isSeen(before, isFromList === true));
+    for (const range of had) {
+      // Another Node that has the range too explains nothing.
+      if (!isSeen) this.#add(range, "vanished");
+      else if (this.#ranges.get(range) !== "vanished") this.#add(range, "deleted");
     }
-    if (after !== undefined) for (const range of podRangesOf(after)) this.#ranges.delete(range);
+    for (const range of after === undefined ? [] : podRangesOf(after))
+      if (isReplaced || !had.includes(range) || this.has(range)) this.#ranges.delete(range);
   }
 
   #isSeen(node: Node, isFromList: boolean): boolean {
@@ -53,10 +59,10 @@ export class SeenDeletions {
     return answer.kind === "exists" && answer.instance.state === "terminating";
   }
 
-  #add(range: Cidr): void {
+  #add(range: Cidr, how: "deleted" | "vanished"): void {
     this.#ranges.delete(range);
-    this.#ranges.add(range);
-    const [oldest] = this.#ranges;
+    this.#ranges.set(range, how);
+    const [oldest] = this.#ranges.keys();
     if (this.#ranges.size > maxRanges && oldest !== undefined) this.#ranges.delete(oldest);
   }
 }

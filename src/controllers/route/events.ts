@@ -11,7 +11,7 @@ import { shortList } from "../../core/text.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
-import type { ObjectEvent } from "../reporter.ts";
+import type { Finding, ObjectEvent } from "../reporter.ts";
 import { inTable } from "./tables.ts";
 
 // Problems of a Node's pod ranges and of the instance that they are routed to.
@@ -114,6 +114,23 @@ export function changeUnknown(
     reason: "RouteUnknown",
     text: `Could not check whether the cloud has ${action}d route ${destination}${inTable(table)}; will check again: ${messageOf(error)}`,
   };
+}
+
+/** `isAccepted`: the cloud works on it. Otherwise it works on another change, and accepts one at a time. */
+export function routeUnfinished(destination: Cidr, isAccepted: boolean, table: string | undefined): Finding {
+  const text = isAccepted
+    ? `The cloud is creating the route for pod CIDR ${destination}${inTable(table)}. Fairlead checks when it is done.`
+    : `The route for pod CIDR ${destination}${inTable(table)} is created after the change that the cloud works on now.`;
+  return { kind: "wait", reason: "RouteInProgress", text };
+}
+
+export function routeUnproved(
+  destination: Cidr,
+  confirmAfter: Milliseconds,
+  table: string | undefined,
+): Finding {
+  const text = `The cloud no longer lists the route for pod CIDR ${destination}${inTable(table)}. It is created again if a listing lacks it ${goDuration(confirmAfter)} later too.`;
+  return { kind: "wait", reason: "RouteMissing", text };
 }
 
 // Changes that the mass limit holds.

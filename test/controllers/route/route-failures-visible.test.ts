@@ -1,4 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
+import { seconds } from "../../../src/core/brand.ts";
+import type { Pending, StepOutcome } from "../../../src/provider/plan.ts";
 import { type RouteSetup, RouteWorld } from "./route-world.ts";
 import { refusal } from "./scripted-routes.ts";
 
@@ -55,6 +57,61 @@ test("a route that cannot be created is a problem of its Node until it exists, a
   w.cloud.failures.clear();
   await w.pass(3600);
   expect([w.network("n1"), found(w)]).toEqual(["False RouteCreated", []]);
+});
+
+test("a route that the cloud is still creating is what its Node waits for, and so are routes that come after it", async () => {
+  const outcomes: StepOutcome[] = [
+    { done: false, operation: "t1", checkAfter: seconds(10), waitingFor: "the network" },
+  ];
+  const ended = new Set<string>();
+  const pending: Pending = {
+    limit: 10,
+    check: async (operations) =>
+      new Map(
+        operations.map((operation): [string, StepOutcome] => [
+          operation,
+          ended.has(operation)
+            ? { done: true }
+            : { done: false, operation, checkAfter: seconds(10), waitingFor: "the network" },
+        ]),
+      ),
+  };
+  const w = setUp({ pending, script: { oneAtATime: true } });
+  w.add("n1", "10.244.1.0/24").add("n2", "10.244.2.0/24");
+  w.cloud.outcomes.push(...outcomes);
+  await w.settle();
+  expect(found(w)).toEqual(["n1: wait RouteInProgress", "n2: wait RouteInProgress"]);
+  const texts = [...w.controller.report().findings.values()].flat().map(({ text }) => text);
+  expect(texts).toEqual([
+    "The cloud is creating the route for pod CIDR 10.244.1.0/24. Fairlead checks when it is done.",
+    "The route for pod CIDR 10.244.2.0/24 is created after the change that the cloud works on now.",
+  ]);
+  w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+  ended.add("t1");
+  await w.pass(60);
+  expect([w.network("n1"), w.network("n2"), found(w)]).toEqual([
+    "False RouteCreated",
+    "False RouteCreated",
+    [],
+  ]);
+});
+
+test("a Node whose route listings lack waits until that is proved", async () => {
+  const w = setUp().add("n1", "10.244.1.0/24");
+  await w.settle();
+  await w.pass(60);
+  w.cloud.hides = () => true;
+  w.add("n2", "10.244.2.0/24");
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
+  await w.pass(10);
+  expect(found(w)).toContain("n1: wait RouteMissing");
+  const [finding] = w.controller.report().findings.get("n1") ?? [];
+  expect(finding?.text).toBe(
+    "The cloud no longer lists the route for pod CIDR 10.244.1.0/24. It is created again if a listing lacks it 30s later too.",
+  );
+  w.cloud.hides = () => false;
+  await w.pass(600);
+  expect([found(w), w.cloud.changes.length]).toEqual([[], 2]);
 });
 
 test("a failure ends with its Node", async () => {

@@ -1,7 +1,7 @@
 // Reports problems of route tables and their routes: as an event on the Node that they concern, or as a warning in the log. A problem
 // that lasts is reported once, also if several tables have it in common.
 
-import type { Milliseconds } from "../../../core/brand.ts";
+import type { Cidr, Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
@@ -32,6 +32,8 @@ import {
   massRouteRecreationReason,
   removeFailed,
   routeCreatedButNotListed,
+  routeUnfinished,
+  routeUnproved,
   syncFailed,
   tableNearLimit,
 } from "../events.ts";
@@ -141,6 +143,11 @@ type RouteReporterOptions = Pick<
   "routes" | "table" | "settings" | "removals" | "reportHold" | "reportProblem" | "note"
 >;
 
+interface NodeFinding {
+  readonly node: string;
+  readonly finding: Finding;
+}
+
 type Topic = "table" | "listing" | "sync" | "hold";
 
 /** Its problems concern no object of Kubernetes, and are logged. */
@@ -152,8 +159,10 @@ export class RouteReporter {
   readonly #nodeProblems: NodeProblems;
   readonly #reports = new ReportsByName<Topic>();
   readonly #reporter: Reporter<typeof wholeTable, Topic>;
-  /** The last failure of each change that is still needed. */
-  readonly #failures = new Map<string, { readonly change: RouteChange; readonly finding: Finding }>();
+  /** The last failure of each change that is still needed, or what it waits for. */
+  readonly #unfinished = new Map<string, { readonly change: RouteChange; readonly finding: Finding }>();
+  /** Routes that are missing, and are created once that is proved. */
+  #unproved: readonly NodeFinding[] = [];
   #unlisted: Finding | undefined;
 
   constructor(options: RouteReporterOptions, nodeProblems: NodeProblems) {
@@ -171,13 +180,14 @@ export class RouteReporter {
     const lasting = [...this.#reports.get(wholeTable.metadata.name)].flatMap(([topic, reported]) =>
       findingsIn(reported, () => (topic === "hold" ? "hold" : "problem")),
     );
-    const removals = [...this.#failures.values()].filter(({ change }) => change.do === "remove");
+    const removals = [...this.#unfinished.values()].filter(({ change }) => change.do === "remove");
     return [...lasting, ...removals.map(({ finding }) => finding)];
   }
 
   /** Another replica may have led since. */
   begin(): void {
-    this.#failures.clear();
+    this.#unfinished.clear();
+    this.#unproved = [];
     this.#unlisted = undefined;
   }
 
@@ -186,7 +196,7 @@ export class RouteReporter {
     listing: RouteListing,
     plan: RoutePlan,
     unchecked: OpenChanges["unchecked"],
-    { held, unlisted }: Pick<LimitedChanges, "held" | "unlisted">,
+    { held, unlisted, blocked }: Pick<LimitedChanges, "held" | "unlisted" | "blocked">,
   ): void {
     const { routes, table, settings, removals } = this.#options;
     const fill = {
@@ -200,9 +210,10 @@ export class RouteReporter {
       byNode.set(name, [...(byNode.get(name) ?? []), problem]);
     };
     for (const { route, problem } of plan.refused) addToNode(route.target.node, problem);
-    const missing = new Set(
-      held.filter(({ absent }) => absent === "route").map(({ destination }) => destination),
-    );
+    const rangesOf = (changes: LimitedChanges["held"]): ReadonlySet<Cidr> =>
+      new Set(changes.flatMap(({ absent, destination }) => (absent === "route" ? destination : [])));
+    const missing = rangesOf(held);
+    const unproved = rangesOf(blocked).difference(missing);
     const created = new Map(unlisted.map((route) => [route.destination, route.unlisted ?? 0] as const));
     for (const { destination, target } of desired.routes) {
       if (missing.has(destination))
@@ -215,6 +226,11 @@ export class RouteReporter {
       if (change.do === "remove") ofTable.push(problem);
       else addToNode(change.route.target.node, problem);
     }
+    this.#unproved = desired.routes.flatMap(({ destination, target: { node } }) =>
+      unproved.has(destination) && !created.has(destination)
+        ? { node, finding: routeUnproved(destination, settings.confirmAfter, table) }
+        : [],
+    );
     this.#unlisted = undefined;
     this.#report("listing", []);
     this.#report("table", ofTable);
@@ -234,7 +250,7 @@ export class RouteReporter {
   /** Logs the changes that the cloud accepted in one sync, in one line. */
   changed(results: readonly ChangeResult[]): void {
     this.#report("sync", []);
-    this.#forgetFailuresBut(results);
+    this.#keepUnfinished(results);
     const accepted = results.filter(({ outcome: { kind } }) => kind === "done" || kind === "pending");
     if (accepted.length === 0) return;
     const created = accepted.filter(({ change }) => change.do === "create").length;
@@ -259,14 +275,14 @@ export class RouteReporter {
     const { table, reportProblem } = this.#options;
     if (change.do === "remove") {
       const problem = removeFailed(change.route, error, table);
-      this.#failures.set(keyOf(change), { change, finding: problemFinding(problem) });
+      this.#unfinished.set(keyOf(change), { change, finding: problemFinding(problem) });
       reportProblem(problemEvent(problem));
       return;
     }
     const event = createFailed(change.route, took, error, table);
     const { reason, message: text } = event;
     const finding = defined({ kind: "problem" as const, reason, cause: describeError(error)?.reason, text });
-    this.#failures.set(keyOf(change), { change, finding });
+    this.#unfinished.set(keyOf(change), { change, finding });
     this.#updateNodes();
     this.#nodeProblems.send(change.route.target.node, event);
   }
@@ -278,19 +294,30 @@ export class RouteReporter {
     this.#report("listing", [problem]);
   }
 
-  #forgetFailuresBut(results: readonly ChangeResult[]): void {
+  #keepUnfinished(results: readonly ChangeResult[]): void {
     const open = results.filter(({ outcome: { kind } }) => kind !== "done" && kind !== "observed");
     const keys = new Set(open.map(({ change }) => keyOf(change)));
-    for (const key of this.#failures.keys()) if (!keys.has(key)) this.#failures.delete(key);
+    for (const key of this.#unfinished.keys()) if (!keys.has(key)) this.#unfinished.delete(key);
+    for (const { change, outcome } of open) {
+      const key = keyOf(change);
+      const isAccepted = outcome.kind === "pending";
+      if (
+        change.do === "remove" ||
+        !(isAccepted || (outcome.kind === "waiting" && !this.#unfinished.has(key)))
+      )
+        continue;
+      const finding = routeUnfinished(change.route.destination, isAccepted, this.#options.table);
+      this.#unfinished.set(key, { change, finding });
+    }
     this.#updateNodes();
   }
 
   #updateNodes(): void {
-    const creations = [...this.#failures.values()].flatMap(({ change, finding }) =>
+    const creations = [...this.#unfinished.values()].flatMap(({ change, finding }): readonly NodeFinding[] =>
       change.do === "create" ? [{ node: change.route.target.node, finding }] : [],
     );
     const byNode = new Map<string, readonly Finding[]>(
-      [...Map.groupBy(creations, ({ node }) => node)].map(([node, failed]) => [
+      [...Map.groupBy([...creations, ...this.#unproved], ({ node }) => node)].map(([node, failed]) => [
         node,
         failed.map(({ finding }) => finding),
       ]),

@@ -149,7 +149,7 @@ const noNetwork =
 const halfAccess = "ROBOT_USER and ROBOT_PASSWORD must be set together, or neither of them";
 const noAccess =
   "Robot support is enabled without credentials. Nodes of dedicated servers are neither initialized nor deleted, and are targets of load balancers only with use-private-ip, by their InternalIP. To manage them, set ROBOT_USER and ROBOT_PASSWORD";
-const hasRoutes =
+const notWithRoutes =
   "ROBOT_ENABLED cannot be combined with routes in HCLOUD_NETWORK. Set HCLOUD_NETWORK_ROUTES_ENABLED=false";
 
 function robotProblems(settings: Settings): readonly ConfigProblem[] {
@@ -159,7 +159,7 @@ function robotProblems(settings: Settings): readonly ConfigProblem[] {
     !hasUser && !hasPassword && settingWarning("robot-user", noAccess),
     settings.network !== undefined &&
       settings["network-routes-enabled"] &&
-      settingError("robot-enabled", hasRoutes),
+      settingError("robot-enabled", notWithRoutes),
   );
 }
 

@@ -122,14 +122,14 @@ export function targetProblems(
         ({ machine, internalIPs }) => machine?.source === robotSource && internalIPs.length === 0,
       )
     : [];
-  const isUnknown = `The public address of these dedicated servers is unknown until Robot answers: ${unknown.join(", ")}. Until then they are not added as targets, and no target by address is removed. Nodes say why Robot does not answer; with use-private-ip, their InternalIP is used.`;
+  const addressUnknown = `The public address of these dedicated servers is unknown until Robot answers: ${unknown.join(", ")}. Until then they are not added as targets, and no target by address is removed. Nodes say why Robot does not answer; with use-private-ip, their InternalIP is used.`;
   const names = nodes.map(({ node }) => node).join(", ");
   const instead = readsRobot
     ? "They are reached by their public address."
     : "They are no targets, because their public addresses are unknown without ROBOT_USER and ROBOT_PASSWORD.";
-  const isPublic = `The private network is requested, but these dedicated servers have no InternalIP: ${names}. ${instead} Start their kubelets with --node-ip.`;
+  const notPrivate = `The private network is requested, but these dedicated servers have no InternalIP: ${names}. ${instead} Start their kubelets with --node-ip.`;
   return applicable(
-    unknown.length > 0 && warningProblem(reasons.RobotAddressUnknown, isUnknown),
-    nodes.length > 0 && warningProblem(reasons.InternalIPNotConfigured, isPublic),
+    unknown.length > 0 && warningProblem(reasons.RobotAddressUnknown, addressUnknown),
+    nodes.length > 0 && warningProblem(reasons.InternalIPNotConfigured, notPrivate),
   );
 }

@@ -46,7 +46,7 @@ export function portProblems(desired: Desired): readonly Problem[] {
   const isSecure = all.some(({ protocol }) => protocol === "https" || protocol === "tls");
   const hasCertificate = (settings["lb-certificates"] ?? settings["lb-default-certificate"]) !== undefined;
   const udp = all.filter(({ protocol }) => protocol === "udp").map(({ port }) => port);
-  const isOpen = `Source ranges have no effect on the UDP ports ${udp.join(", ")}: haproxy does not forward them. Use a firewall.`;
+  const notFiltered = `Source ranges have no effect on the UDP ports ${udp.join(", ")}: haproxy does not forward them. Use a firewall.`;
   return applicable(
     !families.includes("IPv4") && errorProblem("UnsupportedByCloud", onlyIPv6),
     without.length > 0 && warningProblem("UnsupportedByCloud", noNodePort),
@@ -56,6 +56,6 @@ export function portProblems(desired: Desired): readonly Problem[] {
     }),
     ports.some(({ port }) => port === 42) && errorProblem("UnsupportedByCloud", reserved),
     isSecure && !hasCertificate && errorProblem("InvalidAnnotation", noCertificate),
-    udp.length > 0 && sourceRanges !== undefined && warningProblem("UnsupportedByCloud", isOpen),
+    udp.length > 0 && sourceRanges !== undefined && warningProblem("UnsupportedByCloud", notFiltered),
   );
 }

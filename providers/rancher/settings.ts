@@ -79,7 +79,7 @@ const debug = flag("-v=6 logs requests.", { env: "RANCHER_CLIENT_DEBUG", ineffec
 export const config = { ...access, ...instances, ...loadBalancers, debug };
 export type Settings = Values<typeof config>;
 
-const isVersion2 =
+const otherVersion =
   "CATTLE_URL is the API of Rancher 2.x. Fairlead supports Rancher 1.6, whose API ends in /v2-beta";
 const unverified = "the certificate of the Rancher API is not verified. Set ca-file instead";
 
@@ -91,7 +91,7 @@ export function checkSettings(settings: Settings): readonly ConfigProblem[] {
   const two = `project-id is ${project}, but CATTLE_URL names ${ofURL}. Remove one of them`;
   return applicable(
     ofURL !== undefined && project !== undefined && ofURL !== project && settingError("project-id", two),
-    /\/v3(\/|$)/.test(path) && settingError("url", isVersion2),
+    /\/v3(\/|$)/.test(path) && settingError("url", otherVersion),
     settings["insecure-skip-verify"] && settingWarning("insecure-skip-verify", unverified),
   );
 }

@@ -153,7 +153,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18, 5], seed: 8 },
     edits: [
       {
-        file: "src/controllers/service/observed/absence.ts",
+        file: "src/controllers/service/observed/balancer-absence.ts",
         find: "confirmAfter: isRemoved ? milliseconds(0) : confirmAfter",
         replace: "confirmAfter: milliseconds(0)",
       },

@@ -13,7 +13,7 @@ import type { AnnotationsDefinition } from "../../../provider/provider.ts";
 import { pauseValues } from "../../pause.ts";
 import { ownPrefix } from "../../well-known.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
-import { nearlyKnown } from "./misspelt-annotations.ts";
+import { nearlyKnown } from "./misspelt-prefixes.ts";
 import { sourceRangesAnnotation } from "./source-ranges.ts";
 
 export interface AnnotationTable<A extends Fields> {

@@ -15,7 +15,7 @@ import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { awaited, judge } from "../../absence/proof.ts";
 import type { ObjectEvent } from "../../reporter.ts";
-import { absenceOf, type BalancerAbsence } from "../observed/absence.ts";
+import { absenceOf, type BalancerAbsence } from "../observed/balancer-absence.ts";
 import { hasVanished, removalKind } from "../observed/balancer-mass-count.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";

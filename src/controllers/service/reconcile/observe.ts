@@ -8,7 +8,7 @@ import type { NoAnswer } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
-import type { BalancerAbsence } from "../observed/absence.ts";
+import type { BalancerAbsence } from "../observed/balancer-absence.ts";
 import { type Found, listedPart, markPart } from "../observed/fresh-listing.ts";
 import { duplicatesFound, foundOther, isStillUsed, nameOf, nameOwners } from "../observed/ownership.ts";
 import type { Reading } from "../observed/reading.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { absenceOf } from "../../../../src/controllers/service/observed/absence.ts";
+import { absenceOf } from "../../../../src/controllers/service/observed/balancer-absence.ts";
 import {
   BalancerEvidence,
   type OwnerEvidence,

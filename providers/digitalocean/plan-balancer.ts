@@ -36,7 +36,10 @@ type BalancerPlan = Plan<DigitalOceanStep>;
 
 function invalidDisown({ disown: text = "" }: Facts): string {
   const why = `${disown} must be true or false, got ${JSON.stringify(text.slice(0, 80))}`;
-  return heldDeletionText(why, "Set it to true to keep the load balancer, or remove the annotation to delete the load balancer.");
+  return heldDeletionText(
+    why,
+    "Set it to true to keep the load balancer, or remove the annotation to delete the load balancer.",
+  );
 }
 
 const reading = "GET /load_balancers/{id}";

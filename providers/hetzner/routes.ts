@@ -26,7 +26,7 @@ export function networkIDOf(api: HetznerApi, nameOrID: string): NetworkID {
     const others = (await Array.fromAsync(api.networks(call, {})))
       .flat()
       .map(({ id, name }) => `${name} (${id})`);
-    const text = `The network ${JSON.stringify(nameOrID)} does not exist in this project, which has ${others.slice(0, 10).join(", ") || "none"}. Correct HCLOUD_NETWORK, and restart; if yours is not among them, HCLOUD_TOKEN belongs to another project.`;
+    const text = `The network ${JSON.stringify(nameOrID)} does not exist in this project. Its networks: ${others.slice(0, 10).join(", ") || "none"}. Correct HCLOUD_NETWORK, and restart; if yours is not among them, HCLOUD_TOKEN belongs to another project.`;
     throw new CloudError("invalid", text, { operation: "GET /networks" });
   });
 }

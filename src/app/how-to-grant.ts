@@ -1,5 +1,6 @@
 // The complete command that grants what a manager lacks: with its name, the flags that decide about permissions, and its user. Pure.
 
+import { commandText } from "../core/text.ts";
 import type { RawFlags } from "./flags/flag-problems.ts";
 
 /** What decides which permissions a manager needs, and for which Lease. */
@@ -38,5 +39,5 @@ export function howToGrant(program: string, given: RawFlags, user: string | unde
   });
   const subject = user === undefined ? [] : subjectWords(user, given).map((word) => `--set ${quoted(word)}`);
   const words = [program, "rbac", ...flags.map(quoted), ...subject, "| kubectl apply -f -"];
-  return `To grant it, without a restart: ${words.join(" ")}`;
+  return `To grant it, without a restart: ${commandText(words.join(" "))}`;
 }

@@ -203,12 +203,13 @@ export function credentialHint(
       : [{ name: "The credential", env: undefined, source: place, isFile: true }];
   if (secrets.length === 0) return undefined;
   const { remedy, text } = describeSecrets(secrets);
+  const subject = place === undefined ? `The setting ${text}` : text;
   return ({ kind, detail }) => {
     switch (kind) {
       case "unauthorized":
-        return `${text}${remedy}. Fairlead will retry.`;
+        return `${subject}${remedy}.`;
       case "forbidden":
-        return `${text}: grant these credentials the permission for ${detail.operation}. Fairlead will retry.`;
+        return `${subject}: grant these credentials the permission for ${detail.operation}.`;
       default:
         return undefined;
     }

@@ -187,11 +187,9 @@ export class Operations {
   #noteFailure(error: unknown, ids: readonly string[]): void {
     if (this.#isNoted || isAccountWide(error) || isFenced(error)) return;
     this.#isNoted = true;
-    const operations =
-      ids.length > 3 ? `${ids.slice(0, 3).join(", ")} and ${ids.length - 3} more` : ids.join(", ");
     this.#deps.note(
       `Cannot check the operations of the cloud, so their changes stay pending: ${messageOf(error)}`,
-      { operations },
+      { operations: ids.length },
     );
   }
 

@@ -24,11 +24,14 @@ export function shortList(items: readonly string[], atMost: number = maxLength):
   return text;
 }
 
-/** Lines of a bounded width, broken between words. A word longer than a line stays whole. */
+/** A command in a message. Where it ends must be plain: people copy it, and a log line goes on after the message. */
+export const commandText = (command: string): string => `\`${command}\``;
+
+/** Lines of a bounded width, broken between words. A word longer than a line, or a command, stays whole. */
 export function wrapText(text: string, width: number, indent = ""): string {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(/\s+/)) {
+  for (const word of text.match(/`[^`]*`\S*|\S+/g) ?? [""]) {
     const longer = line === "" ? word : `${line} ${word}`;
     if (line !== "" && indent.length + longer.length > width) {
       lines.push(indent + line);
@@ -40,6 +43,9 @@ export function wrapText(text: string, width: number, indent = ""): string {
 
 /** For a text that is put before other words. */
 export const withoutFullStop = (text: string): string => text.replace(/\.$/, "");
+
+/** For the first word of a sentence. */
+export const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 /** "1 route", "2 routes". */
 export function countOf(number: number, noun: string): string {

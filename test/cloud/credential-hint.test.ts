@@ -50,20 +50,20 @@ test.each<[string, string, Parameters<typeof messageOf>[1]]>([
   "rejected credentials name the endpoint, the setting, and that it is set by %s",
   async (source, how, sources) => {
     expect(await messageOf(401, sources)).toBe(
-      `The cloud rejected the credentials (401 from GET ${url}: no such token). token is set by ${source}: the value was probably revoked, or is incomplete. Replace it with one of the same project or account${how}. Fairlead will retry.`,
+      `The cloud rejected the credentials (401 from GET ${url}: no such token). The setting token is set by ${source}: the value was probably revoked, or is incomplete. Replace it with one of the same project or account${how}.`,
     );
   },
 );
 
 test("rejected credentials name the settings to use when none is set", async () => {
   expect(await messageOf(401, {})).toBe(
-    `The cloud rejected the credentials (401 from GET ${url}: no such token). token is not set: set the variable FAKE_TOKEN, or cloud.token in the --config file. Fairlead will retry.`,
+    `The cloud rejected the credentials (401 from GET ${url}: no such token). The setting token is not set: set the variable FAKE_TOKEN, or cloud.token in the --config file.`,
   );
 });
 
 test("a refused operation is named with its endpoint, and with the credentials that lack its permission", async () => {
   expect(await messageOf(403, { environment: { FAKE_TOKEN: "x" } })).toBe(
-    `The cloud refused GET /machines (403 from GET ${url}: no such token). token is set by the variable FAKE_TOKEN: grant these credentials the permission for GET /machines. Fairlead will retry.`,
+    `The cloud refused GET /machines (403 from GET ${url}: no such token). The setting token is set by the variable FAKE_TOKEN: grant these credentials the permission for GET /machines.`,
   );
 });
 
@@ -71,7 +71,7 @@ test("rejected credentials from a file name the setting of the file", () => {
   const fields = { token: secret("API token."), "token-file": text("A file with the token.") };
   const hint = credentialHint(fields, (name) => (name === "token-file" ? "--config-set" : undefined));
   expect(hint?.(new CloudError("unauthorized", "no", { operation: "GET /x" }))).toBe(
-    "token-file is set by --config-set: the value was probably revoked, or is incomplete. Replace it with one of the same project or account; the manager reads it again without a restart. Fairlead will retry.",
+    "The setting token-file is set by --config-set: the value was probably revoked, or is incomplete. Replace it with one of the same project or account; the manager reads it again without a restart.",
   );
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { shortList } from "../../src/core/text.ts";
+import { commandText, shortList, wrapText } from "../../src/core/text.ts";
 
 test("shortList prints a list that fits completely, on one line", () => {
   expect(shortList([])).toBe("");
@@ -15,4 +15,14 @@ test("shortList prints as many items as fit and counts the others", () => {
 
 test("shortList truncates a long item", () => {
   expect(shortList(["x".repeat(1000), "y"])).toBe(`${"x".repeat(159)}…, y`);
+});
+
+test("a command stays on one line, and its end is plain", () => {
+  const text = `To keep it: ${commandText("kubectl annotate service web on-delete=release --overwrite")}. Ask its owner first.`;
+  expect(wrapText(text, 40, "  ").split("\n")).toEqual([
+    "  To keep it:",
+    "  `kubectl annotate service web on-delete=release --overwrite`.",
+    "  Ask its owner first.",
+  ]);
+  expect(wrapText("", 40, "  ")).toBe("  ");
 });

@@ -16,8 +16,11 @@ const sources = ["src/controllers", "src/cloud", "src/app/leadership"].flatMap(f
 const found = (pattern: RegExp): readonly string[] =>
   sources.flatMap((text) => [...text.matchAll(pattern)].flatMap(([, ...groups]) => groups.join(" ")));
 
-/** Literals in an object, or the first argument of a function that creates one. */
-const literalReasons = found(/(?:reason: |\b(?:normal|warning|failed|hold)\(\s*)"([A-Z][A-Za-z]+)"/g);
+/** Literals in an object, or the first argument of a function that creates one.
+ * What only `explain` and /status show is neither an event nor a condition. */
+const literalReasons = found(
+  /(?:(?<!kind: "wait", )reason: |\b(?:normal|warning|failed|hold)\(\s*)"([A-Z][A-Za-z]+)"/g,
+);
 /** Composed of a verb and the subject of a settings table: `Invalid${noun}`. */
 const composedReasons = filesIn("src/core").flatMap((text) =>
   [...text.matchAll(/reason: `([A-Z][a-z]+)\$\{noun\}`/g)].map(([, verb]) => `${verb}Annotation`),

@@ -4,7 +4,7 @@
 import { addressesOf } from "../../controllers/service/status/status.ts";
 import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { minutes } from "../../core/brand.ts";
-import { countOf, shortList } from "../../core/text.ts";
+import { commandText, countOf, shortList } from "../../core/text.ts";
 import { judgeLease, judgeSeveral, type Leadership, severalTexts } from "../leadership/judge-leases.ts";
 import { leaseOf } from "../permissions.ts";
 import {
@@ -107,7 +107,7 @@ function withoutExternalCloud(nodes: readonly NodeFact[]): readonly Finding[] {
     problem: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} neither a provider ID nor the taint ${uninitializedTaint}: ${namesOf(found)}. The kubelet registered without --cloud-provider=external, or the taint was removed by hand.`,
     effect:
       "The manager initializes only Nodes with the taint, so these never get a provider ID, and volumes and load balancers that need it fail.",
-    fix: `Set --cloud-provider=external on the kubelet, delete the Node object, and restart the kubelet. Without a restart: kubectl taint node NAME ${uninitializedTaint}=true:NoSchedule`,
+    fix: `Set --cloud-provider=external on the kubelet, delete the Node object, and restart the kubelet. Without a restart: ${commandText(`kubectl taint node NAME ${uninitializedTaint}=true:NoSchedule`)}`,
   });
 }
 
@@ -220,7 +220,7 @@ export function checkServingCertificates({ cluster }: KnownFacts): readonly Find
       problem: `${countOf(found.length, "request")} for a serving certificate of a kubelet ${found.length === 1 ? "waits" : "wait"} for approval, from ${shortList(users)}.`,
       effect:
         "kubectl logs and exec, and metrics of these kubelets, fail where their certificate is verified.",
-      fix: `Compare names and addresses with kubectl describe csr, then run: kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}. The controller kubelet-serving-csr approves such requests (docs/serving-certificates.md).`,
+      fix: `Compare names and addresses with kubectl describe csr, then run ${commandText(`kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}`)}. The controller kubelet-serving-csr approves such requests (docs/serving-certificates.md).`,
     });
   });
 }
@@ -257,7 +257,7 @@ function ofWorkload(workload: WorkloadFact): readonly Finding[] {
     ...errorIf(desired === 0 || ready === 0, "WorkloadNotReady", {
       problem: `${name} has ${ready} ready of ${desired} desired pods.`,
       effect: "No manager of this workload leads.",
-      fix: `Run: kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`,
+      fix: `Run ${commandText(`kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`)}.`,
     }),
   ];
 }

@@ -185,7 +185,7 @@ const cloudFailures = (program: string): Readonly<Partial<Record<string, Failure
   },
   CloudThrottled: {
     effect: `Requests of the manager wait, too. ${whileFailing}`,
-    fix: "Find out which client of this account uses up the limit. The manager continues when the cloud accepts requests again.",
+    fix: "Wait: the manager sends less, and continues when the cloud accepts requests again. If that takes longer than the period of the limit, the status page shows what the cloud says is left: if nothing is, find the other programs that use this account; otherwise ask the provider.",
   },
 });
 

@@ -20,7 +20,7 @@ import {
   shutdownTaint,
 } from "../../controllers/well-known.ts";
 import { defined } from "../../core/defined.ts";
-import { shortList, withoutFullStop } from "../../core/text.ts";
+import { commandText, shortList, withoutFullStop } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import {
   type Brief,
@@ -163,7 +163,7 @@ function judge(
   if (isPaused(node))
     return {
       state: "paused",
-      summary: `It is paused by ${pausedAnnotation}: Fairlead changes nothing. To continue: kubectl annotate node ${name} ${pausedAnnotation}-`,
+      summary: `It is paused by ${pausedAnnotation}: Fairlead changes nothing. To continue: ${commandText(`kubectl annotate node ${name} ${pausedAnnotation}-`)}`,
     };
   const [first] = notes;
   const state = stateOf(notes);

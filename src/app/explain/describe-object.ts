@@ -7,7 +7,7 @@ import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
 import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
-import { shortList } from "../../core/text.ts";
+import { capitalized, shortList } from "../../core/text.ts";
 import {
   type KubeObject,
   keyOf,
@@ -86,8 +86,6 @@ export function decisionsAbout(
     );
 }
 
-const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-
 /** What concerns all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
 function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly Note[] {
   const notes: Note[] = [];
@@ -102,7 +100,7 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
     const text =
       otherLeader === undefined
         ? `This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader${leader === "" ? "" : `, ${leader}`}.`
-        : `It waits for ${leader}, which is another program; this manager changes nothing while that leads.`;
+        : `It waits for ${leader}, which is another program. This manager changes nothing while that leads.`;
     notes.push({ kind: isUnfinished ? "wait" : "notice", reason: "Standby", text });
   }
   const awaited = awaitedListsText(manager.awaitedCaches());

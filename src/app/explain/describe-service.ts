@@ -14,7 +14,7 @@ import { addressesOf } from "../../controllers/service/status/status.ts";
 import { cloudCondition, pausedAnnotation } from "../../controllers/well-known.ts";
 import { defined } from "../../core/defined.ts";
 import { roughDuration } from "../../core/duration.ts";
-import { shortList } from "../../core/text.ts";
+import { commandText, shortList } from "../../core/text.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
 import {
   type Brief,
@@ -130,7 +130,7 @@ function judge(known: KnownService, notes: readonly Note[], decisions: readonly 
     const { name, namespace = "default" } = service.metadata;
     return {
       state: "paused",
-      summary: `It is paused by ${pausedAnnotation}: neither it nor its load balancer is changed. To continue: kubectl -n ${namespace} annotate service ${name} ${pausedAnnotation}-`,
+      summary: `It is paused by ${pausedAnnotation}: neither it nor its load balancer is changed. To continue: ${commandText(`kubectl -n ${namespace} annotate service ${name} ${pausedAnnotation}-`)}`,
     };
   }
   const [first] = notes;

@@ -6,6 +6,7 @@ import type { RemovalMemory } from "../../controllers/absence/removal-memory.ts"
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { commandText } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { LeaderElection } from "../../kube/leader-election/leader-election.ts";
@@ -84,7 +85,9 @@ export class Leadership {
     const main = options.flags["leader-elect-resource-name"];
     this.#leases = { main, migrated: options.migration?.leaderName };
     const howToRelease = (kind: RemovalKind): string =>
-      `kubectl -n ${this.#namespace} annotate lease ${this.#leaseOf(removers[kind])} ${releaseHoldAnnotation}=${kind}`;
+      commandText(
+        `kubectl -n ${this.#namespace} annotate lease ${this.#leaseOf(removers[kind])} ${releaseHoldAnnotation}=${kind}`,
+      );
     // In observe mode nothing is removed, and the reports say what to do for the manager that leads.
     if (!this.#keepsRemovals) options.removals.storeWith({ store: () => Promise.resolve(), howToRelease });
     else if (this.#isElecting)

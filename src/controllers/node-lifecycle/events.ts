@@ -2,6 +2,7 @@
 // begin exactly as in upstream.
 
 import { messageOf } from "../../core/error-message.ts";
+import { commandText } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import type { LimitedCounts } from "../absence/mass-limit.ts";
@@ -68,6 +69,6 @@ export function massDeletionHeld(
   return {
     type: "Warning",
     reason: massDeletionReason,
-    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}. More than ${allowed} at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check first, in the console of the cloud, whether these instances exist, and whether the credentials belong to their project. If the instances are gone, delete all of these Nodes: ${howToRelease}. To delete one: kubectl annotate node NAME ${deletionAnnotation}=confirmed`,
+    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}. More than ${allowed} at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check first, in the console of the cloud, whether these instances exist, and whether the credentials belong to their project. If the instances are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }

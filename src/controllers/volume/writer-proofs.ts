@@ -11,6 +11,7 @@ import {
   seconds,
 } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { commandText } from "../../core/text.ts";
 import { RpcError } from "../../grpc/status.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { type Node, toTime, type VolumeAttachment } from "../../kube/objects.ts";
@@ -196,7 +197,7 @@ export class WriterProofs {
     const how =
       node === undefined
         ? "stop the machine, or detach the volume in the cloud"
-        : `run: kubectl taint node ${attachment.spec.nodeName} ${outOfServiceTaint}=nodeshutdown:NoExecute`;
+        : `run ${commandText(`kubectl taint node ${attachment.spec.nodeName} ${outOfServiceTaint}=nodeshutdown:NoExecute`)}`;
     const doubt = isDoubtful
       ? ` So many Nodes look gone at once that it may be a fault of the cloud. To delete them anyway: ${removals.howToRelease("nodes")}`
       : "";

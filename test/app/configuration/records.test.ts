@@ -176,7 +176,7 @@ test("the help names every value of an entry, and the credential hint the secret
   );
   const rejected = new CloudError("unauthorized", "no", { operation: "GET /x" });
   expect(hint?.(rejected)).toBe(
-    "regions[].token is set by /etc/acme.yaml:3:5: the value was probably revoked, or is incomplete. Replace it with one of the same project or account; the manager reads it again without a restart. Fairlead will retry.",
+    "The setting regions[].token is set by /etc/acme.yaml:3:5: the value was probably revoked, or is incomplete. Replace it with one of the same project or account; the manager reads it again without a restart.",
   );
 });
 

@@ -94,14 +94,14 @@ const cases: readonly (readonly [
     "error",
     { cluster: { access: { value: access } } },
     "fairlead lacks 1 permission: patch nodes.",
-    "To grant it, without a restart: fake-cloud-controller-manager rbac --set user=fairlead | kubectl apply -f -",
+    "To grant it, without a restart: `fake-cloud-controller-manager rbac --set user=fairlead | kubectl apply -f -`",
   ],
   [
     "OptionalPermissionMissing",
     "warning",
     { cluster: { access: { value: access } } },
     "fairlead lacks 1 permission: create events.",
-    "fake-cloud-controller-manager rbac --set user=fairlead | kubectl apply -f -",
+    "`fake-cloud-controller-manager rbac --set user=fairlead | kubectl apply -f -`",
   ],
   [
     "PermissionsUnchecked",
@@ -317,7 +317,13 @@ const cases: readonly (readonly [
     "message of CloudPermissionMissing",
     "permission to list",
   ],
-  ["CloudThrottled", "error", failing("CloudThrottled"), "message of CloudThrottled", "uses up the limit"],
+  [
+    "CloudThrottled",
+    "error",
+    failing("CloudThrottled"),
+    "message of CloudThrottled",
+    "find the other programs that use this account",
+  ],
   [
     "CloudUnavailable",
     "error",

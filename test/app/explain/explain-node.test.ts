@@ -107,7 +107,7 @@ describe("a Node", () => {
     for (let index = 0; index < 5; index += 1) w.setReady(`node-${index}`, "Unknown");
     await w.pass(180);
     expect(explain(w, "node-0").notes[0]?.text).toContain(
-      "kubectl -n kube-system annotate lease cloud-controller-manager fairlead.dev/release-hold=nodes",
+      "`kubectl -n kube-system annotate lease cloud-controller-manager fairlead.dev/release-hold=nodes`",
     );
   });
 

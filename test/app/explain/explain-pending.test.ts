@@ -136,7 +136,9 @@ Next attempt:
       "It has no address yet. Error syncing load balancer: The cloud rejected the credentials",
     );
     expect(text).toContain("unknown: the load balancers of the cloud were not listed yet");
-    expect(text).toContain("set the variable\n    FAKE_TOKEN, or cloud.token in the --config file.");
+    expect(text).toContain(
+      "The setting token is not set: set the\n    variable FAKE_TOKEN, or cloud.token in the --config file.",
+    );
   });
 
   const operation = "POST /balancers";
@@ -229,7 +231,7 @@ Next attempt:
     await w.pass(30);
     expect(textOf(w, "web")).toStartWith(`Service default/web: paused
   It is paused by fairlead.dev/paused: neither it nor its load balancer is changed. To continue:
-  kubectl -n default annotate service web fairlead.dev/paused-
+  \`kubectl -n default annotate service web fairlead.dev/paused-\`
 `);
   });
 

@@ -23,7 +23,7 @@ test.each(["get", "create"])(
     const said = await saidWith((_, question) => question.resource !== "leases" || question.verb !== verb);
     expect(said.filter((line) => line.includes(`403 for ${verb} leases`))).toEqual([
       expect.stringMatching(
-        /leases kube-system\/cloud-controller-manager: .* To grant it, without a restart: fake-cloud-controller-manager rbac .*--leader-elect=true --set user=admin \| kubectl apply -f -\n/,
+        /leases kube-system\/cloud-controller-manager: .* To grant it, without a restart: `fake-cloud-controller-manager rbac .*--leader-elect=true --set user=admin \| kubectl apply -f -`\n/,
       ),
     ]);
   },

@@ -43,7 +43,7 @@ test.each([
     "ccm rbac --use-service-account-credentials=true | kubectl apply -f -",
   ],
 ])("the command that grants what is missing names %s", (_, given, user, command) => {
-  expect(howToGrant("ccm", given, user)).toBe(`To grant it, without a restart: ${command}`);
+  expect(howToGrant("ccm", given, user)).toBe(`To grant it, without a restart: \`${command}\``);
 });
 
 describe("missing permissions", () => {
@@ -51,7 +51,7 @@ describe("missing permissions", () => {
     const { missing, logged, answer } = open();
     for (let count = 0; count < 3; count += 1) answer("patch", "nodes/status", "403");
     expect(logged).toEqual([
-      "1 permission missing, the API server returned 403: patch nodes/status (held back: cloud-node, node-route). To grant it, without a restart: fake-ccm rbac | kubectl apply -f -",
+      "1 permission missing, the API server returned 403: patch nodes/status (held back: cloud-node, node-route). To grant it, without a restart: `fake-ccm rbac | kubectl apply -f -`",
     ]);
     expect(missing.problem).toBe(logged[0]);
   });
@@ -145,7 +145,7 @@ describe("a manager that may not", () => {
     w.create("web");
     await w.pass(60);
     const command =
-      /To grant it, without a restart: (fake-cloud-controller-manager rbac .*--leader-elect-resource-name=own .*\| kubectl apply -f -)/;
+      /To grant it, without a restart: `(fake-cloud-controller-manager rbac .*--leader-elect-resource-name=own .*\| kubectl apply -f -)`/;
     const inLog = command.exec(w.logged.find((line) => line.includes("1 permission missing")) ?? "")?.[1];
     expect(inLog).toContain("--set user=");
     expect(w.events("web").join("\n")).toContain(inLog ?? "no command in the log");

@@ -44,7 +44,9 @@ const passForgetting = async (w: RouteWorld, minutes: number): Promise<void> => 
 };
 
 const problemsOf = (w: RouteWorld, node: string): readonly string[] =>
-  (w.controller.report().findings.get(node) ?? []).map((problem) => problem.reason);
+  (w.controller.report().findings.get(node) ?? []).flatMap(({ kind, reason }) =>
+    kind === "problem" ? reason : [],
+  );
 
 test("creates a route twice that no listing shows, and reports that on its Node", async () => {
   const w = await hidden(false);

@@ -37,7 +37,7 @@ export interface RoutesScript {
   /** The members of a target that the cloud returns; by default the machine and its first address. */
   readonly knows?: (target: RouteTarget) => Partial<ObservedRoute>;
   readonly ownership?: ObservedRoute["ownership"];
-  readonly oneAtATime?: boolean;
+  readonly oneAtATime?: true;
 }
 
 export const refusal = (kind: CloudErrorKind, text: string = kind, cause?: unknown): CloudError =>
@@ -162,7 +162,7 @@ export class ScriptedRoutes {
     return {
       ...this.#common,
       style: "one-by-one",
-      oneAtATime: this.#script.oneAtATime === true,
+      ...(this.#script.oneAtATime === true && { oneAtATime: true }),
       list: async function* ({ signal }) {
         const routes = await read(signal);
         yield { routes: routes.slice(0, 2) };

@@ -70,7 +70,7 @@ test("20 Services that vanish within 10 s keep their load balancers, visibly, un
   expect(w.changes).toEqual([]);
   expect(heldFor(w, "MassRemovalHeld")).toBe(20);
   expect(w.manager.report().balancersOnHold[0]?.message).toMatch(
-    /^default\/s\d+ vanished from the API together with too many others: more than 4 within 10 minutes is treated as a fault of the cloud or the API server, so no load balancer of such a Service is removed\. To remove all of them: kubectl -n kube-system annotate lease cloud-controller-manager fairlead\.dev\/release-hold=load-balancers$/,
+    /^default\/s\d+ vanished from the API together with too many others: more than 4 within 10 minutes is treated as a fault of the cloud or the API server, so no load balancer of such a Service is removed\. To remove all of them: `kubectl -n kube-system annotate lease cloud-controller-manager fairlead\.dev\/release-hold=load-balancers`$/,
   );
   expect(w.manager.report().orphans).toHaveLength(20);
   expect(w.logged.filter((line) => line.includes("vanished from the API"))).toHaveLength(1);

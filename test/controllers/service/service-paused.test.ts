@@ -46,7 +46,7 @@ test("a paused Service that is deleted reports that its finalizer stays, and how
   await w.pass(600);
   expect([...w.changes, ...w.written]).toEqual([]);
   expect(eventsWith(w, "DeletionPaused")).toEqual([
-    "Warning DeletionPaused default/web is being deleted, but fairlead.dev/paused pauses it: its load balancer and its finalizer stay. To continue: kubectl -n default annotate service web fairlead.dev/paused-",
+    "Warning DeletionPaused default/web is being deleted, but fairlead.dev/paused pauses it: its load balancer and its finalizer stay. To continue: `kubectl -n default annotate service web fairlead.dev/paused-`",
   ]);
   expect(problemsOf(w.manager, "default/web").join()).toContain("DeletionPaused");
   w.annotate("web", { [paused]: undefined });

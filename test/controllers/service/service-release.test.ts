@@ -77,9 +77,10 @@ test.each(["releas", "Release", "relete", "keep", ""])(
     await w.pass(3600);
     expect([w.changes, w.owners()]).toEqual([[], [w.get("web").metadata.uid]]);
     expect(conditionsOf(w, "web")).toEqual(["DeletionHeld"]);
-    const annotate = `kubectl -n default annotate service web ${onDelete}`;
+    const command = (word: string) =>
+      `\`kubectl -n default annotate service web ${onDelete}=${word} --overwrite\``;
     expect(w.events("web").join()).toContain(
-      `Deletion is on hold: ${onDelete} must be "delete" or "release", got ${JSON.stringify(word)}. The load balancer stays until this is corrected. To delete the load balancer: ${annotate}=delete --overwrite. To keep it in the cloud, where Fairlead no longer manages it: ${annotate}=release --overwrite`,
+      `Deletion is on hold: ${onDelete} must be "delete" or "release", got ${JSON.stringify(word)}. The load balancer stays until this is corrected. To delete the load balancer: ${command("delete")}. To keep it in the cloud, where Fairlead no longer manages it: ${command("release")}`,
     );
     // One write for the condition, no matter how much time passes.
     expect(w.written).toEqual([]);

@@ -127,7 +127,7 @@ test("says which network does not exist", async () => {
   const { lab } = labWith({ network: "missing" }, ({ project }) => project.servers.add("web-1"));
   const failure = await instancesOf(lab).catch((error: unknown) => String(error));
   expect(failure).toContain(
-    'The network "missing" does not exist in this project, which has none. Correct HCLOUD_NETWORK',
+    'The network "missing" does not exist in this project. Its networks: none. Correct HCLOUD_NETWORK',
   );
 });
 

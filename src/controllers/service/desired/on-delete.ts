@@ -2,6 +2,7 @@
 
 import { didYouMean } from "../../../core/did-you-mean.ts";
 import type { Problem } from "../../../core/problem.ts";
+import { commandText } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { heldDeletionText } from "../../../provider/reasons.ts";
 import { ownPrefix } from "../../well-known.ts";
@@ -46,7 +47,7 @@ export function readOnDelete(
 
 function remedyOf({ namespace = "default", name }: Service["metadata"], canRelease: boolean): string {
   const command = (word: string): string =>
-    `kubectl -n ${namespace} annotate service ${name} ${onDeleteAnnotation}=${word} --overwrite`;
+    commandText(`kubectl -n ${namespace} annotate service ${name} ${onDeleteAnnotation}=${word} --overwrite`);
   const toRelease = canRelease
     ? `. To keep it in the cloud, where Fairlead no longer manages it: ${command("release")}`
     : "";

@@ -6,7 +6,7 @@ import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core
 import { defined } from "../../../core/defined.ts";
 import { formatDuration } from "../../../core/duration.ts";
 import type { Problem } from "../../../core/problem.ts";
-import { shortList } from "../../../core/text.ts";
+import { commandText, shortList } from "../../../core/text.ts";
 import { keyOf, type Service, toTime } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { removalWindowText } from "../../absence/removal-history.ts";
@@ -91,7 +91,7 @@ export function deletionPaused({ metadata }: Service): ObjectEvent {
   const { namespace = "", name } = metadata;
   return warning(
     "DeletionPaused",
-    `${namespace}/${name} is being deleted, but ${pausedAnnotation} pauses it: its load balancer and its finalizer stay. To continue: kubectl -n ${namespace} annotate service ${name} ${pausedAnnotation}-`,
+    `${namespace}/${name} is being deleted, but ${pausedAnnotation} pauses it: its load balancer and its finalizer stay. To continue: ${commandText(`kubectl -n ${namespace} annotate service ${name} ${pausedAnnotation}-`)}`,
   );
 }
 

@@ -29,7 +29,7 @@ export class Cleanup {
 
   /** Changes nothing. */
   async survey(): Promise<ClusterSurvey> {
-    return this.#survey(this.#access.cloud("read"));
+    return this.#survey(this.#access.cloud("read"), await this.#access.cluster());
   }
 
   /** The replica that leads; undefined if none does. */
@@ -46,17 +46,19 @@ export class Cleanup {
     const { provider, settings, platform } = this.#operator;
     const selection = this.#selection;
     const cloud = this.#access.cloud("change");
+    const recheck = async (): Promise<ClusterState> => {
+      const cluster = await this.#access.cluster();
+      assertUnchanged(before, cluster);
+      return cluster;
+    };
     const removal = new LeftoverRemoval(
       {
         cloud,
         clock: platform.clock,
         timeout: settings.flags.timeout ?? minutes(10),
         progress,
-        survey: async () => {
-          const survey = await this.#survey(cloud);
-          assertUnchanged(before, survey.cluster);
-          return survey;
-        },
+        survey: async () => this.#survey(cloud, await recheck()),
+        recheck,
         mayDelete: (balancer, cluster) => {
           const { loadBalancers } = cloud;
           if (balancer.ownership !== "ours" || loadBalancers === undefined) return false;
@@ -70,11 +72,10 @@ export class Cleanup {
     return removal.run(this.#access.call);
   }
 
-  async #survey(cloud: AnyCloud): Promise<ClusterSurvey> {
+  async #survey(cloud: AnyCloud, cluster: ClusterState): Promise<ClusterSurvey> {
     const { provider, settings, platform } = this.#operator;
     const selection = this.#selection;
     const { flags } = settings;
-    const cluster = await this.#access.cluster();
     const ranges = readClusterCIDRs(flags["cluster-cidr"]);
     const isWithRoutes = flags["configure-cloud-routes"] && ranges.kind === "run";
     const clusterCIDRs = isWithRoutes ? ranges.cidrs : [];

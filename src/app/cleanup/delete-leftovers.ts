@@ -1,4 +1,5 @@
-// Deletes what was confirmed, in rounds: each reads the cluster and the cloud again, so that what came into use stays.
+// Deletes what was confirmed, in rounds: each reads the cluster and the cloud again, so that what came into use stays. A round may take
+// minutes, so the cluster is read again before each part of it.
 
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
@@ -21,7 +22,9 @@ export interface RemovalOptions {
   readonly clock: Clock;
   readonly timeout: Milliseconds;
   /** Reads cluster and cloud. Throws if nothing may be deleted any more, such as when a manager leads. */
-  readonly survey: () => Promise<Survey & { readonly cluster: ClusterState }>;
+  readonly survey: () => Promise<Survey>;
+  /** Reads only the cluster, and throws as `survey` does. */
+  readonly recheck: () => Promise<ClusterState>;
   readonly mayDelete: (balancer: LeftoverBalancer["balancer"], cluster: ClusterState) => boolean;
   /** Reports what is done now. */
   readonly progress: (text: string) => void;
@@ -84,12 +87,7 @@ export class LeftoverRemoval {
   }
 
   /** Returns when to check again. */
-  async #round(
-    survey: Survey & { readonly cluster: ClusterState },
-    open: readonly Leftover[],
-    end: number,
-    call: Call,
-  ): Promise<Milliseconds> {
+  async #round(survey: Survey, open: readonly Leftover[], end: number, call: Call): Promise<Milliseconds> {
     const delays: number[] = [shortest];
     let fetched: Promise<unknown> | undefined;
     const prefetched = (): Promise<unknown> => {
@@ -98,11 +96,15 @@ export class LeftoverRemoval {
     };
     const balancers = open.flatMap((one) => (one.what === "load balancer" ? one : []));
     for (const batch of inBatches(balancers, concurrent)) {
+      const cluster = await this.#options.recheck();
       delays.push(
-        ...(await Promise.all(batch.map((one) => this.#delete(survey, one, { end, prefetched }, call)))),
+        ...(await Promise.all(
+          batch.map((one) => this.#delete({ ...survey, cluster }, one, { end, prefetched }, call)),
+        )),
       );
     }
     const keys = new Set(open.map(({ key }) => key));
+    if (open.length > balancers.length) await this.#options.recheck();
     for (const { table, plan, listing } of survey.tables) {
       const keyOf = (route: Parameters<typeof routeKey>[1]) => routeKey(table.name, route);
       try {

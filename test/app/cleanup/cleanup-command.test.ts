@@ -46,6 +46,13 @@ const routesIn = (w: ServiceWorld) => w.cloud.routes.list().map(({ destination }
 const changesOf = ({ kube, cloud }: { kube: readonly string[]; cloud: readonly string[] }) =>
   [...kube, ...cloud].filter((request) => !request.startsWith("GET "));
 
+/** Something happens while a load balancer is deleted. */
+const onDeletion = (w: ServiceWorld, work: () => void) =>
+  (async (request, signal) => {
+    if (request.method === "DELETE") work();
+    return asCloud(w.cloud)(request, signal);
+  }) satisfies Transport;
+
 const gone = {
   others: ({ url }: { readonly url: string }): undefined => {
     if (url.startsWith("http://test-api-server"))
@@ -282,6 +289,30 @@ describe("cleanup refuses to delete", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
+  test("later in the same round when a manager begins to lead [N6 F56]", async () => {
+    const w = newWorld();
+    // One more than are deleted at the same time.
+    for (let at = 1; at <= 9; at += 1) addBalancer(w, `uid-${at}`);
+    const result = await cleanup(w, ["--yes"], { cloud: onDeletion(w, () => putLease(w, "master-2_b")) });
+    expect([result.code, ownersIn(w)]).toEqual([1, ["uid-9"]]);
+    expect(result.err).toContain("The manager master-2_b has begun to lead, so cleanup stopped.");
+  });
+
+  test("what a Service needs that comes back in the same round [N6 F56]", async () => {
+    const w = newWorld();
+    for (let at = 1; at <= 9; at += 1) addBalancer(w, `uid-${at}`);
+    const returned = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web", namespace: "default", uid: "uid-9" },
+      spec: { type: "LoadBalancer", ports: [] },
+      status: {},
+    } as unknown as KubeObject;
+    const cloud = onDeletion(w, () => w.server.store.put(resourceNamed("services"), returned));
+    const result = await cleanup(w, ["--yes"], { cloud });
+    expect([result.code, ownersIn(w)]).toEqual([0, ["uid-9"]]);
+  });
+
   test("but deletes when the holder of the Lease has crashed [N6 F56]", async () => {
     const w = newWorld();
     addBalancer(w, "uid-gone");
@@ -368,10 +399,9 @@ describe("cleanup refuses to delete", () => {
     w.cloud.balancers.actionTime = seconds(40);
     let isBack = false;
     const others = (request: { readonly url: string }) => (isBack ? undefined : gone.others(request));
-    const cloud = (async (request, signal) => {
-      if (request.method === "DELETE") isBack = true;
-      return asCloud(w.cloud)(request, signal);
-    }) satisfies Transport;
+    const cloud = onDeletion(w, () => {
+      isBack = true;
+    });
     const result = await cleanup(w, ["--yes", "--cluster-is-gone"], { others, cloud });
     expect(result.code).toBe(1);
     expect(result.err).toContain("answers now, so cleanup stopped");

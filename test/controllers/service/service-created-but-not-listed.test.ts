@@ -119,3 +119,27 @@ test("load balancers that are deleted in the cloud again and again are created e
   }
   await w.stop();
 });
+
+test("a load balancer that a lost operation creates late is not created twice", async () => {
+  const { w, script } = scriptedWorld((cloud) => {
+    cloud.operationLimit = 10;
+  });
+  await w.start();
+  w.create("web");
+  await w.until(() => script.operations.length === 1, "the operation");
+  // Everything is listed twice while it is running.
+  for (let at = 0; at < 3; at += 1) {
+    w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+    await w.pass(20);
+    w.create(`other-${at}`);
+  }
+  script.neverSettles = true;
+  script.outcomes.set("operation-1", "lost");
+  await w.pass(10);
+  script.neverSettles = false;
+  const { uid } = w.get("web").metadata;
+  script.things.set(`thing-of-${uid}`, { id: `thing-of-${uid}`, group: uid, owners: [uid], targets: 3 });
+  await w.pass(120);
+  expect(script.applied.filter((step) => step === `make ${uid}`)).toHaveLength(1);
+  await w.stop();
+});

@@ -135,3 +135,75 @@ test("reports the second load balancer within two minutes when a creation takes 
   expect(w.asked.length).toBeLessThan(12);
   await w.stop();
 });
+
+/** Listings and lookups show only the second one. */
+function hideFirst(w: ServiceWorld): void {
+  const original = w.cloud.view;
+  w.cloud.view = {
+    ...original,
+    balancers: (existing, kind) => original.balancers(existing, kind).filter(({ id }) => id !== "b1"),
+  };
+}
+
+test.each([
+  ["its targets change", (w: ServiceWorld) => w.addNode("late")],
+  ["its ports change", (w: ServiceWorld) => w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] })],
+])("a duplicate that a listing shows alone after %s is not managed", async (_, change) => {
+  const w = await duplicatedWorld();
+  const addresses = w.addressesOf("web");
+  await duplicate(w);
+  const shown = w.cloud.view;
+  w.forget();
+  change(w);
+  await w.until(() => w.changes.length > 0, "the change");
+  hideFirst(w);
+  await w.pass(20);
+  w.cloud.view = shown;
+  await w.pass(120);
+  expect([w.addressesOf("web"), w.changes]).toEqual([addresses, ["PATCH /balancers/b1"]]);
+  await w.stop();
+});
+
+test("a duplicate that the first listing of a leader shows alone is not managed", async () => {
+  const w = await duplicatedWorld();
+  const addresses = w.addressesOf("web");
+  await duplicate(w);
+  await w.stop();
+  const shown = w.cloud.view;
+  hideFirst(w);
+  w.forget();
+  await w.start();
+  await w.pass(20);
+  w.cloud.view = shown;
+  await w.pass(120);
+  expect([w.addressesOf("web"), w.changes]).toEqual([addresses, []]);
+  await w.stop();
+});
+
+test("a second load balancer that a listing shows first and alone after a change of targets is not managed", async () => {
+  const w = await duplicatedWorld();
+  const addresses = w.addressesOf("web");
+  w.forget();
+  w.addNode("late");
+  await w.until(() => w.changes.length > 0, "the change");
+  const shown = w.cloud.view;
+  const [first] = w.cloud.balancers.list();
+  if (first === undefined) throw new Error("There is no load balancer.");
+  const { id: _, ip: __, status: ___, ipv6: ____, ...spec } = first;
+  w.cloud.balancers.create(spec);
+  hideFirst(w);
+  await w.pass(20);
+  w.cloud.view = shown;
+  await w.pass(120);
+  expect([w.addressesOf("web"), w.changes]).toEqual([addresses, ["PATCH /balancers/b1"]]);
+  await w.stop();
+});
+
+test("a duplicate is managed once the load balancer of a Service is proved to be gone", async () => {
+  const w = await duplicatedWorld();
+  await duplicate(w);
+  w.addNode("late");
+  w.cloud.balancers.remove("b1");
+  await w.until(() => w.addressesOf("web").join() === "192.0.2.2", "the other address", 300);
+  await w.stop();
+});

@@ -39,6 +39,68 @@ const scripted = (test: string): FoundByTest => ({ file: "test/simulation/script
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
   {
+    name: "manage-a-duplicate-after-a-change",
+    breaks:
+      "A duplicate that a listing shows alone just after a change replaces the load balancer of a Service.",
+    foundBy: {
+      file: "test/controllers/service/service-duplicates.test.ts",
+      test: "a duplicate that a listing shows alone after",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/state/group-changes.ts",
+        find: "if (isReplaced || mayBeRenamed) record.managed",
+        replace: "if (isReplaced || true) record.managed",
+      },
+    ],
+  },
+  {
+    name: "manage-a-duplicate-at-first-sight",
+    breaks:
+      "A duplicate that the first listing of a leader shows alone replaces the load balancer of a Service.",
+    foundBy: {
+      file: "test/controllers/service/service-duplicates.test.ts",
+      test: "that the first listing of a leader shows alone",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/observe.ts",
+        find: "return services.some((service) => {",
+        replace: "return false && services.some((service) => {",
+      },
+    ],
+  },
+  {
+    name: "believe-listings-during-a-lost-operation",
+    breaks: "A load balancer is created twice that a lost operation creates late.",
+    foundBy: {
+      file: "test/controllers/service/service-created-but-not-listed.test.ts",
+      test: "that a lost operation creates late",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/state/group-changes.ts",
+        find: 'if (result === "lost") {',
+        replace: 'if (result === "lost") return;\n    if (result === ("never" as string)) {',
+      },
+    ],
+  },
+  {
+    name: "read-the-cluster-once-in-a-round",
+    breaks: "A round of cleanup goes on after a manager has begun to lead.",
+    foundBy: {
+      file: "test/app/cleanup/cleanup-command.test.ts",
+      test: "later in the same round when a manager begins to lead",
+    },
+    edits: [
+      {
+        file: "src/app/cleanup/delete-leftovers.ts",
+        find: "const cluster = await this.#options.recheck();",
+        replace: "const cluster = (this.first ??= await this.#options.recheck());",
+      },
+    ],
+  },
+  {
     name: "forget-the-route-beside-a-duplicate",
     breaks: "A route is created again without a proof when a superfluous one beside it was removed.",
     foundBy: {

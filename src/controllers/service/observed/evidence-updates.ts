@@ -100,10 +100,10 @@ export class EvidenceUpdates {
       : undefined;
   }
 
-  /** A Service with the finalizer that is not just created: the API server had lost it when the session began. */
+  /** A Service with the finalizer that is not just created, or seems to be of the future: the API server had lost it when the session began. */
   #hasReturned(service: Service): boolean {
     const age = this.#deps.clock.now() - Date.parse(service.metadata.creationTimestamp ?? "");
-    return hasFinalizer(service) && (isEnding(service) || !(age < justCreated));
+    return hasFinalizer(service) && (isEnding(service) || !(Math.abs(age) < justCreated));
   }
 
   /** Notes what the latest listing shows and what it lacks, once per listing. */

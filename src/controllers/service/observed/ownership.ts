@@ -9,6 +9,7 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import type { Member } from "../desired/members.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
+import { ingressOf, isOtherIngress } from "../status/status.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
 /** Whether an existing Service, other than those known to be gone, uses this load balancer. Then it must not be deleted. */
@@ -19,6 +20,22 @@ export function isStillUsed(
 ): boolean {
   const staying = new Set((observed?.owners ?? []).filter((uid) => !gone.includes(uid)));
   return staying.size > 0 && services.list().some(({ metadata }) => staying.has(serviceUID(metadata.uid)));
+}
+
+/** Whether the address of the Service is not that of this load balancer, so that it is not the one that the Service had. */
+export function hadOther(
+  balancers: Pick<AnyBalancers, "publish">,
+  { service, desired }: Pick<Member, "service" | "desired">,
+  balancer: ObservedLoadBalancer,
+): boolean {
+  try {
+    const publication = balancers.publish(desired, balancer);
+    const published = service.status.loadBalancer?.ingress ?? [];
+    return publication.kind === "addresses" && isOtherIngress(published, ingressOf(publication));
+  } catch {
+    // The provider cannot read that of another cluster.
+    return false;
+  }
 }
 
 /** The existing Services that a load balancer serves, for messages. */
@@ -116,7 +133,6 @@ export interface OwnershipContext {
   readonly observed: ObservedLoadBalancer | undefined;
   /** The load balancer of the group is being removed, so that of another cluster is not the one that the Service had. */
   readonly isRemoving: boolean;
-  /** Whether the address of the Service is not that of this load balancer, so that it is not the one that the Service had. */
   readonly hadOther: (member: Member, balancer: ObservedLoadBalancer) => boolean;
   /** Names the Services that a load balancer serves. */
   readonly nameOwners: (balancer: ObservedLoadBalancer) => string;

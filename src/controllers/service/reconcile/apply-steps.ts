@@ -103,7 +103,9 @@ async function changeGroup(
     return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
   } finally {
     const failed = isFailed ? change : undefined;
-    deps.groupStates.commit(state, { kind: "changeSent", at: clock.monotonic(), failed });
+    const { observed, leaving, steps } = plan;
+    const isReplaced = observed === undefined || leaving.length > 0 || steps.some(({ removes }) => removes);
+    deps.groupStates.commit(state, { kind: "changeSent", at: clock.monotonic(), failed, isReplaced });
     if (change === "update") observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
   }
 }

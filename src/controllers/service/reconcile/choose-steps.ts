@@ -27,6 +27,7 @@ import {
 } from "../desired/difference.ts";
 import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
 import {
+  hadOther,
   isHeldByOwnership,
   isStillUsed,
   nameOwners,
@@ -38,7 +39,7 @@ import { isManaged } from "../predicates.ts";
 import type { Fingerprint, GroupState } from "../state/group-record.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
-import { addressesOf, ingressOf, isOtherIngress } from "../status/status.ts";
+import { addressesOf } from "../status/status.ts";
 import type { ReconcileContext, ReconcileDeps } from "./context.ts";
 import { holdTargets } from "./hold-targets.ts";
 
@@ -106,18 +107,8 @@ function ownershipContext(
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
   const { balancers, clusterName, services } = controller;
-  const hadOther: OwnershipContext["hadOther"] = ({ service, desired }, balancer) => {
-    try {
-      const publication = balancers.publish(desired, balancer);
-      const published = service.status.loadBalancer?.ingress ?? [];
-      return publication.kind === "addresses" && isOtherIngress(published, ingressOf(publication));
-    } catch {
-      // The provider cannot read that of another cluster.
-      return false;
-    }
-  };
   return {
-    hadOther,
+    hadOther: (member, balancer) => hadOther(balancers, member, balancer),
     balancers,
     clusterName: balancers.clusterSetting === undefined ? clusterName : balancers.clusterSetting.value,
     observed,

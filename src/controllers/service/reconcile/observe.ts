@@ -10,7 +10,14 @@ import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/balancer-absence.ts";
 import { type Found, listedPart, markPart } from "../observed/fresh-listing.ts";
-import { duplicatesFound, foundOther, isStillUsed, nameOf, nameOwners } from "../observed/ownership.ts";
+import {
+  duplicatesFound,
+  foundOther,
+  hadOther,
+  isStillUsed,
+  nameOf,
+  nameOwners,
+} from "../observed/ownership.ts";
 import type { Reading } from "../observed/reading.ts";
 import { hasFinalizer } from "../predicates.ts";
 import type { GroupState, KeptObservation } from "../state/group-record.ts";
@@ -76,7 +83,7 @@ export async function observeGroup(
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
   const { duplicates } = found;
   if (balancer !== undefined) {
-    const unproved = noteManaged(deps, state, found, balancer);
+    const unproved = noteManaged(deps, context, found, balancer);
     if (unproved !== undefined)
       return waitForProof(deps, state, services, unproved, nameOf(found.balancer ?? balancer));
   }
@@ -143,18 +150,18 @@ function noteFinalizers(
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
 function noteManaged(
-  { controller, groupStates, massLimit }: ReconcileDeps,
-  state: GroupState,
+  deps: ReconcileDeps,
+  { services, state }: ReconcileContext,
   { duplicates, beganAt, knownAt }: Found,
   observed: ObservedLoadBalancer,
 ): Unproved | undefined {
   if (observed.ownership !== "ours") return undefined;
-  const { managed, change } = state;
+  const { controller, groupStates, massLimit } = deps;
+  const { managed } = state;
   const shown = { name: nameOf(observed) };
-  const isShown = [observed, ...duplicates].some((one) => nameOf(one) === managed?.name);
   const unproved = (): NextProof | undefined => {
-    if (managed === undefined || change !== undefined || isShown) return undefined;
-    const proofs = addProof(managed.proofs ?? [], { kind: "listing", beganAt, knownAt });
+    if (!isOtherThanManaged(deps, { services, state }, observed, duplicates)) return undefined;
+    const proofs = addProof(managed?.proofs ?? [], { kind: "listing", beganAt, knownAt });
     const rule = {
       confirmAfter: confirmAfterOf(controller),
       kinds: ["listing"],
@@ -168,11 +175,33 @@ function noteManaged(
   const next = unproved();
   if (next !== undefined) {
     const { at = knownAt } = next;
-    return { kind: "unproved", checkAt: at, decidedAt: at, isExpected: false };
+    return { kind: "unproved", checkAt: at, decidedAt: at, isExpected: managed?.name === undefined };
   }
   if (managed?.name !== shown.name || managed.proofs !== undefined)
     groupStates.commit(state, { kind: "managedChosen", managed: shown });
   return undefined;
+}
+
+/** Whether listings show only another load balancer with the mark of the group than the one that is managed. */
+function isOtherThanManaged(
+  { controller: { balancers }, desiredServices }: ReconcileDeps,
+  { services, state }: Pick<ReconcileContext, "services" | "state">,
+  observed: ObservedLoadBalancer,
+  duplicates: readonly ObservedLoadBalancer[],
+): boolean {
+  const { managed, change, duplicates: known } = state;
+  if (managed?.name !== undefined) {
+    // Any other change may have given it this name, but not that of a duplicate.
+    const mayBeRenamed = change !== undefined && change !== "update";
+    if (mayBeRenamed && !known.some((one) => nameOf(one) === nameOf(observed))) return false;
+    return [observed, ...duplicates].every((one) => nameOf(one) !== managed.name);
+  }
+  // A leader begins. Later, a change may have replaced it.
+  if (change !== undefined || duplicates.length > 0) return false;
+  return services.some((service) => {
+    const { desired } = desiredServices.of(service, observed);
+    return desired.ending === undefined && hadOther(balancers, { service, desired }, observed);
+  });
 }
 
 /** Returns what is missing for the proof that the load balancer of the group is absent; undefined if it is certain or exists. */

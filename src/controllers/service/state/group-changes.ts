@@ -54,6 +54,14 @@ interface BegunChange {
   readonly kept: KeptObservation | undefined;
 }
 
+interface SentChange {
+  readonly at: number;
+  /** The change, if one of its requests failed. */
+  readonly failed: Change | undefined;
+  /** It creates or removes a load balancer. */
+  readonly isReplaced: boolean;
+}
+
 interface AcceptedRequest {
   readonly hash: string;
   readonly isFirst: boolean;
@@ -231,13 +239,12 @@ const transitions = {
     evidence.noteChange(serving, at, applied > 0 ? "exists" : "possible");
     evidence.noteRemoval(leaving);
   },
-  /** All requests of a change were sent. `failed`: the change, if one of them failed. */
-  changeSent(
-    record: GroupRecord,
-    { at, failed }: { readonly at: number; readonly failed: Change | undefined },
-  ) {
+  /** All requests of a change were sent. */
+  changeSent(record: GroupRecord, { at, failed, isReplaced }: SentChange) {
     record.changedAt = at;
-    record.managed = undefined;
+    // A change of more than targets may rename it. Names distinguish it from known duplicates.
+    const mayBeRenamed = record.change !== "update" && record.duplicates.length === 0;
+    if (isReplaced || mayBeRenamed) record.managed = undefined;
     if (failed === undefined) {
       // The cloud accepts changes again, even if this one is still in progress.
       record.backoffUntil = undefined;
@@ -253,8 +260,13 @@ const transitions = {
   ) {
     const { operation, evidence, progress, recentSteps } = record;
     outdate(record, at);
-    if (operation === undefined || result === "lost") return;
-    const { step, isProgress } = operation;
+    if (operation === undefined) return;
+    const { step, isProgress, serving } = operation;
+    if (result === "lost") {
+      // The cloud may still complete it, and what listings lacked while it was running proves nothing.
+      evidence.noteChange(serving, at, "possible");
+      return;
+    }
     if (result === "failed") {
       recentSteps.forget(step);
       evidence.creations.noteFailed(step);

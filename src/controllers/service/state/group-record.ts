@@ -71,7 +71,8 @@ export interface Rest {
 
 /** Which one of several load balancers with the mark of a group is managed. */
 export interface ManagedBalancer {
-  readonly name: string;
+  /** Undefined: the one with the addresses of the Services, which this process has not seen yet. */
+  readonly name?: string | undefined;
   /** The listings that show only another one with the mark of the group. */
   readonly proofs?: readonly Proof[];
 }
@@ -127,7 +128,10 @@ export interface GroupState {
   readonly hold: Hold | undefined;
   /** Further load balancers with the mark of the group, in the last observation. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** The load balancer of the last observation, and since which listing only another one is shown. Undefined after a change. */
+  /**
+   * The load balancer of the last observation, and since which listing only another one is shown. Undefined after a change that may have
+   * given it another name, or replaced it.
+   */
   readonly managed: ManagedBalancer | undefined;
   /** The Services have the condition that their operation cannot be checked. */
   readonly hasOperationProblem: boolean;
@@ -224,7 +228,7 @@ export const groupLifetimes: Readonly<Record<Exclude<keyof GroupState, "group">,
   duplicates: { endsWith: ["left"], afterRestart: "Observed again." },
   managed: {
     endsWith: ["session", "gone", "left"],
-    afterRestart: "The first one that is observed is managed.",
+    afterRestart: "The one with the address of a Service is managed, or else the first one that is observed.",
   },
   hasOperationProblem: { endsWith: ["left"], afterRestart: "The condition stays until the next write." },
   reportedSteps: { endsWith: ["left"], afterRestart: "Reported once more." },

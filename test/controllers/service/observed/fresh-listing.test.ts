@@ -67,7 +67,7 @@ describe("what was observed around a change", () => {
       const kept = { balancer, ...times, outdated: ["targets"] };
       const began = { change: "update", steps: 1, isCreation: false, kept } as const;
       groups.commit(state, { kind: "changeBegan", ...began });
-      groups.commit(state, { kind: "changeSent", at: clock.monotonic(), failed });
+      groups.commit(state, { kind: "changeSent", at: clock.monotonic(), failed, isReplaced: false });
     };
     return { clock, listing, groups, fresh, state, change };
   }

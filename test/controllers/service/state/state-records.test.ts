@@ -101,7 +101,7 @@ describe("a change of a group", () => {
   test("that failed makes earlier listings outdated and is remembered until its error is reported", () => {
     const { groups, state } = newGroups();
     groups.commit(state, { kind: "backsOff", until: 9 });
-    groups.commit(state, { kind: "changeSent", at: 3, failed: "update" });
+    groups.commit(state, { kind: "changeSent", at: 3, failed: "update", isReplaced: false });
     expect([state.changedAt, state.failedChange, state.backoffUntil]).toEqual([3, "update", 9]);
     groups.commit(state, { kind: "errorHandled" });
     expect(state.failedChange).toBeUndefined();
@@ -110,7 +110,7 @@ describe("a change of a group", () => {
   test("that the cloud accepted ends the backoff", () => {
     const { groups, state } = newGroups();
     groups.commit(state, { kind: "backsOff", until: 9 });
-    groups.commit(state, { kind: "changeSent", at: 3, failed: undefined });
+    groups.commit(state, { kind: "changeSent", at: 3, failed: undefined, isReplaced: false });
     expect(state.backoffUntil).toBeUndefined();
   });
 

@@ -4,19 +4,21 @@ import { cpus } from "node:os";
 import { join, resolve } from "node:path";
 import { mutations } from "../test/simulation/mutations/mutations.ts";
 import type { SeedResult } from "../test/simulation/seed-worker.ts";
+import { toLine, variants } from "../test/simulation/variants.ts";
 import { commandLine, oneNamed, orFail, wholeNumber } from "./command-line.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-const usage = `Usage: npm run simulate -- [--seeds N] [--from N] [--processes N] [--mutation NAME] [--ignore N,N] [--first] [--volumes]
+const usage = `Usage: npm run simulate -- [--seeds N] [--from N] [--processes N] [--mutation NAME] [--ignore N,N] [--first] [VARIANT …]
 
 Runs the simulation with N seeds (100), and prints each seed that violates an invariant.
   --from N         the first seed (1)
   --processes N    how many run at the same time (the number of processors)
   --mutation NAME  run with this protection of src removed; --first stops at the first seed that finds it
   --ignore N,N     invariants that do not end a run
-  --volumes        with claims, pods and the volume controller; one such seed: --volumes --from N --seeds 1
-Replay one seed with FAIRLEAD_SEED=N npm test -- ./test/simulation
+Variants, alone or together:
+${variants.map(({ name, what }) => `  ${`--${name}`.padEnd(17)}with ${what}`).join("\n")}
+Replay one seed with FAIRLEAD_SEED=N npm test -- ./test/simulation, or with its variants: --from N --seeds 1 VARIANT …
 Mutations: ${mutations.map(({ name }) => name).join(", ")}
 `;
 const { values } = commandLine(usage, {
@@ -27,6 +29,8 @@ const { values } = commandLine(usage, {
   ignore: { type: "string", default: "" },
   first: { type: "boolean", default: false },
   volumes: { type: "boolean", default: false },
+  lookups: { type: "boolean", default: false },
+  operations: { type: "boolean", default: false },
 });
 const { mutation, first: stopsAtFirst } = values;
 const count = wholeNumber("seeds", values.seeds, 1);
@@ -76,7 +80,7 @@ async function work(): Promise<void> {
     const seed = stopsAtFirst && failed.length > 0 ? undefined : seeds.shift();
     if (seed === undefined) worker.stdin.end();
     else {
-      worker.stdin.write(`${seed}${values.volumes ? " volumes" : ""}\n`);
+      worker.stdin.write(`${toLine(seed, values)}\n`);
       worker.stdin.flush();
     }
   };

@@ -132,8 +132,10 @@ export function fakeApi({ base, transport, pageSize }: ApiOptions) {
   return {
     machines: (call: Call, query?: Readonly<Record<string, QueryValue>>) =>
       list<ApiMachine>("machines", call, query),
-    balancers: (call: Call) => list<ApiBalancer>("balancers", call),
-    balancer: (id: string, call: Call) => api.call<unknown>(lookup("balancer", id), call),
+    balancers: (call: Call, query?: Readonly<Record<string, QueryValue>>) =>
+      list<ApiBalancer>("balancers", call, query),
+    balancer: (id: string, call: Call) =>
+      api.call<{ readonly balancer: ApiBalancer }>(lookup("balancer", id), call),
     createBalancer: (spec: BalancerSpec, call: Call) =>
       send<{ readonly balancer: ApiBalancer }>("POST", "/balancers", call, spec),
     changeBalancer: (id: string, spec: BalancerSpec, call: Call) =>

@@ -78,6 +78,8 @@ export class AbsenceInvariants {
   readonly #removedAt = new Map<string, number>();
   /** Which leader created each route, by destination. */
   readonly #createdBy = new Map<string, unknown>();
+  /** Whether the cloud created the route to this destination when it was already proved that it would not. */
+  cameLate: (destination: string) => boolean = () => false;
   readonly #balancerCount: AbsenceCount;
   readonly #routeCount: AbsenceCount;
 
@@ -134,7 +136,23 @@ export class AbsenceInvariants {
     if (method !== "DELETE") return;
     const isLeft = new Set([...after.balancers, ...after.routes].map(({ id }) => id));
     for (const one of before.balancers) if (!isLeft.has(one.id)) this.#checkRemovedBalancer(one, after);
-    for (const one of before.routes) if (!isLeft.has(one.id)) this.#checkRemovedRoute(one);
+    for (const one of before.routes) if (!isLeft.has(one.id)) this.checkRemovedRoute(one);
+  }
+
+  /** A manager hears that the removal of this route is done. */
+  removalEnded(destination: string): void {
+    this.#removedAt.set(destination, this.#clock.monotonic());
+  }
+
+  /** Whether the route may be created again at once: its Node has lost the former one, or has just got the range. */
+  mayRepeat(destination: string, since: number): boolean {
+    const wanted = [...this.#wantedRoutes.values()].find(({ route }) => route.startsWith(`${destination} `));
+    return this.#isReplacement(destination) || wanted === undefined || wanted.since > since;
+  }
+
+  /** A replacement may be tried again at once, because its Node has no route meanwhile. */
+  #isReplacement(destination: string): boolean {
+    return this.#clock.monotonic() - (this.#removedAt.get(destination) ?? never) < 60_000;
   }
 
   #checkNewBalancer(owner: string, before: CloudState): void {
@@ -146,11 +164,10 @@ export class AbsenceInvariants {
   }
 
   #checkNewRoute({ destination = "", machine = "" }: CloudChange, before: CloudState): void {
-    // A replacement may be tried again at once, because its Node has no route meanwhile.
-    const isReplacement = this.#clock.monotonic() - (this.#removedAt.get(destination) ?? never) < 60_000;
     const exists = before.routes.some((one) => one.destination === destination && one.machine === machine);
     // A new Node gets its route at once, and listings may lack the one that was there before it.
-    if (exists && !isReplacement && !this.#inherited.has(destination) && !this.#isUnknown(destination)) {
+    const isNew = this.#inherited.has(destination) || this.#isUnknown(destination);
+    if (exists && !this.#isReplacement(destination) && !isNew && !this.cameLate(destination)) {
       this.#report(18, `the route ${destination} to ${machine} was created although it exists`);
     }
     if (this.#lost.delete(destination)) this.#routeCount.add(destination, `${destination} was created again`);
@@ -196,7 +213,8 @@ export class AbsenceInvariants {
     return at !== undefined && !this.known.mustKnow(at);
   }
 
-  #checkRemovedRoute({ destination, machine, id }: SimulatedRoute): void {
+  /** Call it when the cloud has removed the route, or accepts its removal. */
+  checkRemovedRoute({ destination, machine, id }: SimulatedRoute): void {
     const now = this.#clock.monotonic();
     this.#removedAt.set(destination, now);
     this.#inherited.delete(destination);

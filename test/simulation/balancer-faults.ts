@@ -23,8 +23,6 @@ const isServed = (service: Service): boolean =>
 
 export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, cloudLies, clock, history } = world;
-  /** An object is hidden for a short time only once, because two such lies may look like two proofs. */
-  const wereHidden = new Set<string>();
   const firstSeen = new Map<string, number>();
   const watchAges = (): void => {
     for (const { id } of [...cloud.balancers.list(), ...cloud.routes.list()]) {
@@ -54,13 +52,15 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
 
   const hideSome = (about: Collection): void => {
     const chosen = dice.some(
-      ids(about).filter((id) => isOldEnough(id) && !wereHidden.has(id)),
+      ids(about).filter((id) => isOldEnough(id) && !cloudLies[about].wereHidden.has(id)),
       dice.count(1, 4),
     );
     if (chosen.length === 0) return;
-    for (const id of chosen) wereHidden.add(id);
+    for (const id of chosen) cloudLies[about].wereHidden.add(id);
     const kind = dice.chance(0.7) ? "missing" : "foreign mark";
-    lie(about, { kind, ids: chosen, from: "both" }, Math.round(dice.between(shortest, longest)));
+    // A lookup is definite, so that it shows what the listing lacks.
+    const from = about === "balancers" && world.variants.lookupsBeside !== undefined ? "listing" : "both";
+    lie(about, { kind, ids: chosen, from }, Math.round(dice.between(shortest, longest)));
   };
   /** Those that are needed according to the Services and Nodes: all that a new leader knows about what a listing lacks. */
   const needed = (of: Collection): ReadonlySet<string> => {
@@ -103,7 +103,7 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     const chosen = isEmpty ? undefined : dice.some(all, dice.count(min, all.length));
     hidden.set(about, chosen);
     if (hiddenAndNeeded(about) < min) return;
-    for (const id of all) wereHidden.add(id);
+    for (const id of all) cloudLies[about].wereHidden.add(id);
     world.hidesMany(duration);
     lie(about, { kind: "missing", from: "both", ...(chosen !== undefined && { ids: chosen }) }, duration);
   };
@@ -144,9 +144,10 @@ export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
     const balancer = cloud.balancers
       .list()
       .find(({ labels }) => isMarked(labels) && labels["owner-uid"] === service?.metadata.uid);
-    if (service === undefined || balancer === undefined || wereHidden.has(balancer.id)) return;
+    if (service === undefined || balancer === undefined || cloudLies.balancers.wereHidden.has(balancer.id))
+      return;
     if (cloudLies.balancers.isLying || !isOldEnough(balancer.id)) return;
-    wereHidden.add(balancer.id);
+    cloudLies.balancers.wereHidden.add(balancer.id);
     disguise("DELETE /balancers/{id}", 1);
     const duration = Math.round(dice.between(5_000, longest));
     lie("balancers", { kind: "missing", ids: [balancer.id], from: "listing" }, duration);

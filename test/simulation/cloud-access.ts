@@ -31,8 +31,10 @@ export class CloudAccess {
     const { searchParams } = new URL(request.url);
     this.#requestKind = searchParams.has("ids") || searchParams.has("names") ? "lookup" : "listing";
     const before = request.method === "GET" ? undefined : stateOf(cloud);
+    this.#world.operationInvariants?.requestArrives(request);
     const answer = this.#send(request, signal);
     cloudInvariants.cloudHandled(request);
+    this.#world.onCloudRequest(request);
     if (before !== undefined) absence.cloudHandled(changeOf(request), before, stateOf(cloud));
     const response = await answer;
     if (response.status !== 429) return response;

@@ -18,7 +18,11 @@ export type CloudLie =
       readonly kind: "missing" | "foreign mark";
       readonly ids?: readonly string[];
       readonly from: "both" | ReadKind;
+      /** Whether it is for the sender of this request. Absent: for all. It ends when the objects are listed. */
+      readonly applies?: () => boolean;
     }
+  /** Lookups show this object, whatever they ask for. */
+  | { readonly kind: "another"; readonly id: string }
   /** Reads show this object with other fields. */
   | {
       readonly kind: "altered";
@@ -50,6 +54,8 @@ class CollectionView<T extends Cloudy> {
   readonly #random: Random;
   readonly #existing: () => readonly T[];
   #past: { readonly at: number; readonly objects: readonly T[] }[];
+  /** What reads have hidden for a moment. A second such lie may look like a second proof. */
+  readonly wereHidden = new Set<string>();
   #lies: ActiveLie[] = [];
 
   constructor(clock: Clock, random: Random, existing: () => readonly T[]) {
@@ -82,7 +88,9 @@ class CollectionView<T extends Cloudy> {
 
   show(existing: readonly T[], read: ReadKind): readonly T[] {
     const now = this.#clock.monotonic();
-    this.#lies = this.#lies.filter(({ until }) => until > now);
+    this.#lies = this.#lies.filter(
+      ({ lie, until }) => until > now && !(read === "listing" && "applies" in lie),
+    );
     return this.#lies.reduce((shown, lie) => this.#apply(shown, lie, read), existing);
   }
 
@@ -90,6 +98,7 @@ class CollectionView<T extends Cloudy> {
     switch (lie.kind) {
       case "missing":
         if (lie.from !== "both" && lie.from !== read) return shown;
+        if (lie.applies?.() === false) return shown;
         return shown.filter(({ id }) => lie.ids !== undefined && !lie.ids.includes(id));
       case "foreign mark":
         if (lie.from !== "both" && lie.from !== read) return shown;
@@ -98,6 +107,8 @@ class CollectionView<T extends Cloudy> {
             ? { ...each, labels: { ...each.labels, cluster: "another" } }
             : each,
         );
+      case "another":
+        return read === "lookup" ? this.#existing().filter(({ id }) => id === lie.id) : shown;
       case "altered":
         if (lie.from !== "both" && lie.from !== read) return shown;
         return shown.map((each) => (each.id === lie.id ? { ...each, ...lie.fields } : each));

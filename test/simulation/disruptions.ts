@@ -6,10 +6,12 @@ import { type Random, seededRandom } from "../../src/platform/random.ts";
 import { apiServerFaults } from "./api-server-faults.ts";
 import { balancerFaults } from "./balancer-faults.ts";
 import { cloudFaults } from "./cloud-faults.ts";
+import { lookupFaults } from "./lookup-faults.ts";
 import { neighbours } from "./neighbours.ts";
 import { nodeChanges } from "./node-changes.ts";
 import { processFaults } from "./process-faults.ts";
 import { restoredServer } from "./restored-server.ts";
+import { routeOperationFaults } from "./route-operation-faults.ts";
 import { serviceChanges } from "./service-changes.ts";
 import { unstoredRemovals } from "./unstored-removals.ts";
 import { vanishingObjects } from "./vanishing-objects.ts";
@@ -89,8 +91,13 @@ export const scheduleDisruptions = (
   const known = sources.flatMap((source) => source.disruptions);
   // Half of the seeds use few kinds, often: where everything happens, one fault prevents the consequences of another.
   const chosen = dice.chance(0.5) ? known : dice.some(known, dice.count(3, Math.round(known.length / 3)));
-  const aboutVolumes = volumeChanges(world, dice);
-  const all = [...chosen, ...aboutVolumes.disruptions];
+  // Always all kinds of these, which only runs with their variant have.
+  const ofVariants = [
+    volumeChanges(world, dice),
+    lookupFaults(world, new Dice(seededRandom(seed ^ 0x100c))),
+    routeOperationFaults(world, new Dice(seededRandom(seed ^ 0x0bec))),
+  ];
+  const all = [...chosen, ...ofVariants.flatMap((source) => source.disruptions)];
   const total = all.reduce((sum, { weight }) => sum + weight, 0);
   let isOver = false;
   for (let index = 0; index < disruptions; index += 1) {
@@ -106,6 +113,6 @@ export const scheduleDisruptions = (
   return () => {
     isOver = true;
     world.history.log("the disruptions are over");
-    for (const { stop } of [...sources, aboutVolumes]) stop();
+    for (const { stop } of [...sources, ...ofVariants]) stop();
   };
 };

@@ -1,7 +1,6 @@
 // One replica of the manager in the simulation: the whole program, with its own clock, network, process and configuration file,
 // which can be disrupted. `onSend` sees every request that it sends.
 
-import { fake } from "../../providers/fake/index.ts";
 import { ReloadRequests } from "../../src/app/configuration/configuration-reloads.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
 // The program imports these lazily, which would take real time in the simulation.
@@ -23,7 +22,7 @@ export interface ReplicaDeps {
   readonly args: readonly string[];
   /** The content of the configuration file at the start. */
   readonly configuration: string;
-  readonly provider?: AnyProvider;
+  readonly provider: AnyProvider;
   readonly kube: (replica: Replica) => Transport;
   readonly cloud: (replica: Replica) => Transport;
   /** Called for each request to the API server or the cloud. */
@@ -100,7 +99,7 @@ export class Replica {
   }
 
   async #run(): Promise<void> {
-    const { args, random, name, write, provider = fake as unknown as AnyProvider } = this.#deps;
+    const { args, random, name, write, provider } = this.#deps;
     const print = (text: string): void => write(`${name} ${text}`);
     const code = await runProgram(
       provider,

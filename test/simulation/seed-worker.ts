@@ -1,7 +1,8 @@
-// A process that runs seeds of the simulation: reads one seed per line, as "7" or "7 volumes", and prints one line of JSON per outcome.
+// A process that runs seeds of the simulation: reads one per line, as variants.ts writes it, and prints one line of JSON per outcome.
 // scripts/simulate.ts and the tests of the mutations start it.
 
 import { runSimulation } from "./run-simulation.ts";
+import { fromLine } from "./variants.ts";
 
 /** What the worker prints for one seed. */
 export interface SeedResult {
@@ -13,9 +14,10 @@ export interface SeedResult {
 
 const ignored = (process.env["FAIRLEAD_IGNORE"] ?? "").split(",").filter(Boolean).map(Number);
 
-const resultOf = async (seed: number, volumes: boolean): Promise<SeedResult> => {
+const resultOf = async (line: string): Promise<SeedResult> => {
+  const { seed, ...chosen } = fromLine(line);
   try {
-    const { violations } = await runSimulation({ seed, ignored, volumes });
+    const { violations } = await runSimulation({ seed, ignored, ...chosen });
     const invariants = [...new Set(violations.map(({ invariant }) => invariant))];
     const texts = violations.map(({ invariant, at, text }) => `${invariant} at ${at / 1000} s: ${text}`);
     return { seed, invariants, texts };
@@ -26,7 +28,5 @@ const resultOf = async (seed: number, volumes: boolean): Promise<SeedResult> => 
 };
 
 for await (const line of console) {
-  if (line === "") continue;
-  const [seed, what] = line.split(" ");
-  process.stdout.write(`${JSON.stringify(await resultOf(Number(seed), what === "volumes"))}\n`);
+  if (line !== "") process.stdout.write(`${JSON.stringify(await resultOf(line))}\n`);
 }

@@ -1,11 +1,10 @@
 // A simulated cluster and cloud in virtual time, made from one seed: machines, kubelets, an API server and replicas of the
 // manager.
 
-import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
+import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedMachine } from "../../providers/fake/simulator/machines.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
-import { defined } from "../../src/core/defined.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { type Random, seededRandom } from "../../src/platform/random.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
@@ -21,19 +20,22 @@ import { AbsenceInvariants } from "./absence-invariants.ts";
 import { CloudAccess, type Divert } from "./cloud-access.ts";
 import { CloudInvariants } from "./cloud-invariants.ts";
 import { CloudLies } from "./cloud-lies.ts";
+import { CloudVariants } from "./cloud-variants.ts";
 import { configurationFile, type LiveSettings } from "./configuration-file.ts";
 import { HiddenMachines } from "./hidden-machines.ts";
 import { History } from "./history.ts";
 import { countManaged, countMissing } from "./node-deviations.ts";
 import { Invariants } from "./node-invariants.ts";
+import { OperationInvariants } from "./operation-invariants.ts";
 import { clusterCIDR, PodRanges } from "./pod-ranges.ts";
 import { Replica } from "./replica.ts";
 import { Users } from "./users.ts";
+import type { Variants } from "./variants.ts";
 import { VolumeInvariants } from "./volume-invariants.ts";
 import { VolumePods } from "./volume-pods.ts";
 import { VolumeSnapshots } from "./volume-snapshots.ts";
 
-export interface WorldOptions {
+export interface WorldOptions extends Variants {
   readonly seed: number;
   readonly nodes: number;
   readonly replicas: number;
@@ -42,8 +44,6 @@ export interface WorldOptions {
   /** Invariants whose violations are not recorded. */
   readonly ignored?: readonly number[];
   readonly provider?: AnyProvider;
-  /** Runs the volume controller, with claims and pods. */
-  readonly volumes?: boolean;
   /** Answers requests to other clouds; undefined leaves a request to the simulated cloud. */
   readonly divert?: Divert;
   readonly beforeReplicas?: (clock: VirtualClock) => void;
@@ -77,16 +77,22 @@ export class World {
   /** The running replicas. */
   readonly replicas: Replica[] = [];
   readonly checksRoutesOften: boolean;
+  readonly variants: CloudVariants;
+  readonly operationInvariants: OperationInvariants | undefined;
   /** Nodes whose kubelets send no heartbeats although their machines run. */
   readonly silent = new Set<string>();
   /** The live settings in the configuration file of the replicas. */
   settings: LiveSettings = {};
   /** Called when a leadership session begins, also one of the last leader. */
   onNewLeader: () => void = () => undefined;
+  /** Called when the cloud has handled a request. */
+  onCloudRequest: (request: TransportRequest) => void = () => undefined;
   /** The fewest Nodes that were managed since some were missing, or hidden: a hold may have begun then. */
   fewestManaged = Number.POSITIVE_INFINITY;
   /** When a restored API server forgot that the Lease was renewed (monotonic). */
   renewalUndoneAt = Number.NEGATIVE_INFINITY;
+  /** When the last leadership session began (monotonic). */
+  leaderSince = 0;
   /** How often replicas listed Nodes or Services. */
   listings = 0;
   readonly #options: WorldOptions;
@@ -105,7 +111,9 @@ export class World {
       random: seededRandom(seed ^ 0x5eed),
       options: { historyLimit: 3000 },
     });
-    this.cloud = new FakeCloud({ clock, actionTime: milliseconds([0, 300, 5_000][seed % 3] ?? 0) });
+    const actionTime = milliseconds([0, 300, 5_000][seed % 3] ?? 0);
+    this.variants = new CloudVariants(seed, options, { clock, actionTime });
+    this.cloud = this.variants.cloud;
     // Half of the clouds accept two balancers of one name.
     this.cloud.balancers.hasUniqueNames = seed % 2 === 0;
     this.hiddenMachines = new HiddenMachines(clock);
@@ -122,6 +130,8 @@ export class World {
       (invariant, text) => this.invariants.violated(invariant, text),
       () => this.history.writer,
     );
+    const { routeOperations } = this.variants;
+    this.operationInvariants = routeOperations && new OperationInvariants(this, routeOperations);
     this.podRanges = new PodRanges(this.server, clock, seededRandom(seed ^ 0xc1d5));
     this.cloudAccess = new CloudAccess(this, options.divert);
     this.kubelets = new Kubelets({
@@ -210,7 +220,7 @@ export class World {
         ...(this.#options.flags ?? []),
       ],
       configuration: configurationFile(this.settings),
-      ...defined({ provider: this.#options.provider }),
+      provider: this.#options.provider ?? this.variants.provider,
       kube: (me) => {
         const send = asTransport(this.server, { username: me.name, groups: ["system:authenticated"] });
         return (request, signal) => history.asWriter(me.name, () => send(request, signal));
@@ -219,12 +229,20 @@ export class World {
         history.asWriter(me.name, () => this.cloudAccess.transport(request, signal)),
       onSend: (me, request, to) => {
         if (to === "kube" && isListing(request)) this.listings += 1;
-        return invariants.requestSent(me, request, to);
+        const isListed =
+          to === "cloud" ? this.variants.listingTimes?.requestSent(me.name, request) : undefined;
+        const isSent = invariants.requestSent(me, request, to);
+        return (ending) => {
+          isListed?.();
+          isSent(ending);
+        };
       },
       onError: (me, error) => invariants.replicaExited(me, error),
       write: (line) => {
         history.log(line.trimEnd());
-        if (line.includes("Acquired leadership")) this.onNewLeader();
+        if (!line.includes("Acquired leadership")) return;
+        this.leaderSince = clock.monotonic();
+        this.onNewLeader();
       },
     });
     history.log(`${replica.name} starts`);

@@ -111,7 +111,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
       if (!isFree) throw new Refusal(429, "rate_limit_exceeded", "too many requests");
       if (this.#token !== undefined && token !== this.#token)
         throw new Refusal(401, "unauthorized", "unknown token");
-      return this.#serve(query, operation, id, fault);
+      return this.serve(query, operation, id, fault);
     };
     const retryAfter = String(Math.ceil(3600 / this.#requestsPerHour));
     return this.respond({ method, body }, { operation, path, fault, serve }, () => ({
@@ -125,7 +125,8 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
     return new Refusal(status ?? 500, "injected_fault", "injected fault").toAnswer();
   }
 
-  #serve({ query, body }: Query, operation: string, id: string, fault: Fault | undefined): Answer {
+  /** A simulation may add operations. */
+  protected serve({ query, body }: Query, operation: string, id: string, fault: Fault | undefined): Answer {
     const list = (key: string, all: readonly unknown[]): Answer => {
       if (fault?.kind === "empty-list") return pageOf(key, [], query);
       const answer = pageOf(key, all, query);
@@ -143,7 +144,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
       case "GET /machines":
         return list("machines", this.#visibleMachines(query));
       case "GET /balancers":
-        return list("balancers", this.view.balancers(this.balancers.list(), "listing"));
+        return list("balancers", this.#visibleBalancers(query));
       case "POST /balancers":
         if (fault?.kind === "half-made") {
           this.balancers.create({ ...spec, listeners: [], targets: [] });
@@ -192,6 +193,17 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
         return { status: 204 };
     }
     throw new Refusal(404, "no_such_operation", `${operation} is not an operation of this cloud`);
+  }
+
+  /** All of them, or those with this owner in their labels. */
+  #visibleBalancers(query: URLSearchParams): readonly SimulatedBalancer[] {
+    const owner = query.get("owner");
+    const all = this.balancers.list();
+    if (owner === null) return this.view.balancers(all, "listing");
+    return this.view.balancers(
+      all.filter(({ labels }) => labels["owner-uid"] === owner),
+      "lookup",
+    );
   }
 
   #balancer(id: string): Answer {

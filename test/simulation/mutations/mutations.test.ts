@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import type { SeedResult } from "../seed-worker.ts";
+import { toLine } from "../variants.ts";
 import { type FoundBySimulation, type FoundByTest, type Mutation, mutate, mutations } from "./mutations.ts";
 
 const root = resolve(import.meta.dir, "../../..");
@@ -33,12 +34,9 @@ const failingTests = async ({ name }: Mutation, { file, test: title }: FoundByTe
 /** The result of the first seed that violates an invariant. */
 const findWith = async (
   { name }: Mutation,
-  { seed, volumes }: FoundBySimulation,
+  { seed, ...chosen }: FoundBySimulation,
 ): Promise<SeedResult | undefined> => {
-  const lines = Array.from(
-    { length: seeds },
-    (_, index) => `${seed + index}${volumes === true ? " volumes" : ""}`,
-  );
+  const lines = Array.from({ length: seeds }, (_, index) => toLine(seed + index, chosen));
   const worker = Bun.spawn([process.execPath, ...preload, join(root, "test/simulation/seed-worker.ts")], {
     cwd: root,
     stdin: new TextEncoder().encode(lines.join("\n")),

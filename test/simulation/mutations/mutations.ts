@@ -1,6 +1,7 @@
 // Mutations of src: each removes one protection. The simulation must find each of them, which proves that its faults and checks
 // still work.
 
+import type { Variants } from "../variants.ts";
 import { volumeMutations } from "./volume-mutations.ts";
 
 export interface Mutation {
@@ -11,13 +12,11 @@ export interface Mutation {
   readonly edits: readonly Edit[];
 }
 
-export interface FoundBySimulation {
+export interface FoundBySimulation extends Variants {
   /** The invariants that it may violate. */
   readonly invariants: readonly number[];
   /** The first seed that found it. */
   readonly seed: number;
-  /** With claims, pods and the volume controller. */
-  readonly volumes?: true;
 }
 
 /** For what the faults of a seed cannot do, or meet rarely. Other worlds have random faults, too. */
@@ -738,10 +737,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "believe-a-lookup-of-another-owner",
     breaks: "A load balancer of another Service that a lookup returns is taken for the own one.",
-    foundBy: {
-      file: "test/controllers/service/service-remembered-id.test.ts",
-      test: "a Service does not get the address of another Service's load balancer",
-    },
+    foundBy: { invariants: [18], seed: 3, lookups: true },
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
@@ -893,7 +889,7 @@ export const mutations: readonly Mutation[] = [
     name: "believe-a-lookup-against-an-old-listing",
     breaks:
       "A lookup that does not find what an old listing shows is a proof, whatever else is hidden by now.",
-    foundBy: scripted("although a lookup does not find its own either"),
+    foundBy: { invariants: [18], seed: 12, lookups: true },
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
@@ -935,10 +931,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "forget-routes-that-the-cloud-still-works-on",
     breaks: "A route whose operation another session began is created again at once.",
-    foundBy: {
-      file: "test/controllers/route/route-operations.test.ts",
-      test: "operations are forgotten at the end of a leadership session, and the next one observes the table",
-    },
+    foundBy: { invariants: [18], seed: 2, operations: true },
     edits: [
       {
         file: "src/controllers/route/absence/route-evidence.ts",

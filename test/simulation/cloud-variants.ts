@@ -1,0 +1,71 @@
+// The provider of the fake cloud, as one for clouds that work in another way.
+
+import { fakeApi } from "../../providers/fake/api.ts";
+import { fake } from "../../providers/fake/index.ts";
+import { fakeRoutes } from "../../providers/fake/routes.ts";
+import { FakeCloud, type FakeCloudOptions } from "../../providers/fake/simulator/fake-cloud.ts";
+import { defineProvider } from "../../src/index.ts";
+import { seededRandom } from "../../src/platform/random.ts";
+import type { CloudTransport } from "../../src/provider/call.ts";
+import type { AnyProvider } from "../../src/provider/provider.ts";
+import { ListingTimes } from "./listing-times.ts";
+import { type Listings, withLookups } from "./lookups.ts";
+import { CloudWithRouteOperations, withOperations } from "./route-operations.ts";
+import type { Variants } from "./variants.ts";
+
+/** How the simulated cloud differs from the fake cloud. */
+export class CloudVariants {
+  /** The cloud is asked for single load balancers beside such listings. Undefined: it never is. */
+  readonly lookupsBeside: Listings | undefined;
+  readonly listingTimes: ListingTimes | undefined;
+  /** The cloud, if it works on changes of routes for a while. */
+  readonly routeOperations: CloudWithRouteOperations | undefined;
+  readonly cloud: FakeCloud;
+
+  constructor(seed: number, { lookups = false, operations = false }: Variants, options: FakeCloudOptions) {
+    if (lookups) {
+      this.lookupsBeside = seed % 8 < 4 ? "complete" : "shallow";
+      this.listingTimes = new ListingTimes(options.clock);
+    }
+    if (operations)
+      this.routeOperations = new CloudWithRouteOperations(
+        options,
+        seededRandom(seed ^ 0x09e5),
+        seed % 8 >= 4,
+      );
+    this.cloud = this.routeOperations ?? new FakeCloud(options);
+  }
+
+  /** The provider for this cloud. */
+  get provider(): AnyProvider {
+    const isPlain = (this.lookupsBeside ?? this.routeOperations) === undefined;
+    return (isPlain ? fake : fakeWith(this)) as unknown as AnyProvider;
+  }
+}
+
+const fakeWith = ({ lookupsBeside, routeOperations }: CloudVariants) =>
+  defineProvider({
+    ...fake,
+    connect: (settings, context) => {
+      const { mark } = context;
+      let transport: CloudTransport | undefined;
+      const cloud = fake.connect(settings, {
+        ...context,
+        account: (one) => {
+          const opened = context.account(one);
+          ({ transport } = opened);
+          return opened;
+        },
+      });
+      const { loadBalancers } = cloud;
+      if (transport === undefined || loadBalancers === undefined) return cloud;
+      const access = { base: settings.endpoint, transport };
+      const api = fakeApi({ ...access, pageSize: settings["page-size"] });
+      return {
+        ...cloud,
+        ...(lookupsBeside && { loadBalancers: withLookups(loadBalancers, api, mark, lookupsBeside) }),
+        ...(routeOperations &&
+          withOperations(fakeRoutes(api, mark), access, mark, routeOperations.oneAtATime)),
+      };
+    },
+  });

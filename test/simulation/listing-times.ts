@@ -1,0 +1,50 @@
+// When each replica last listed the load balancers, as it sees that: whether it must repeat a lookup that contradicts the listing.
+
+import type { Clock } from "../../src/platform/clock.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
+
+interface Listing {
+  beganAt: number;
+  endedAt: number;
+  isRunning: boolean;
+}
+
+/** A younger one shows what is there. */
+const justListedFor = 5_000;
+/** What the manager measures differs by the time of a request. */
+const tolerance = 1_000;
+
+export class ListingTimes {
+  readonly #clock: Clock;
+  readonly #last = new Map<string, Listing>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Call the returned function when the request is over. */
+  requestSent(replica: string, { method, url }: TransportRequest): () => void {
+    const { pathname, searchParams } = new URL(url);
+    if (method !== "GET" || !pathname.endsWith("/balancers") || searchParams.has("owner"))
+      return () => undefined;
+    const known = this.#last.get(replica);
+    const isFirstPage = Number(searchParams.get("page") ?? 1) === 1;
+    const now = this.#clock.monotonic();
+    const listing =
+      known === undefined || isFirstPage ? { beganAt: now, endedAt: now, isRunning: true } : known;
+    listing.isRunning = true;
+    this.#last.set(replica, listing);
+    return () => {
+      listing.isRunning = false;
+      listing.endedAt = this.#clock.monotonic();
+    };
+  }
+
+  /** Whether the last listing of this replica is too old to be believed against a lookup. */
+  isOld(replica: string | undefined): boolean {
+    const last = this.#last.get(replica ?? "");
+    if (last === undefined || last.isRunning) return false;
+    const { beganAt, endedAt } = last;
+    return this.#clock.monotonic() - beganAt > Math.max(justListedFor, 2 * (endedAt - beganAt)) + tolerance;
+  }
+}

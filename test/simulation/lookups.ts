@@ -1,0 +1,82 @@
+// The fake cloud as one that is asked for single load balancers: with listings that are complete, or that lack the targets, so that these
+// are read in depth, and recalled.
+
+import type { ApiBalancer, FakeApi } from "../../providers/fake/api.ts";
+import { type FakeBalancer, type FakeStep, fakeLoadBalancers } from "../../providers/fake/load-balancers.ts";
+import type { annotations } from "../../providers/fake/settings.ts";
+import { noAnswer } from "../../src/kit/outcomes.ts";
+import type { Call } from "../../src/provider/call.ts";
+import { CloudError } from "../../src/provider/errors.ts";
+import type { LoadBalancers } from "../../src/provider/load-balancers.ts";
+import type { NoAnswer } from "../../src/provider/plan.ts";
+import type { Context } from "../../src/provider/provider.ts";
+
+type Balancers = LoadBalancers<typeof annotations, FakeBalancer, FakeStep>;
+
+/** What listings show. */
+export type Listings = "complete" | "shallow";
+
+const hidden = { targets: [], draining: [] };
+const isHidden = (part: string): boolean => part in hidden;
+
+const shallowOf = (one: FakeBalancer): FakeBalancer =>
+  one.ownership === "foreign" ? one : { ...one, shallow: true, balancer: { ...one.balancer, ...hidden } };
+
+export function withLookups(base: Balancers, api: FakeApi, mark: Context["mark"], listings: Listings) {
+  /** The load balancers of a response, as the provider observes those of a listing. */
+  const read = async (pages: ReturnType<FakeApi["balancers"]>, call: Call) =>
+    (
+      await Array.fromAsync(fakeLoadBalancers({ ...api, balancers: () => pages }, mark, undefined).list(call))
+    ).flat();
+  const observe = async (
+    uid: string | undefined,
+    listed: FakeBalancer | undefined,
+    call: Call,
+  ): Promise<FakeBalancer | NoAnswer | undefined> => {
+    try {
+      if (listed === undefined) {
+        const found = await read(api.balancers(call, { owner: uid }), call);
+        return found.find(({ ownership }) => ownership === "ours");
+      }
+      const { balancer } = await api.balancer(listed.balancer.id, call);
+      const [found] = await read(onePage(balancer), call);
+      return found;
+    } catch (error) {
+      if (!CloudError.is(error)) throw error;
+      if (error.kind === "not-found") return undefined;
+      if (error.kind !== "busy") throw error;
+      return noAnswer("the load balancer to be unlocked");
+    }
+  };
+  const looking: Balancers = {
+    ...base,
+    observe: ([member], listed, call) => observe(member?.owner.uid, listed, call),
+  };
+  return listings === "complete" ? looking : { ...looking, ...shallow(base) };
+}
+
+async function* onePage(balancer: ApiBalancer) {
+  yield [balancer];
+}
+
+const withoutMarks = ({ shallow: _, outdated: __, ...rest }: FakeBalancer): FakeBalancer => rest;
+
+const shallow = (base: Balancers): Pick<Balancers, "list" | "recall" | "plan"> => ({
+  list: async function* (call) {
+    for await (const page of base.list(call)) yield page.map(shallowOf);
+  },
+  recall: (_, shown, before) => {
+    const listed = withoutMarks(shown);
+    const isSame = Bun.deepEquals({ ...listed.balancer, ...hidden }, { ...before.balancer, ...hidden });
+    const { targets, draining } = before.balancer;
+    return isSame ? { ...listed, balancer: { ...listed.balancer, targets, draining } } : undefined;
+  },
+  plan: (...args) => {
+    const plan = base.plan(...args);
+    const steps = plan.steps.map((step) => {
+      const isOfTargets = step.do === "change balancer" && Object.keys(step.spec).every(isHidden);
+      return isOfTargets ? { ...step, outdates: ["targets"] } : step;
+    });
+    return { ...plan, steps };
+  },
+});

@@ -1,0 +1,74 @@
+// Checks the invariants about absence where the cloud works on a change of a route for a while.
+//
+// 18  A route is not created a second time before it is proved that the first operation had no effect: 30 s after the process that began
+//     it has heard last that the cloud works on it, or knows nothing of it any more, or leads again.
+
+import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
+import { changeOf } from "./absence-invariants.ts";
+import type { CloudWithRouteOperations, Operation } from "./route-operations.ts";
+import type { World } from "./world.ts";
+
+const confirmAfter = 30_000;
+
+export class OperationInvariants {
+  readonly #world: World;
+  readonly #cloud: CloudWithRouteOperations;
+  /** Which process began each operation. */
+  readonly #begunBy = new Map<Operation, string | undefined>();
+
+  constructor(world: World, cloud: CloudWithRouteOperations) {
+    this.#world = world;
+    this.#cloud = cloud;
+    world.absence.cameLate = (destination) => this.#cameLate(destination);
+    cloud.onOperation = (operation, what) => this.#follow(operation, what);
+  }
+
+  /** Call it before the cloud handles a request. */
+  requestArrives(request: TransportRequest): void {
+    const { method, path, destination = "", machine } = changeOf(request);
+    if (method !== "POST" || !path.endsWith("/routes")) return;
+    const { absence, clock, history, invariants } = this.#world;
+    const now = clock.monotonic();
+    const running = this.#cloud.operations.find(
+      (one) =>
+        one.status === "running" &&
+        one.do === "create" &&
+        one.route.destination === destination &&
+        one.route.machine === machine &&
+        this.#begunBy.get(one) === history.writer,
+    );
+    if (running === undefined || this.#isProvedAt(now, running)) return;
+    if (absence.mayRepeat(destination, running.beganAt)) return;
+    const text = `the route ${destination} to ${machine} was created again, while the cloud works on ${running.id}`;
+    invariants.violated(18, text);
+  }
+
+  /** Whether listings without the route could prove at this moment that the operation has no effect (monotonic). */
+  #isProvedAt(moment: number, { newsAt }: Operation): boolean {
+    return moment - Math.max(newsAt, this.#world.leaderSince) >= confirmAfter;
+  }
+
+  #cameLate(destination: string): boolean {
+    const last = this.#cloud.operations.findLast(
+      ({ do: change, route, status }) =>
+        change === "create" && status === "done" && route.destination === destination,
+    );
+    return last?.endedAt !== undefined && this.#isProvedAt(last.endedAt, last);
+  }
+
+  #follow(operation: Operation, what: "began" | "done"): void {
+    const { absence, history } = this.#world;
+    const { route } = operation;
+    if (what === "began") {
+      this.#begunBy.set(operation, history.writer);
+      const { do: change, course } = operation;
+      history.log(
+        `cloud: ${operation.id} is to ${change} the route ${route.destination}: ${JSON.stringify(course)}`,
+      );
+    }
+    if (operation.do !== "remove") return;
+    if (what === "began") absence.checkRemovedRoute(route as SimulatedRoute);
+    else absence.removalEnded(route.destination);
+  }
+}

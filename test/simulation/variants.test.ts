@@ -1,0 +1,22 @@
+// Clouds that are asked for single load balancers, beside listings that are complete or lack their targets, as on AWS, and clouds that work
+// on changes of routes for a while: whatever happens, all invariants hold.
+
+import { expect, test } from "bun:test";
+import { runsAllTests } from "../../src/testing/breadth.ts";
+import { report, runSimulation } from "./run-simulation.ts";
+import type { Variants } from "./variants.ts";
+
+const runs: readonly (readonly [seed: number, what: string, variants: Variants])[] = runsAllTests
+  ? Array.from({ length: 20 }, (_, index) => index + 1).flatMap((seed) => [
+      [seed, "lookups", { lookups: true }],
+      [seed, "operations", { operations: true }],
+    ])
+  : [[4, "lookups and operations", { lookups: true, operations: true }]];
+
+test.each(runs)(
+  "load balancers and routes end as Services and Nodes want, whatever happens: seed %d with %s",
+  async (seed, _, chosen) => {
+    const outcome = await runSimulation({ seed, ...chosen });
+    expect(outcome.violations.length === 0 ? "" : report(outcome)).toBe("");
+  },
+);

@@ -1,7 +1,7 @@
 // Real changes of machines and Nodes: shut down and started, removed with and without notice, added, replaced under the same
 // name, silent kubelets, Nodes of other clouds, and edits by users.
 
-import { milliseconds } from "../../src/core/brand.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import type { Dice, Disruption, DisruptionSource } from "./disruptions.ts";
@@ -30,6 +30,9 @@ const editable = [
   zone,
   "fake.example/type",
 ] as const;
+
+/** Seconds. No machine is replaced, boots and joins sooner. */
+const fastestReplacement = 20;
 
 export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, clock, silent } = world;
@@ -71,15 +74,20 @@ export const nodeChanges = (world: World, dice: Dice): DisruptionSource => {
   const replace = (): void => {
     const name = anyName();
     world.removeMachine(name);
-    const removedAt = world.clock.monotonic();
+    const removedAt = clock.monotonic();
     const isDeleted = dice.chance(0.7);
     later(0, 90, () => {
       if (isDeleted) world.deleteNode(name);
-      // No machine boots and joins sooner.
-      const soonest = Math.max(0, 20 - (world.clock.monotonic() - removedAt) / 1000);
-      later(soonest, 60, () => {
-        if (world.machineNamed(name) === undefined) world.addNode(name);
-      });
+      const waitAfter = (at: number): number =>
+        Math.max(0, fastestReplacement - (clock.monotonic() - at) / 1000);
+      const join = (): void => {
+        if (world.machineNamed(name) !== undefined) return;
+        // Another disruption may have removed a machine of this name meanwhile.
+        const wait = waitAfter(world.removedAt(name));
+        if (wait > 0) clock.after(seconds(wait), join);
+        else world.addNode(name);
+      };
+      later(waitAfter(removedAt), 60, join);
     });
   };
   /** A user deletes the Node; its kubelet restarts and registers a Node with another uid. */

@@ -96,6 +96,7 @@ export class World {
   /** How often replicas listed Nodes or Services. */
   listings = 0;
   readonly #options: WorldOptions;
+  readonly #removedAt = new Map<string, number>();
   #hidingManyUntil = 0;
   #count = 0;
 
@@ -300,11 +301,17 @@ export class World {
     return machine;
   }
 
+  /** When the last machine of this name was removed (monotonic). */
+  removedAt(name: string): number {
+    return this.#removedAt.get(name) ?? Number.NEGATIVE_INFINITY;
+  }
+
   /** Removes the machine for good. Its Node stays until it is deleted. */
   removeMachine(name: string): void {
     const machine = this.machineNamed(name);
     if (machine === undefined) return;
     this.history.log(`machine ${machine.id} of ${name} is removed`);
+    this.#removedAt.set(name, this.clock.monotonic());
     this.cloud.machines.remove(machine.id);
     this.kubelets.leave(name);
   }

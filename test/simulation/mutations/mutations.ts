@@ -916,10 +916,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "believe-listings-from-before-an-operation-was-lost",
     breaks: "Listings that lack a route while the cloud still works on it prove that it is absent.",
-    foundBy: {
-      file: "test/controllers/route/route-operations.test.ts",
-      test: "a route that a lost operation created late is not created twice",
-    },
+    foundBy: { invariants: [18], seed: 3, operations: true },
     edits: [
       {
         file: "src/controllers/route/absence/route-guard.ts",

@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { seconds } from "../../../src/core/brand.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // An edit between the controller's read of a Service and its own write must not be mistaken for that write.
@@ -45,3 +47,36 @@ test("ports changed just after the finalizer was removed reach the load balancer
   const w = await strippedAndEdited({ ports: [{ port: 8080, protocol: "TCP" }] });
   expect(portsOf(w)).toContain("8080");
 });
+
+test.each([1, 2])(
+  "a load balancer that a user wants again during lookup %d is not deleted",
+  async (lookup) => {
+    let lookups = Number.POSITIVE_INFINITY;
+    const { w, script } = scriptedWorld(undefined, (balancers) => {
+      const all = async () => (await Array.fromAsync(balancers.list({} as never))).flat();
+      return {
+        list: async function* () {
+          yield (await all()).map((one) => ({ ...one, shallow: true as const }));
+        },
+        observe: async () => {
+          lookups -= 1;
+          if (lookups === 0) {
+            w.editSpec("web", { type: "LoadBalancer" });
+            await new Promise<void>((resolve) => w.clock.after(seconds(1), resolve));
+          }
+          return (await all())[0];
+        },
+      };
+    });
+    await w.start();
+    w.create("web");
+    await w.pass(60);
+    lookups = lookup;
+    w.editSpec("web", { type: "ClusterIP" });
+    await w.pass(120);
+    expect(lookups).toBeLessThanOrEqual(0);
+    expect(script.applied.map((step) => step.split(" ")[0])).toEqual(["make"]);
+    expect(w.get("web").metadata.finalizers ?? []).toHaveLength(1);
+    await w.stop();
+  },
+);

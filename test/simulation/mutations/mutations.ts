@@ -100,6 +100,21 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "remove-what-is-wanted-again",
+    breaks: "A load balancer is removed although a user wants it again since the reconcile began.",
+    foundBy: {
+      file: "test/controllers/service/service-concurrent-edits.test.ts",
+      test: "wants again during lookup",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/reconcile.ts",
+        find: "latest?.metadata.uid === metadata.uid && !isEnding(latest);",
+        replace: "latest?.metadata.uid === metadata.uid && isBeingDeleted(latest);",
+      },
+    ],
+  },
+  {
     name: "forget-the-route-beside-a-duplicate",
     breaks: "A route is created again without a proof when a superfluous one beside it was removed.",
     foundBy: {

@@ -4,8 +4,9 @@
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { maxWaitInWorker } from "../../../cloud/urgency.ts";
-import { serviceUID } from "../../../core/brand.ts";
+import { seconds, serviceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
+import { keyOf } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { Done } from "../../../provider/plan.ts";
@@ -15,13 +16,20 @@ import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";
 import type { Reading } from "../observed/reading.ts";
-import { isBeingDeleted } from "../predicates.ts";
+import { isBeingDeleted, isEnding } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
 import { deletionPaused, paused, syncFailed, waitingForPaused } from "../status/events.ts";
 import { finalConditions, reportRecovery, writeErrorCondition } from "../status/service-reporter.ts";
 import { applyPlan, rememberFacts } from "./apply-steps.ts";
-import { noteRefused, planSteps, reportRepair, selectDesired, withholdDrift } from "./choose-steps.ts";
+import {
+  noteRefused,
+  type PlannedGroup,
+  planSteps,
+  reportRepair,
+  selectDesired,
+  withholdDrift,
+} from "./choose-steps.ts";
 import { completeGroup, completeOrphan, updateStatuses } from "./complete.ts";
 import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
 import { showFailure } from "./failure.ts";
@@ -80,12 +88,21 @@ async function reconcileFrom(
   reportRepair(deps, allowed);
   const recorded = await recordChange(deps, context, allowed);
   if (recorded !== undefined) return recorded;
+  if (isTakenBack(deps, allowed)) return requeue(seconds(0), "the change of the Service");
 
   const applied = await applyPlan(deps, context, allowed);
   if (applied !== undefined) return applied;
 
   const updated = await updateStatuses(deps, context, { ...allowed, completed: context.state.change });
   return updated.kind === "settled" && !plan.areTargetsHeld ? completeGroup(deps, context, plan) : updated;
+}
+
+/** A user wants a load balancer again that this reconcile, which began before, would remove. */
+function isTakenBack({ controller: { services } }: ReconcileDeps, { members }: PlannedGroup): boolean {
+  return members.some(({ service: { metadata }, desired }) => {
+    const latest = services.get(keyOf(metadata));
+    return desired.ending !== undefined && latest?.metadata.uid === metadata.uid && !isEnding(latest);
+  });
 }
 
 /** Reconciles the group unless another one with the same owner is being reconciled, and records how it ended. */

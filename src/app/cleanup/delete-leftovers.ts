@@ -4,7 +4,9 @@
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
 import { routeDefaults } from "../../controllers/route/deps.ts";
+import { podRangesOf } from "../../controllers/route/desired/plan-desired.ts";
 import type { ChangeResult } from "../../controllers/route/plan/route-change.ts";
+import type { Cidr } from "../../core/brand.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { inBatches } from "../../core/in-batches.ts";
@@ -22,7 +24,7 @@ export interface RemovalOptions {
   readonly clock: Clock;
   readonly timeout: Milliseconds;
   /** Reads cluster and cloud. Throws if nothing may be deleted any more, such as when a manager leads. */
-  readonly survey: () => Promise<Survey>;
+  readonly survey: () => Promise<Survey & { readonly cluster: ClusterState }>;
   /** Reads only the cluster, and throws as `survey` does. */
   readonly recheck: () => Promise<ClusterState>;
   readonly mayDelete: (balancer: LeftoverBalancer["balancer"], cluster: ClusterState) => boolean;
@@ -43,6 +45,11 @@ const maxFailures = 5;
 /** The number of rounds in which one object may be changed and still exist. */
 const maxRounds = 60;
 const concurrent = 8;
+
+/** The pod ranges of the Nodes. */
+function rangesIn(cluster: ClusterState): ReadonlySet<Cidr> {
+  return new Set(cluster.kind === "read" ? cluster.nodes.flatMap(podRangesOf) : []);
+}
 
 export class LeftoverRemoval {
   readonly #options: RemovalOptions;
@@ -87,7 +94,12 @@ export class LeftoverRemoval {
   }
 
   /** Returns when to check again. */
-  async #round(survey: Survey, open: readonly Leftover[], end: number, call: Call): Promise<Milliseconds> {
+  async #round(
+    survey: Survey & { readonly cluster: ClusterState },
+    open: readonly Leftover[],
+    end: number,
+    call: Call,
+  ): Promise<Milliseconds> {
     const delays: number[] = [shortest];
     let fetched: Promise<unknown> | undefined;
     const prefetched = (): Promise<unknown> => {
@@ -104,12 +116,14 @@ export class LeftoverRemoval {
       );
     }
     const keys = new Set(open.map(({ key }) => key));
-    if (open.length > balancers.length) await this.#options.recheck();
+    const present = open.length > balancers.length ? await this.#options.recheck() : survey.cluster;
+    const taken = rangesIn(present).difference(rangesIn(survey.cluster));
     for (const { table, plan, listing } of survey.tables) {
       const keyOf = (route: Parameters<typeof routeKey>[1]) => routeKey(table.name, route);
       try {
-        // Routes that appeared later stay.
-        const confirmed = { ...plan, remove: plan.remove.filter((route) => keys.has(keyOf(route))) };
+        // Routes that appeared later stay, and those of Nodes that did.
+        const remove = plan.remove.filter((route) => keys.has(keyOf(route)) && !taken.has(route.destination));
+        const confirmed = { ...plan, remove };
         const results: ChangeResult[] = [];
         await applyPlan(confirmed, this.#routeContext(table, listing.routes.length), call, results);
         for (const { change, outcome } of results) {

@@ -251,7 +251,8 @@ export function reportOf(manager: ReportedManager) {
       kind,
       recent: manager.removals.count(kind),
       held: manager.removals.held(kind),
-      howToRelease: manager.removals.howToRelease(kind),
+      // A command, without the quotes of a sentence.
+      howToRelease: manager.removals.howToRelease(kind).replaceAll("`", ""),
     })),
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),

@@ -169,9 +169,7 @@ export function holdsPart({ report }: StatusView): Html {
         title: "Details",
         kind: "wide",
         cell: ({ held, howToRelease }) =>
-          held.length === 0
-            ? "Nothing"
-            : html`<p>${shortList(held)}</p><p><code>${howToRelease.replaceAll("`", "")}</code></p>`,
+          held.length === 0 ? "Nothing" : html`<p>${shortList(held)}</p><p><code>${howToRelease}</code></p>`,
       },
     ],
     rows: massLimits,

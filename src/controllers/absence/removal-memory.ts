@@ -43,8 +43,11 @@ interface Memory {
   readonly released: Map<string, number>;
 }
 
-/** A removal that is repeated later than this is stored again first: a new leader would forget it too early. */
-const storedFor: Milliseconds = minutes(1);
+/**
+ * A removal that is repeated later than this is stored again first: a new leader would forget it too early. Half of the window, because what is
+ * stored is decided again, and a cycle of many objects takes long.
+ */
+const storedFor: Milliseconds = minutes(5);
 
 /** Bounds the annotation of a Lease to about 200 KiB. Far above it, every limit has long been reached. */
 const maxRemovals = 5000;

@@ -145,3 +145,11 @@ test("a Node with its route does not wait for its instance when the cloud shows 
   await w.pass(900);
   expect([w.reasons("n1"), w.reasons("n2")]).toEqual([[], ["RouteWaitsForMachine"]]);
 });
+
+test("in observe mode, no Node waits for a change in the cloud", async () => {
+  const w = setUp({ mode: "observe" }).add("n1", "10.244.1.0/24");
+  await w.settle();
+  w.add("n2", "10.244.2.0/24");
+  await w.pass(60);
+  expect(found(w)).toEqual([]);
+});

@@ -95,7 +95,7 @@ test("a Service that is released with a duplicate names both", async () => {
   await w.stop();
 });
 
-test("the load balancer in use is managed, then a ready one, then the first", () => {
+test("the load balancer in use is managed, then the one that was, then a ready one that may be that of the Service, then the first", () => {
   const of = (name: string, state: ObservedLoadBalancer["state"]): ObservedLoadBalancer => ({
     group: "g",
     name,
@@ -104,9 +104,24 @@ test("the load balancer in use is managed, then a ready one, then the first", ()
     state,
   });
   const [failed, ready, other] = [of("a", "failed"), of("b", "ready"), of("c", "ready")];
-  expect(primaryOf([failed, ready, other], ({ name }) => name === "c")?.name).toBe("c");
-  expect(primaryOf([failed, ready, other], () => false)?.name).toBe("b");
-  expect(primaryOf([failed], () => false)?.name).toBe("a");
+  const chosen = (
+    given: readonly ObservedLoadBalancer[],
+    used = "",
+    managed = "",
+    others: readonly string[] = [],
+  ) =>
+    primaryOf(given, {
+      isInUse: ({ name }) => name === used,
+      isManaged: ({ name }) => name === managed,
+      isOther: ({ name = "" }) => others.includes(name),
+    })?.name;
+  expect(chosen([failed, ready, other], "c", "b")).toBe("c");
+  expect(chosen([failed, ready, other], "", "a")).toBe("a");
+  expect(chosen([failed, ready, other])).toBe("b");
+  expect(chosen([failed, ready, other], "", "", ["b"])).toBe("c");
+  expect(chosen([failed, ready, other], "", "", ["b", "c"])).toBe("a");
+  expect(chosen([failed, ready], "", "", ["a", "b"])).toBe("b");
+  expect(chosen([failed])).toBe("a");
 });
 
 test("reports the second load balancer within two minutes when a creation takes effect 45 s after it failed", async () => {
@@ -207,3 +222,66 @@ test("a duplicate is managed once the load balancer of a Service is proved to be
   await w.until(() => w.addressesOf("web").join() === "192.0.2.2", "the other address", 300);
   await w.stop();
 });
+
+/** What the cloud shows while it changes the first load balancer, which then publishes no address. */
+const showChanging = (w: ServiceWorld): (() => void) => {
+  const shown = w.cloud.view;
+  w.cloud.view = {
+    ...shown,
+    balancers: (existing, kind) =>
+      shown
+        .balancers(existing, kind)
+        .map((one) => (one.id === "b1" ? { ...one, status: "changing" as const } : one)),
+  };
+  return () => {
+    w.cloud.view = shown;
+  };
+};
+
+test.each(["the same", "a new"])(
+  "%s leader keeps the address of a Service while the cloud changes its load balancer beside a ready duplicate",
+  async (leader) => {
+    const w = await duplicatedWorld();
+    const addresses = w.addressesOf("web");
+    await duplicate(w);
+    if (leader === "a new") await w.stop();
+    w.forget();
+    const end = showChanging(w);
+    if (leader === "a new") await w.start();
+    else w.addNode("late");
+    w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+    await w.pass(60);
+    expect(w.addressesOf("web")).toEqual(addresses);
+    end();
+    await w.pass(300);
+    expect([w.addressesOf("web"), w.changes.filter((change) => change.includes("b2"))]).toEqual([
+      addresses,
+      [],
+    ]);
+    await w.stop();
+  },
+);
+
+test.each(["deleted", "released"])(
+  "a Service that is %s keeps its finalizer when the first listing of a leader shows only the duplicate",
+  async (end) => {
+    const w = await duplicatedWorld();
+    if (end === "released") w.annotate("web", { "fairlead.dev/on-delete": "release" });
+    await duplicate(w);
+    await w.stop();
+    const shown = w.cloud.view;
+    w.cloud.view = {
+      ...shown,
+      balancers: (existing, kind) => shown.balancers(existing, kind).filter(({ id }) => id !== "b1"),
+    };
+    w.delete("web");
+    await w.start();
+    await w.pass(20);
+    expect(w.find("web")).toBeDefined();
+    w.cloud.view = shown;
+    await w.until(() => w.find("web") === undefined, "the end", 600);
+    await w.pass(60);
+    expect(w.owners()).toEqual(end === "released" ? ["", ""] : []);
+    await w.stop();
+  },
+);

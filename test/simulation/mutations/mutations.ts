@@ -100,6 +100,38 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "manage-a-ready-duplicate",
+    breaks:
+      "While the cloud changes a load balancer, its duplicate is managed, and the address of the Service changes.",
+    foundBy: {
+      file: "test/controllers/service/service-duplicates.test.ts",
+      test: "the same leader keeps the address",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/observed/ownership.ts",
+        find: "candidates.find(isInUse) ?? candidates.find(isManaged)",
+        replace: "candidates.find(isInUse)",
+      },
+    ],
+  },
+  {
+    name: "release-a-service-by-its-duplicate",
+    breaks: "A new leader removes the finalizer after the first listing, which shows only a duplicate.",
+    foundBy: {
+      file: "test/controllers/service/service-duplicates.test.ts",
+      test: "is deleted keeps its finalizer when the first listing",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/observe.ts",
+        find: "return hadOther(balancers, { service, desired }, observed);",
+        replace:
+          "return desired.ending === undefined && hadOther(balancers, { service, desired }, observed);",
+      },
+    ],
+  },
+  {
     name: "remove-what-is-wanted-again",
     breaks: "A load balancer is removed although a user wants it again since the reconcile began.",
     foundBy: {

@@ -228,7 +228,7 @@ export class RouteReporter {
     }
     this.#unproved = desired.routes.flatMap(({ destination, target: { node } }) =>
       unproved.has(destination) && !created.has(destination)
-        ? { node, finding: routeUnproved(destination, settings.confirmAfter, table) }
+        ? { node, finding: routeUnproved(destination, routes.proofsApart(settings.confirmAfter), table) }
         : [],
     );
     this.#unlisted = undefined;
@@ -298,14 +298,12 @@ export class RouteReporter {
     const open = results.filter(({ outcome: { kind } }) => kind !== "done" && kind !== "observed");
     const keys = new Set(open.map(({ change }) => keyOf(change)));
     for (const key of this.#unfinished.keys()) if (!keys.has(key)) this.#unfinished.delete(key);
+    const isBusy = this.#options.routes.oneAtATime && open.some(({ outcome }) => outcome.kind === "pending");
     for (const { change, outcome } of open) {
       const key = keyOf(change);
       const isAccepted = outcome.kind === "pending";
-      if (
-        change.do === "remove" ||
-        !(isAccepted || (outcome.kind === "waiting" && !this.#unfinished.has(key)))
-      )
-        continue;
+      const isNext = isBusy && outcome.kind === "waiting" && !this.#unfinished.has(key);
+      if (change.do === "remove" || !(isAccepted || isNext)) continue;
       const finding = routeUnfinished(change.route.destination, isAccepted, this.#options.table);
       this.#unfinished.set(key, { change, finding });
     }

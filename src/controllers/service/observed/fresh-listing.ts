@@ -12,7 +12,7 @@ import type { GroupState, KeptObservation } from "../state/group-record.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
 import { ListingIndex } from "./listing-index.ts";
-import { type Adoption, adoptionOf, primaryOf } from "./ownership.ts";
+import { type Adoption, adoptionOf, hadOther, nameOf, primaryOf } from "./ownership.ts";
 import type { Reading } from "./reading.ts";
 
 /** What the listing has for a group. */
@@ -86,7 +86,7 @@ export class FreshListing {
     const { balancers, services, listing } = this.#deps;
     const { adopts } = balancers;
     const all = this.index.ofGroup(state.group);
-    const marked = all.length < 2 ? all[0] : primaryOf(all, (one) => this.#isInUse(one, members));
+    const marked = all.length < 2 ? all[0] : this.#primaryOf(state, members, all);
     const shared = {
       duplicates: all.length < 2 ? none : all.filter((one) => one !== marked),
       beganAt: this.beganAt,
@@ -176,6 +176,22 @@ export class FreshListing {
   /** Undefined if the listing began before the last change: a later listing that repeats it shows that the change was lost. */
   #listedFor({ group, changedAt = never }: GroupState): ObservedLoadBalancer | undefined {
     return this.beganAt > changedAt ? this.index.onlyOneOf(group) : undefined;
+  }
+
+  #primaryOf(
+    { managed }: GroupState,
+    members: readonly Service[],
+    all: readonly ObservedLoadBalancer[],
+  ): ObservedLoadBalancer | undefined {
+    return primaryOf(all, {
+      isInUse: (one) => this.#isInUse(one, members),
+      isManaged: (one) => nameOf(one) === managed?.name,
+      isOther: (one) =>
+        members.some((service) => {
+          const { desired } = this.#desiredServices.of(service, one);
+          return hadOther(this.#deps.balancers, { service, desired }, one);
+        }),
+    });
   }
 
   /** Whether a Service has the addresses of this load balancer. */

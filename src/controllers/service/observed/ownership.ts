@@ -28,9 +28,10 @@ export function hadOther(
   { service, desired }: Pick<Member, "service" | "desired">,
   balancer: ObservedLoadBalancer,
 ): boolean {
+  const published = service.status.loadBalancer?.ingress ?? [];
+  if (published.length === 0) return false;
   try {
     const publication = balancers.publish(desired, balancer);
-    const published = service.status.loadBalancer?.ingress ?? [];
     return publication.kind === "addresses" && isOtherIngress(published, ingressOf(publication));
   } catch {
     // The provider cannot read that of another cluster.
@@ -47,12 +48,25 @@ export function nameOwners(
   return shortList(named.map(({ metadata }) => keyOf(metadata)));
 }
 
-/** The one that is managed: its address is in use, or it is the first that is ready. */
+interface Claims {
+  /** A Service has its address. While the cloud changes it, it may publish none. */
+  readonly isInUse: (balancer: ObservedLoadBalancer) => boolean;
+  /** It was managed before. */
+  readonly isManaged: (balancer: ObservedLoadBalancer) => boolean;
+  /** A Service has another address. */
+  readonly isOther: (balancer: ObservedLoadBalancer) => boolean;
+}
+
+/** The one that is managed. */
 export function primaryOf(
   candidates: readonly ObservedLoadBalancer[],
-  isInUse: (balancer: ObservedLoadBalancer) => boolean,
+  { isInUse, isManaged, isOther }: Claims,
 ): ObservedLoadBalancer | undefined {
-  return candidates.find(isInUse) ?? candidates.find(({ state }) => state === "ready") ?? candidates[0];
+  const known = candidates.find(isInUse) ?? candidates.find(isManaged);
+  if (known !== undefined) return known;
+  const possible = candidates.filter((one) => !isOther(one));
+  const [first, ...others] = possible.length === 0 ? candidates : possible;
+  return [first, ...others].find((one) => one?.state === "ready") ?? first;
 }
 
 /** The name in the cloud, if the provider reports it. */

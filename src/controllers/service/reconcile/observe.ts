@@ -200,7 +200,7 @@ function isOtherThanManaged(
   if (change !== undefined || duplicates.length > 0) return false;
   return services.some((service) => {
     const { desired } = desiredServices.of(service, observed);
-    return desired.ending === undefined && hadOther(balancers, { service, desired }, observed);
+    return hadOther(balancers, { service, desired }, observed);
   });
 }
 

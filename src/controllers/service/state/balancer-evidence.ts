@@ -159,6 +159,14 @@ export class BalancerEvidence {
     }
   }
 
+  /** What listings lacked until now proves nothing. */
+  restartProofsOf(owners: Iterable<ServiceUID>, changedAt: number): void {
+    for (const uid of owners) {
+      const known = this.#owners.get(uid);
+      if (known !== undefined) this.#owners.set(uid, { ...known, proofs: none, changedAt });
+    }
+  }
+
   /** Another process may have sent a step that removes what this owner has. */
   assumeRemoval(uid: ServiceUID): void {
     const known = this.#owners.get(uid);

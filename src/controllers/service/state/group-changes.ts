@@ -261,10 +261,11 @@ const transitions = {
     const { operation, evidence, progress, recentSteps } = record;
     outdate(record, at);
     if (operation === undefined) return;
-    const { step, isProgress, serving } = operation;
+    const { step, isProgress, serving, leaving } = operation;
     if (result === "lost") {
       // The cloud may still complete it, and what listings lacked while it was running proves nothing.
       evidence.noteChange(serving, at, "possible");
+      evidence.restartProofsOf(leaving, at);
       return;
     }
     if (result === "failed") {

@@ -74,8 +74,9 @@ export async function writeErrorCondition(
   if (!problems.some(({ severity }) => severity === "error")) return;
   const { writes, clock } = controller;
   const service = withOwnWrites(controller, given);
-  const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, clock.now());
-  if (!isChanged || !isWorthAWrite) return;
+  const { isErrorChanged, conditions } = conditionsFor(service, problems, clock.now());
+  // Each stage knows only some of the warnings.
+  if (!isErrorChanged) return;
   const patch = serviceStatusPatch({ service, conditions });
   if (patch !== undefined) await writes.patch(service, patch, "report an error", signal);
 }

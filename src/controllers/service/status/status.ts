@@ -20,7 +20,11 @@ export interface ConditionsPlan {
   readonly conditions: readonly ServiceCondition[];
   /** Whether anything differs. A status write that is needed anyway includes it. */
   readonly isChanged: boolean;
-  /** A warning that is added, or whose text has changed, is an event and does not justify a write. One that no longer applies does. */
+  /** The error differs. */
+  readonly isErrorChanged: boolean;
+  /**
+   * A warning that is added, or whose text has changed, is an event and does not justify a write. That the first one no longer applies does.
+   */
   readonly isWorthAWrite: boolean;
 }
 
@@ -78,6 +82,7 @@ export function conditionsFor(
     [warningCondition, toCondition(warningCondition, "True", ofSeverity(problems, "warning"), now)],
   ]);
   const conditions: ServiceCondition[] = [];
+  const warnings = ofSeverity(problems, "warning").map(({ reason }) => asReason(reason));
   let isOneOutdated = false;
   for (const condition of present) {
     if (!wanted.has(condition.type)) {
@@ -86,17 +91,21 @@ export function conditionsFor(
     }
     const next = wanted.get(condition.type);
     const merged = next && merge(condition, next);
-    if (merged?.reason !== condition.reason) isOneOutdated = true;
+    if (merged === undefined || (condition.type === warningCondition && !warnings.includes(condition.reason)))
+      isOneOutdated = true;
     if (merged !== undefined) conditions.push(merged);
   }
   for (const [type, condition] of wanted) {
     if (condition !== undefined && !present.some((known) => known.type === type)) conditions.push(condition);
   }
   const changed = conditions.filter((condition) => !present.includes(condition));
+  const errorIn = (list: readonly ServiceCondition[]) => list.find(({ type }) => type === cloudCondition);
+  const isErrorChanged = errorIn(conditions) !== errorIn(present);
   return {
     conditions,
     isChanged: isOneOutdated || changed.length > 0,
-    isWorthAWrite: isOneOutdated || changed.some(({ type }) => type === cloudCondition),
+    isErrorChanged,
+    isWorthAWrite: isOneOutdated || isErrorChanged,
   };
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { writeErrorCondition } from "../../../../src/controllers/service/status/service-reporter.ts";
 import { conditionsFor } from "../../../../src/controllers/service/status/status.ts";
 import type { Problem } from "../../../../src/core/problem.ts";
 import type { ServiceCondition } from "../../../../src/kube/objects.ts";
@@ -24,6 +25,7 @@ describe("conditionsFor [F54 N8]", () => {
     expect(conditionsFor(toService(), [], noon)).toEqual({
       conditions: [],
       isChanged: false,
+      isErrorChanged: false,
       isWorthAWrite: false,
     });
   });
@@ -56,6 +58,9 @@ describe("conditionsFor [F54 N8]", () => {
     const replaced = conditionsFor(withConditions(conditions), [warning("NoNodes", "None.")], later);
     expect(replaced).toMatchObject({ isChanged: true, isWorthAWrite: true });
     expect(replaced.conditions).toMatchObject([{ reason: "NoNodes" }]);
+    const first = [warning("Another", "a"), warning("OfOtherCluster", "b6")];
+    const preceded = conditionsFor(withConditions(conditions), first, later);
+    expect(preceded).toMatchObject({ isChanged: true, isWorthAWrite: false });
     const reworded = conditionsFor(withConditions(conditions), [warning("OfOtherCluster", "b7")], later);
     expect(reworded).toMatchObject({ isChanged: true, isWorthAWrite: false });
   });
@@ -70,6 +75,7 @@ describe("conditionsFor [F54 N8]", () => {
     expect(plan).toEqual({
       conditions: [foreign],
       isChanged: true,
+      isErrorChanged: true,
       isWorthAWrite: true,
     });
   });
@@ -114,7 +120,12 @@ describe("conditionsFor [F54 N8]", () => {
         ([list, shuffled]) => {
           const { conditions } = conditionsFor(withConditions([foreign]), list, noon);
           const repeated = conditionsFor(withConditions(conditions), shuffled, later);
-          expect(repeated).toEqual({ conditions, isChanged: false, isWorthAWrite: false });
+          expect(repeated).toEqual({
+            conditions,
+            isChanged: false,
+            isErrorChanged: false,
+            isWorthAWrite: false,
+          });
           expect(conditions).toContain(foreign);
           for (const { reason = "" } of conditions) {
             expect(reason).toMatch(/^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/);
@@ -123,4 +134,23 @@ describe("conditionsFor [F54 N8]", () => {
       ),
     );
   });
+});
+
+test("stages that know different warnings do not write them one after the other", async () => {
+  const invalid = error("InvalidAnnotation", "x");
+  const { conditions } = conditionsFor(toService(), [invalid, warning("OfThePlan", "p")], noon);
+  const service = withConditions(conditions);
+  const written: unknown[] = [];
+  const controller = {
+    services: { get: () => service },
+    writes: { patch: async (_: unknown, patch: unknown) => void written.push(patch) },
+    clock: { now: () => later },
+  };
+  const write = (problems: readonly Problem[]) =>
+    writeErrorCondition({ controller } as never, service, problems, new AbortController().signal);
+  await write([invalid, warning("UnknownAnnotation", "u")]);
+  await write([invalid, warning("OfThePlan", "p")]);
+  expect(written).toEqual([]);
+  await write([error("QuotaExceeded", "q")]);
+  expect(written).toHaveLength(1);
 });

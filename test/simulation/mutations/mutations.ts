@@ -113,6 +113,11 @@ export const mutations: readonly Mutation[] = [
         find: "candidates.find(isInUse) ?? candidates.find(isManaged)",
         replace: "candidates.find(isInUse)",
       },
+      {
+        file: "src/controllers/service/observed/ownership.ts",
+        find: "candidates.filter((one) => !isOther(one))",
+        replace: "candidates",
+      },
     ],
   },
   {

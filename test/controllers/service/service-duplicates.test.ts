@@ -270,10 +270,7 @@ test.each(["deleted", "released"])(
     await duplicate(w);
     await w.stop();
     const shown = w.cloud.view;
-    w.cloud.view = {
-      ...shown,
-      balancers: (existing, kind) => shown.balancers(existing, kind).filter(({ id }) => id !== "b1"),
-    };
+    hideFirst(w);
     w.delete("web");
     await w.start();
     await w.pass(20);

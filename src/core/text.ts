@@ -44,9 +44,6 @@ export function wrapText(text: string, width: number, indent = ""): string {
 /** For a text that is put before other words. */
 export const withoutFullStop = (text: string): string => text.replace(/\.$/, "");
 
-/** For the first word of a sentence. */
-export const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-
 /** "1 route", "2 routes". */
 export function countOf(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;

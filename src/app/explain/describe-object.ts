@@ -7,7 +7,7 @@ import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
 import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
-import { capitalized, shortList } from "../../core/text.ts";
+import { shortList } from "../../core/text.ts";
 import {
   type KubeObject,
   keyOf,
@@ -87,6 +87,8 @@ export function decisionsAbout(
 }
 
 /** What concerns all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
+const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+
 function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly Note[] {
   const notes: Note[] = [];
   const cloud = manager.cloudProblem();

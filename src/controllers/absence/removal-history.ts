@@ -13,7 +13,7 @@ export const removalWindowText = `${removalWindow / 60_000} minutes`;
 /** Outlives restarts, hand-overs and reloads. An id is any stable text, such as the uid of a Node or Service. */
 export interface RemovalHistory {
   /**
-   * Call before the removal is sent. Resolves when the ids are stored durably; recording an id again within a minute is free. If it
+   * Call before the removal is sent. Resolves when the ids are stored durably; recording an id again within half of the window is free. If it
    * rejects, do not remove.
    */
   record(kind: RemovalKind, ids: readonly string[]): Promise<void>;
@@ -22,7 +22,7 @@ export interface RemovalHistory {
    * sent long after. Stored a moment later.
    */
   note(kind: RemovalKind, ids: readonly string[]): void;
-  /** Whether the id was recorded and stored within the last minute, so that it may be removed now. */
+  /** Whether the id was recorded and stored within the last half of the window, so that it may be removed now. */
   isStored(kind: RemovalKind, id: string): boolean;
   /** Whether this process recorded it, because it was about to remove it. */
   isOwn(kind: RemovalKind, id: string): boolean;

@@ -15,12 +15,16 @@ async function duplicatedWorld(): Promise<ServiceWorld> {
   return w;
 }
 
-/** A second load balancer that is listed before the first one. */
-async function duplicate(w: ServiceWorld): Promise<void> {
+function createSecond(w: ServiceWorld): void {
   const [first] = w.cloud.balancers.list();
   if (first === undefined) throw new Error("There is no load balancer.");
   const { id: _, ip: __, status: ___, ipv6: ____, ...spec } = first;
   w.cloud.balancers.create(spec);
+}
+
+/** A second load balancer that is listed before the first one. */
+async function duplicate(w: ServiceWorld): Promise<void> {
+  createSecond(w);
   const original = w.cloud.view;
   w.cloud.view = { ...original, balancers: (existing) => existing.toReversed() };
   await w.pass(3600);
@@ -160,6 +164,14 @@ function hideFirst(w: ServiceWorld): void {
   };
 }
 
+async function hideFirstForAWhile(w: ServiceWorld): Promise<void> {
+  const shown = w.cloud.view;
+  hideFirst(w);
+  await w.pass(20);
+  w.cloud.view = shown;
+  await w.pass(120);
+}
+
 test.each([
   ["its targets change", (w: ServiceWorld) => w.addNode("late")],
   ["its ports change", (w: ServiceWorld) => w.editSpec("web", { ports: [{ port: 81, protocol: "TCP" }] })],
@@ -167,14 +179,10 @@ test.each([
   const w = await duplicatedWorld();
   const addresses = w.addressesOf("web");
   await duplicate(w);
-  const shown = w.cloud.view;
   w.forget();
   change(w);
   await w.until(() => w.changes.length > 0, "the change");
-  hideFirst(w);
-  await w.pass(20);
-  w.cloud.view = shown;
-  await w.pass(120);
+  await hideFirstForAWhile(w);
   expect([w.addressesOf("web"), w.changes]).toEqual([addresses, ["PATCH /balancers/b1"]]);
   await w.stop();
 });
@@ -201,15 +209,8 @@ test("a second load balancer that a listing shows first and alone after a change
   w.forget();
   w.addNode("late");
   await w.until(() => w.changes.length > 0, "the change");
-  const shown = w.cloud.view;
-  const [first] = w.cloud.balancers.list();
-  if (first === undefined) throw new Error("There is no load balancer.");
-  const { id: _, ip: __, status: ___, ipv6: ____, ...spec } = first;
-  w.cloud.balancers.create(spec);
-  hideFirst(w);
-  await w.pass(20);
-  w.cloud.view = shown;
-  await w.pass(120);
+  createSecond(w);
+  await hideFirstForAWhile(w);
   expect([w.addressesOf("web"), w.changes]).toEqual([addresses, ["PATCH /balancers/b1"]]);
   await w.stop();
 });

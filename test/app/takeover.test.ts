@@ -151,6 +151,29 @@ describe.each<[WatchState]>([["is silent"], [500], [410], [429]])(
   },
 );
 
+test("a Node without a route gets one at once from the first leader, and from the next one when it is proved that the former did not create it [N23]", async () => {
+  const w = new ServiceWorld({ nodes: 0 });
+  world = w;
+  const routes = () => w.cloud.routes.list().map(({ destination }) => destination);
+  const lead = async (): Promise<void> => {
+    await w.start(...flags);
+    await w.until(() => w.manager.leads(), "this replica to lead");
+  };
+  putNode(w, "a", "10.244.1.0/24");
+  await lead();
+  await w.pass(10);
+  expect(routes()).toEqual(["10.244.1.0/24"]);
+  w.crash();
+  putNode(w, "b", "10.244.2.0/24");
+  await lead();
+  await w.pass(5);
+  putNode(w, "c", "10.244.3.0/24");
+  await w.pass(10);
+  expect(routes()).toEqual(["10.244.1.0/24", "10.244.3.0/24"]);
+  await w.pass(30);
+  expect(routes()).toEqual(["10.244.1.0/24", "10.244.3.0/24", "10.244.2.0/24"]);
+});
+
 test("a replica that acquires the Lease at start lists its objects once [N23]", async () => {
   const w = new ServiceWorld({ nodes: 1 });
   world = w;

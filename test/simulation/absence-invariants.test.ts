@@ -100,12 +100,15 @@ test("creating a route that the leader has created before violates 18", async ()
   expect(violated(world)).toContain(18);
 });
 
-test("creating a route of which only the last leader knew violates nothing", async () => {
+test("creating a route of which only the last leader knew violates 18, unless its Node returns later", async () => {
   const world = worldOf();
   const { create } = await withRoute(world);
   leads(world, "replica-2");
   await create();
-  expect(violated(world)).not.toContain(18);
+  expect(violated(world)).toEqual([18]);
+  world.absence.returned("node-0");
+  await create();
+  expect(violated(world)).toEqual([18]);
 });
 
 test("creating a route that its Node shows violates 18, also by another leader", async () => {

@@ -76,8 +76,6 @@ export class AbsenceInvariants {
   readonly #inherited = new Set<string>();
   /** When a manager last removed a route, by destination. */
   readonly #removedAt = new Map<string, number>();
-  /** Which leader created each route, by destination. */
-  readonly #createdBy = new Map<string, unknown>();
   /** Whether the cloud created the route to this destination when it was already proved that it would not. */
   cameLate: (destination: string) => boolean = () => false;
   readonly #balancerCount: AbsenceCount;
@@ -171,23 +169,15 @@ export class AbsenceInvariants {
       this.#report(18, `the route ${destination} to ${machine} was created although it exists`);
     }
     if (this.#lost.delete(destination)) this.#routeCount.add(destination, `${destination} was created again`);
-    if (!exists) this.#createdBy.set(destination, this.#leader());
   }
 
-  /**
-   * Only the process that created the route knows of it: the answer was lost or wrong, so that the Node does not show that it has
-   * the route. If listings lack it, it is new to the next leader, and a new Node gets its route at once.
-   */
+  /** The Node does not show that it has the route, and returned after this leader began, to which it is new. */
   #isUnknown(destination: string): boolean {
     const nodes = this.#server.store.list("nodes") as unknown as readonly Node[];
     const node = nodes.find(({ spec }) => spec.podCIDR === destination);
     const isShown = node?.status.conditions?.some(({ reason }) => reason === "RouteCreated") ?? false;
-    return !isShown && this.#createdBy.get(destination) !== this.#leader();
-  }
-
-  #leader(): unknown {
-    const lease = this.#server.store.get("leases", "kube-system", "cloud-controller-manager");
-    return lease?.spec?.["holderIdentity"];
+    const returnedAt = this.#returnedAt.get(node?.metadata.name ?? "") ?? never;
+    return !isShown && returnedAt >= this.known.leaderSince;
   }
 
   #checkRemovedBalancer(balancer: SimulatedBalancer, after: CloudState): void {

@@ -17,6 +17,7 @@ export class KnownChanges {
   /** The replica whose request is being handled. */
   readonly #sender: () => string | undefined;
   #holder = "";
+  /** When the Lease was last acquired or released (monotonic). */
   #leaderSince = 0;
   /** When the part of each Service that decides about its load balancer last changed, and that part. By uid. */
   readonly #wishes = new Map<string, { readonly text: string; readonly at: number }>();
@@ -25,6 +26,10 @@ export class KnownChanges {
     this.#clock = clock;
     this.#sender = sender;
     server.onWrite((change) => this.#follow(change));
+  }
+
+  get leaderSince(): number {
+    return this.#leaderSince;
   }
 
   /** Whether the leader must know what happened at this moment (monotonic). */

@@ -122,6 +122,12 @@ export class Leadership {
     return this.gateOf("migrated")() === true ? true : main;
   }
 
+  /** Whether another process has led the controller before this one, as far as its Lease shows. */
+  hasPredecessor(task: ControllerName): boolean {
+    const lease = this.#elections.get(this.#leaseOf(task) ?? "")?.lease;
+    return (lease?.spec?.leaseTransitions ?? 0) > 0;
+  }
+
   /** Each Lease that this replica has read; empty without leader election. */
   leases(): readonly LeaseFact[] {
     return [...this.#elections.values()].flatMap(({ lease }) =>

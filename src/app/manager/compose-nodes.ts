@@ -80,6 +80,7 @@ export function composeRoutes(context: ControllerContext): RouteController | und
     pending: connected.cloud.pending,
     reportProblem: ({ reason, message }) => log.warn(message, { reason }),
     removals,
+    hasPredecessor: () => context.hasPredecessor("node-route"),
     reportHold: (event) => {
       log.warn(event.message, { reason: event.reason });
       reportOnLease("node-route", event);

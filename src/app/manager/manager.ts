@@ -253,6 +253,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     followCache: (cache, task) => caches.follow(cache, task),
     removals,
     reportOnLease: (controller, event) => leadership.report(controller, event),
+    hasPredecessor: (controller) => leadership.hasPredecessor(controller),
     life: life.signal,
   };
   const accounts = new Map<string, KubeApi>();

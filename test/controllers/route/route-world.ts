@@ -35,6 +35,8 @@ export interface RouteSetup {
   readonly pending?: Pending;
   readonly selector?: Readonly<Record<string, string>>;
   readonly unreadable?: Instances["unreadable"];
+  /** Another process has led before. */
+  readonly hasPredecessor?: true;
 }
 
 export interface NodeToAdd {
@@ -62,11 +64,13 @@ export class RouteWorld {
   readonly held: string[] = [];
   readonly #stop = new AbortController();
   #session = new AbortController();
+  #hasPredecessor: boolean;
   #running: Promise<void> | undefined;
 
   constructor(setup: RouteSetup = {}) {
     const { clock } = this;
     const { mode = "enforce", lag } = setup;
+    this.#hasPredecessor = setup.hasPredecessor ?? false;
     const random = seededRandom(7);
     this.machines = new ScriptedSource({ clock, ...setup.machines });
     this.inventory = new Inventory({
@@ -93,6 +97,7 @@ export class RouteWorld {
         this.reported.push({ node: metadata.name, reason, message }),
       reportProblem: ({ reason, message: text }) => this.reportedProblems.push({ reason, text }),
       removals: this.removals,
+      hasPredecessor: () => this.#hasPredecessor,
       reportHold: ({ message }) => this.held.push(message),
       settings: { ...routeDefaults, ...setup.settings },
       clusterCIDRs: (setup.clusterCIDRs ?? ["10.244.0.0/16"]).map(cidr),
@@ -130,6 +135,7 @@ export class RouteWorld {
   /** Another leadership session begins. */
   async handOver(): Promise<void> {
     this.#session.abort(new Error("The leadership session is over."));
+    this.#hasPredecessor = true;
     await this.#running;
     this.#session = new AbortController();
     this.start();

@@ -990,6 +990,31 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "create-routes-again-after-a-takeover",
+    breaks:
+      "A route that the former leader requested just before it ended, and that listings lack, is created again.",
+    foundBy: { invariants: [18], seed: 80000260, lookups: true, operations: true },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-guard.ts",
+        find: "hasPredecessor() ? nodes.list() : []",
+        replace: "hasPredecessor === undefined ? nodes.list() : []",
+      },
+    ],
+  },
+  {
+    name: "believe-a-lookup-just-after-a-takeover",
+    breaks: "A lookup that lags behind the last request of the former leader proves that it created nothing.",
+    foundBy: { invariants: [18], seed: 80000357, lookups: true, operations: true },
+    edits: [
+      {
+        file: "src/controllers/service/state/balancer-evidence.ts",
+        find: '(certainty === "possible" && { changedAt: at })',
+        replace: '(certainty !== "possible" && { changedAt: at })',
+      },
+    ],
+  },
+  {
     name: "repeat-a-late-replacement-without-proof",
     breaks: "A replacement of a route that may have had an effect is repeated at once, however late.",
     foundBy: {

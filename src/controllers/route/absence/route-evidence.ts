@@ -58,12 +58,17 @@ export class RouteEvidence {
     this.#clock = clock;
   }
 
-  /** Another replica may have led since: every proof starts again. */
-  beginSession(): void {
+  /**
+   * Another replica may have led since: every proof starts again. `nodes` are those that it may have requested routes for. A Node that joins
+   * later gets its route at once.
+   */
+  beginSession(nodes: readonly Node[]): void {
     for (const [key, { certainty }] of this.#known) {
       if (certainty === undefined) this.#known.delete(key);
       else this.#known.set(key, { certainty, proofs: [], isEarlier: true });
     }
+    for (const key of nodes.flatMap(keysOf))
+      if (!this.#known.has(key)) this.#known.set(key, { certainty: "possible", proofs: [], isEarlier: true });
   }
 
   /** Another account may answer from now on: every proof starts again. Returns whether a proof had begun. */

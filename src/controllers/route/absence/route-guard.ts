@@ -26,7 +26,7 @@ import type { SharedEvidence } from "./shared-evidence.ts";
 
 type RouteGuardOptions = Pick<
   TableOptions,
-  "nodes" | "table" | "routes" | "clusterCIDRs" | "clock" | "settings" | "removals"
+  "nodes" | "table" | "routes" | "clusterCIDRs" | "clock" | "settings" | "removals" | "hasPredecessor"
 >;
 
 export interface Guarded {
@@ -66,7 +66,8 @@ export class RouteGuard {
   }
 
   begin(): void {
-    this.#evidence.beginSession();
+    const { hasPredecessor, nodes } = this.#options;
+    this.#evidence.beginSession(hasPredecessor() ? nodes.list() : []);
     this.#doubted = new Set();
     this.#limit.begin();
     this.#held = [];

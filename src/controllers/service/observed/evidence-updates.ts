@@ -51,7 +51,7 @@ export class EvidenceUpdates {
         if (service === undefined) continue;
         const uid = serviceUID(service.metadata.uid);
         const [certainty, ends] = [this.tracesOf(service), isEnding(service)];
-        this.#groups.commit(state, { kind: "tracesFound", uid, certainty, isEnding: ends });
+        this.#groups.commit(state, { kind: "tracesFound", uid, certainty, isEnding: ends, at: this.#began });
       }
     }
   }

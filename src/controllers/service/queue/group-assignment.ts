@@ -97,8 +97,8 @@ export class GroupAssignment {
     if (isNew) {
       const certainty = evidenceUpdates.tracesOf(service);
       // Before this process read it, another one may have removed its load balancer.
-      const found = { kind: "tracesFound", uid, certainty, isEnding: isEnding(service) } as const;
-      groupStates.commit(groupStates.of(group), found);
+      const [ends, at] = [isEnding(service), this.#deps.controller.clock.monotonic()];
+      groupStates.commit(groupStates.of(group), { kind: "tracesFound", uid, certainty, isEnding: ends, at });
     }
     return groups;
   }

@@ -72,14 +72,15 @@ export class BalancerEvidence {
     return this.#removed.has(uid) && !this.#owners.has(uid);
   }
 
-  /** The Service shows traces of a load balancer. Another leader may have created the one that only may exist for this process. */
-  expect(uid: ServiceUID, certainty: Certainty | undefined): void {
+  /**
+   * The Service shows traces of a load balancer. Another leader may have created the one that only may exist for this process, and just
+   * before `at`, so that lookups may lag behind that.
+   */
+  expect(uid: ServiceUID, certainty: Certainty | undefined, at: number): void {
     const known = this.#owners.get(uid);
     if (certainty === undefined || known?.certainty === "exists") return;
-    this.#owners.set(
-      uid,
-      known === undefined ? { certainty, proofs: none, isTrace: true } : { ...known, certainty },
-    );
+    const before = known ?? { proofs: none, isTrace: true };
+    this.#owners.set(uid, { ...before, certainty, ...(certainty === "possible" && { changedAt: at }) });
   }
 
   /** A step that completely removes what these owners have is done, and an answer of the cloud proves it. */

@@ -35,6 +35,8 @@ interface Traces {
   readonly uid: ServiceUID;
   readonly certainty: Certainty | undefined;
   readonly isEnding: boolean;
+  /** When they were found (monotonic). */
+  readonly at: number;
 }
 
 interface Listed extends Omit<Proof, "kind"> {
@@ -103,7 +105,7 @@ const transitions = {
   },
   /** The Service shows traces of a load balancer from before this session, or that it may have been removed. */
   tracesFound({ evidence }: GroupRecord, traces: Traces) {
-    evidence.expect(traces.uid, traces.certainty);
+    evidence.expect(traces.uid, traces.certainty, traces.at);
     if (traces.isEnding) evidence.assumeRemoval(traces.uid);
   },
   /** Another replica added the finalizer, so it may have created a load balancer. */

@@ -94,8 +94,8 @@ test("one listing that shows the load balancer discards the proof", () => {
 
 test("traces of a load balancer in another group prove nothing here", () => {
   const evidence = new BalancerEvidence();
-  evidence.expect(a, "exists");
-  evidence.expect(b, "exists");
+  evidence.expect(a, "exists", at(0));
+  evidence.expect(b, "exists", at(0));
   list(evidence, 0, [], a);
   expect([evidence.get(a), evidence.get(b)]).toMatchObject([undefined, missing(0, 0)]);
 });
@@ -105,6 +105,16 @@ test("a lookup soon after a change proves nothing", () => {
   evidence.noteChange([a], at(10), "exists");
   evidence.noteLookup(listing(39), seconds(30));
   expect(evidence.get(a)?.notFoundAt).toBeUndefined();
+  evidence.noteLookup(listing(40), seconds(30));
+  expect(evidence.get(a)?.notFoundAt).toBe(at(40));
+});
+
+test("a lookup soon after a session began proves nothing about what its former leader may just have created", () => {
+  const evidence = new BalancerEvidence();
+  evidence.expect(a, "possible", at(10));
+  evidence.expect(b, "exists", at(10));
+  evidence.noteLookup(listing(39), seconds(30));
+  expect([evidence.get(a)?.notFoundAt, evidence.get(b)?.notFoundAt]).toEqual([undefined, at(39)]);
   evidence.noteLookup(listing(40), seconds(30));
   expect(evidence.get(a)?.notFoundAt).toBe(at(40));
 });
@@ -156,11 +166,11 @@ test("a removal by Fairlead needs a listing without the load balancer that began
 test("one that only may exist counts as existing when its Service shows the address that another leader wrote", () => {
   const evidence = new BalancerEvidence();
   evidence.noteChange([a], at(10), "possible");
-  evidence.expect(a, undefined);
+  evidence.expect(a, undefined, at(15));
   expect(evidence.get(a)?.certainty).toBe("possible");
   list(evidence, 20, []);
-  evidence.expect(a, "exists");
+  evidence.expect(a, "exists", at(20));
   expect(evidence.get(a)).toMatchObject({ certainty: "exists", changedAt: at(10), ...missing(20, 20) });
-  evidence.expect(a, "possible");
+  evidence.expect(a, "possible", at(20));
   expect(evidence.get(a)?.certainty).toBe("exists");
 });

@@ -20,7 +20,7 @@ test("a listing that began in the moment of the last change is neither planned o
   const updates = new EvidenceUpdates(deps, groups, fresh.index);
   const state = groups.of("web");
   const uid = "web" as never;
-  groups.commit(state, { kind: "tracesFound", uid, certainty: "exists", isEnding: false });
+  groups.commit(state, { kind: "tracesFound", uid, certainty: "exists", isEnding: false, at: 0 });
   groups.commit(state, { kind: "outdated", at: 1 });
   updates.update();
   expect(fresh.find(state, [])).toBe("not yet");

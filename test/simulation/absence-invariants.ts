@@ -142,10 +142,11 @@ export class AbsenceInvariants {
     this.#removedAt.set(destination, this.#clock.monotonic());
   }
 
-  /** Whether the route may be created again at once: its Node has lost the former one, or has just got the range. */
+  /** Whether the route may be created again at once: its Node has lost the former one, has just got the range, or is new to the leader. */
   mayRepeat(destination: string, since: number): boolean {
     const wanted = [...this.#wantedRoutes.values()].find(({ route }) => route.startsWith(`${destination} `));
-    return this.#isReplacement(destination) || wanted === undefined || wanted.since > since;
+    if (this.#isReplacement(destination) || this.#isUnknown(destination)) return true;
+    return wanted === undefined || wanted.since > since;
   }
 
   /** A replacement may be tried again at once, because its Node has no route meanwhile. */

@@ -68,11 +68,14 @@ test("creating a route again violates 18 just after the process heard of its ope
   expect(violated()).toEqual([18, 18]);
 });
 
-test("creating a route that another process began violates nothing", async () => {
-  const { create, violated } = await withNode({ takes: 60_000, ends: "done" });
+test("creating a route that another process began violates 18, unless its Node is new to the leader", async () => {
+  const { world, create, violated } = await withNode({ takes: 60_000, ends: "done" });
   await create();
   await create("replica-2");
-  expect(violated()).toEqual([]);
+  expect(violated()).toEqual([18]);
+  world.absence.returned("node-0");
+  await create("replica-2");
+  expect(violated()).toEqual([18]);
 });
 
 test.each([

@@ -202,9 +202,11 @@ export const emergencies: readonly Emergency[] = [
     begin: (scene) => restart(scene, { flags: ["--cluster-name=other"] }),
     shows: {
       // The marks of this cloud do not name the cluster, so nothing may change.
-      log: /clusterName="other"/,
+      log: /The last leader of this cluster had --cluster-name="kubernetes", and this one has "other"/,
+      events: /ClusterNameChanged/,
       explain: /All Nodes and Services are settled/,
       offline: /--cluster-name=other/,
+      doctor: /ClusterNameDiffers/,
     },
     remedy: (scene) => restart(scene),
   },

@@ -19,6 +19,8 @@ export const pausedAnnotation = "fairlead.dev/paused";
 export const deletionAnnotation = "fairlead.dev/node-deletion";
 /** On the Lease of leader election: the removals that the mass limits count. */
 export const removalsAnnotation = "fairlead.dev/removals";
+/** On the Lease of leader election: the --cluster-name of the leader. */
+export const clusterNameAnnotation = "fairlead.dev/cluster-name";
 /** On the Lease of leader election: releases what a mass limit holds. The leader removes it. */
 export const releaseHoldAnnotation = "fairlead.dev/release-hold";
 /** On Nodes: present only while something is wrong between the Node and the cloud. Absent means healthy. */

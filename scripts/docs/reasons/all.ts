@@ -71,6 +71,12 @@ export const onLeases: Reasons = {
     whatToDo:
       "check which cluster the kubeconfig names, and whether etcd was restored; to close the ports anyway, set `--removal-limit=off` until they are closed",
   },
+  ClusterNameChanged: {
+    type: "Warning",
+    when: "The leader has another `--cluster-name` than the last leader; the message names both. In a cloud whose marks name the cluster, what has the former name counts as that of another cluster",
+    whatToDo:
+      "if the new name is a mistake, restart all replicas with the former one; otherwise move the marks with the command `marks`",
+  },
   HoldReleased: {
     type: "Normal",
     when: "The annotation `fairlead.dev/release-hold` released what a mass limit held; the message names it",

@@ -53,8 +53,20 @@ export function checkLease(facts: KnownFacts, others: readonly Finding[]): reado
   if (!flags["leader-elect"]) return [];
   return about(`the Lease ${leaseOf(flags).namespace}/${leaseOf(flags).name}`, cluster.lease, () => {
     const { kind, found } = leadershipOf(facts) ?? {};
-    if (found === undefined) return [];
+    if (found === undefined) return otherClusterName(facts);
     return error(found.reason, kind === "none" ? { ...found, fix: first + found.fix } : found);
+  });
+}
+
+/** What the manager that leads writes on its Lease. */
+function otherClusterName({ flags, cluster: { lease } }: KnownFacts): readonly Finding[] {
+  const { "cluster-name": here } = flags;
+  const { holder = "", clusterName: ofLeader = here } = ("value" in lease && lease.value) || {};
+  return warningIf(ofLeader !== here, "ClusterNameDiffers", {
+    problem: `The leader ${holder} has --cluster-name=${JSON.stringify(ofLeader)}, and doctor has ${JSON.stringify(here)}.`,
+    effect:
+      "In a cloud whose marks name the cluster, each takes what the other one created for that of another cluster.",
+    fix: "Run doctor with the settings of the manager. If the name of the manager is the wrong one, correct it there, and restart it.",
   });
 }
 

@@ -50,8 +50,14 @@ const howToAsk =
   "For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.";
 
 /** A wrong name or id makes every load balancer look like that of another cluster. */
-const assumedCluster = ({ "cluster-name": name }: Flags): string =>
-  `The marks of load balancers are compared with the cluster of the settings here (--cluster-name=${name}, or the id where the cloud has one); the manager may have another one.`;
+function assumedCluster({ "cluster-name": name }: Flags, { own }: Access): string {
+  const ofLeader = own?.kind === "leads" ? own.clusterName : undefined;
+  const isKnown = ofLeader !== undefined && ofLeader !== name;
+  const other = isKnown
+    ? `, but the leader has --cluster-name=${ofLeader}`
+    : "; the manager may have another one";
+  return `The marks of load balancers are compared with the cluster of the settings here (--cluster-name=${name}, or the id where the cloud has one)${ofLeader === name ? "" : other}.`;
+}
 
 async function describe(
   { manager, unfinished, unlisted, refused }: Evaluated,
@@ -173,7 +179,7 @@ async function fromEvaluation(
   const source = [
     "offline, from the API server and the cloud.",
     "Decisions are what a manager would do now; earlier attempts are only in the events.",
-    assumedCluster(flags),
+    assumedCluster(flags, access),
     ...leaderTexts(access, flags),
   ].join(" ");
   return { ...found, source };

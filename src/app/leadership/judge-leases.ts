@@ -1,6 +1,7 @@
 // Judges what is known of Leases: which program leads, or why no manager does, and what to do. The pages of a manager, `explain` and
 // `doctor` show this one value. Pure.
 
+import { clusterNameAnnotation } from "../../controllers/well-known.ts";
 import type { Milliseconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
@@ -16,6 +17,8 @@ export interface LeaseFact {
   readonly holder: string;
   /** That wrote it last; undefined if the API server does not say. */
   readonly program: string | undefined;
+  /** The --cluster-name of the manager of Fairlead that held it last. */
+  readonly clusterName?: string | undefined;
   /** When the holder took it, and when it renewed it last (RFC 3339). */
   readonly acquireTime?: string | undefined;
   readonly renewTime?: string | undefined;
@@ -75,7 +78,7 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
     return none(
       "NoLeader",
       `the Lease ${name} ${lease === undefined ? "does not exist" : "has no holder"}.`,
-      `${start} The log of one that runs says why it does not lead; compare its --leader-elect-resource-name with ${name}.`,
+      `If a manager runs, its log says why it does not lead: it does not reach the API server, cannot log in there (an expired certificate or token), lacks a permission, or has another --leader-elect-resource-name than ${name}. ${start}`,
     );
   if (lease.isExpired === true) {
     const ago =
@@ -83,7 +86,7 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
     return none(
       "LeaseExpired",
       `the Lease ${name} of ${holder} was last renewed at ${renewTime},${ago} and not within its duration.`,
-      `${start} One that runs cannot reach the API server, or lacks a permission: read its log.`,
+      `If a manager runs, its log says why it cannot renew the Lease: it does not reach the API server, cannot log in there (an expired certificate or token), or lacks a permission. ${start}`,
     );
   }
   if (isObserver(holder))
@@ -112,8 +115,8 @@ export const severalTexts = {
 export function judgeSeveral(leading: readonly LeaseFact[], flags: Flags): LeaderProblem | undefined {
   if (new Set(leading.map(({ holder }) => holder)).size < 2) return undefined;
   const holders = leading.map(
-    ({ name, holder, program }) =>
-      `${holder}${program === undefined ? "" : ` (${program})`} holds the Lease ${nameOf(name, flags)}`,
+    ({ name, holder, program, acquireTime }) =>
+      `${holder}${program === undefined ? "" : ` (${program})`} holds the Lease ${nameOf(name, flags)}${acquireTime === undefined ? "" : ` since ${acquireTime}`}`,
   );
   const problem = `Several managers lead at the same time, each with its own Lease: ${holders.join("; ")}.`;
   return finding("TwoManagersLead", problem, severalTexts);
@@ -138,6 +141,7 @@ export const leaseFact = (lease: Lease): LeaseFact => ({
   name: lease.metadata.name,
   holder: holderOf(lease),
   program: writerOf(lease, "renewTime"),
+  clusterName: lease.metadata.annotations?.[clusterNameAnnotation],
   acquireTime: lease.spec?.acquireTime,
   renewTime: lease.spec?.renewTime,
 });

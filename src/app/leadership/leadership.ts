@@ -10,6 +10,7 @@ import { commandText } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { LeaderElection } from "../../kube/leader-election/leader-election.ts";
+import { joinAnnotations, type LeaseAnnotations } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
@@ -25,6 +26,7 @@ import { type LeaseEvent, logRelease, releaseDropped, releaseHold } from "./hold
 import { judgeLease, type LeaseFact, leaseFact, textOf } from "./judge-leases.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
+import { clusterNameChanged, LeaseClusterName } from "./lease-cluster-name.ts";
 import { LeaseRemovals } from "./lease-removals.ts";
 import { isStalled, LeaseWatch } from "./lease-watch.ts";
 
@@ -301,8 +303,8 @@ export class Leadership {
     return Promise.reject(new Error(`Leader election for the Lease ${name} has not started.`));
   }
 
-  #annotationsOf(name: string): LeaseRemovals | undefined {
-    const { removals: memory, clock, log, identity } = this.#options;
+  #annotationsOf(name: string): LeaseAnnotations | undefined {
+    const { removals: memory, clock, log, identity, flags, program } = this.#options;
     if (!this.#keepsRemovals) return undefined;
     const lease = `${this.#namespace}/${name}`;
     const report = (event: LeaseEvent): void => {
@@ -316,13 +318,16 @@ export class Leadership {
           `The annotations of other programs on the Lease ${lease} leave no room for ${count} of the removals that the mass limits count. Further removals wait until there is room. Remove large annotations from the Lease.`,
         );
     };
-    return new LeaseRemovals({
+    const removals = new LeaseRemovals({
       ...{ memory, clock, identity, onOmitted },
       kinds: () => this.#kindsOn(name),
       onRelease: (value) => report(releaseHold(value, lease, memory)),
       onDropped: (value) => report(releaseDropped(value, lease)),
       onStored: () => this.#leasesWithRemovals.add(name),
     });
+    const cluster = flags["cluster-name"];
+    const onChanged = (former: string): void => report(clusterNameChanged(former, cluster, program));
+    return joinAnnotations([new LeaseClusterName(cluster, onChanged), removals]);
   }
 
   /** When leader migration begins, the main Lease keeps all removals until the shared Lease has those of its controllers. */

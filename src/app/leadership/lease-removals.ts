@@ -5,7 +5,11 @@ import { type RemovalKind, removalKinds } from "../../controllers/absence/remova
 import type { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
 import { decodeRemovals, fitRemovals } from "../../controllers/absence/removal-text.ts";
 import { releaseHoldAnnotation, removalsAnnotation } from "../../controllers/well-known.ts";
-import type { AnnotationWrite, LeaseAnnotations } from "../../kube/leader-election/lease-record.ts";
+import {
+  type AnnotationWrite,
+  type LeaseAnnotations,
+  roomFor,
+} from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 
@@ -27,9 +31,6 @@ export interface LeaseRemovalsOptions {
   /** Called when the annotations of other programs leave no room for this many removals; 0 when there is room again. */
   readonly onOmitted?: (count: number) => void;
 }
-
-/** The API server refuses objects with larger annotations, and a Lease that cannot be written is lost. */
-const maxAnnotationBytes = 256 * 1024;
 
 export class LeaseRemovals implements LeaseAnnotations {
   readonly #options: LeaseRemovalsOptions;
@@ -62,7 +63,7 @@ export class LeaseRemovals implements LeaseAnnotations {
       purpose === "hold" && requested === undefined && remembered === undefined ? this.#release : undefined;
     if (purpose === "hold") this.#release = requested ?? remembered;
     const release = purpose === "hold" ? this.#release : undefined;
-    const room = maxAnnotationBytes - removalsAnnotation.length - bytesOfOthers(before);
+    const room = roomFor(removalsAnnotation, before);
     const { text, omitted } = fitRemovals(removals, clock.now(), room);
     return {
       values: {
@@ -86,13 +87,6 @@ export class LeaseRemovals implements LeaseAnnotations {
     if ((count === 0) !== (this.#omitted === 0)) this.#options.onOmitted?.(count);
     this.#omitted = count;
   }
-}
-
-/** The size of all annotations except the removals. */
-function bytesOfOthers(lease: Lease | undefined): number {
-  return Object.entries(lease?.metadata.annotations ?? {})
-    .filter(([key]) => key !== removalsAnnotation)
-    .reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0);
 }
 
 /** The kinds that the annotation names, or undefined if a word in it is unknown. Pure. */

@@ -65,6 +65,40 @@ export const noAnnotations: LeaseAnnotations = {
   next: () => ({ values: {}, onStored: () => undefined }),
 };
 
+/** The API server refuses objects with larger annotations, and a Lease that cannot be written is lost. */
+const maxAnnotationBytes = 256 * 1024;
+
+/** How many bytes are left for the value of the annotation with this key. Pure. */
+export function roomFor(key: string, lease: Lease | undefined): number {
+  return Object.entries(lease?.metadata.annotations ?? {})
+    .filter(([other]) => other !== key)
+    .flat()
+    .reduce((room, text) => room - Buffer.byteLength(text), maxAnnotationBytes - Buffer.byteLength(key));
+}
+
+/** For several parts of a program. A part sees what those before it write. */
+export function joinAnnotations(parts: readonly LeaseAnnotations[]): LeaseAnnotations {
+  return {
+    read: (lease) => {
+      for (const part of parts) part.read(lease);
+    },
+    next: (before, purpose) => {
+      let seen = before;
+      const writes = parts.map((part) => {
+        const write = part.next(seen, purpose);
+        if (seen !== undefined) seen = { ...seen, metadata: annotate(seen.metadata, write.values) };
+        return write;
+      });
+      return {
+        values: Object.assign({}, ...writes.map(({ values }) => values)),
+        onStored: () => {
+          for (const { onStored } of writes) onStored();
+        },
+      };
+    },
+  };
+}
+
 /** The metadata with these annotations; the same metadata if nothing changes. Pure. */
 export function annotate<M extends { readonly annotations?: Readonly<Record<string, string>> }>(
   metadata: M,

@@ -139,7 +139,7 @@ const cases: readonly (readonly [
       ports: [{ flag: "secure-port", port: 10258, listener: "other" }],
     },
     "does not exist",
-    "First fix what else is reported here: PortInUse. If no manager runs, start one.",
+    "First fix what else is reported here: PortInUse. If a manager runs, its log says why it does not lead",
   ],
   [
     "NodesUninitialized",
@@ -172,7 +172,14 @@ const cases: readonly (readonly [
     "error",
     { cluster: { lease: { value: { ...lease, isExpired: true } } } },
     "of m1_a was last renewed at 2026-01-01T11:00:00Z",
-    "cannot reach the API server, or lacks a permission",
+    "cannot log in there (an expired certificate or token), or lacks a permission. If no manager runs, start one.",
+  ],
+  [
+    "ClusterNameDiffers",
+    "warning",
+    { cluster: { lease: { value: { ...lease, clusterName: "prod" } } } },
+    'The leader m1_a has --cluster-name="prod", and doctor has "kubernetes".',
+    "Run doctor with the settings of the manager.",
   ],
   [
     "OtherManagerLeads",

@@ -91,16 +91,23 @@ test.each(["crash", "restart", "reload"])(
   },
 );
 
+/** What every leader writes. */
+const ofLeader = { "fairlead.dev/cluster-name": "kubernetes" };
+
 test("keeps the removals on the Lease with foreign annotations, and removes its own when they are too old", async () => {
   const { w, lose, lease, annotateLease, nodes } = await setUp();
   annotateLease({ "example.com/owner": "platform" });
   lose("node-0");
   await w.until(() => nodes().length === 9, "the deletion");
   const annotations = lease()?.metadata.annotations ?? {};
-  expect(Object.keys(annotations).toSorted()).toEqual(["example.com/owner", "fairlead.dev/removals"]);
+  expect(Object.keys(annotations).toSorted()).toEqual([
+    "example.com/owner",
+    ...Object.keys(ofLeader),
+    "fairlead.dev/removals",
+  ]);
   expect(Object.values(JSON.parse(annotations["fairlead.dev/removals"] ?? "").nodes).flat()).toHaveLength(1);
   await w.pass(11 * 60);
-  expect(lease()?.metadata.annotations).toEqual({ "example.com/owner": "platform" });
+  expect(lease()?.metadata.annotations).toEqual({ "example.com/owner": "platform", ...ofLeader });
 });
 
 test("stores a deletion on the Lease before the Node is deleted, and deletes nothing while it cannot be stored", async () => {
@@ -125,7 +132,7 @@ test("stores deletions on the Lease that their controller runs under during a le
     .list("leases")
     .flatMap(({ metadata }) => (metadata.annotations?.["fairlead.dev/removals"] ? [metadata.name] : []));
   expect(leasesWithRemovals).toEqual(["cloud-provider-extraction-migration"]);
-  expect(lease()?.metadata.annotations).toBeUndefined();
+  expect(lease()?.metadata.annotations).toEqual(ofLeader);
 });
 
 test("keeps the removals on the main Lease until the shared one has them when leader migration begins", async () => {
@@ -156,7 +163,7 @@ test("keeps the removals on the main Lease until the shared one has them when le
   w.server.objects.update(leases, "kube-system", shared, "", { ...held, spec: spec("") } as never);
   await w.until(() => removals(shared) !== undefined, "the record on the shared Lease");
   await w.pass(10);
-  expect(lease()?.metadata.annotations).toBeUndefined();
+  expect(lease()?.metadata.annotations).toEqual(ofLeader);
 });
 
 test("sends no additional request for the Lease while nothing is removed", async () => {
@@ -250,7 +257,10 @@ test("deletes no Node while other annotations fill the Lease, keeps the Lease, a
   const warnings = w.logged.filter((line) => line.includes("leave no room for 1 of the removals"));
   expect(warnings).toHaveLength(1);
   expect(w.logged.filter((line) => line.includes("Lost leadership"))).toEqual([]);
-  expect(Object.keys(lease()?.metadata.annotations ?? {})).toEqual(["example.com/large"]);
+  expect(Object.keys(lease()?.metadata.annotations ?? {})).toEqual([
+    ...Object.keys(ofLeader),
+    "example.com/large",
+  ]);
   annotateLease({ "example.com/large": "" });
   await w.until(() => nodes().length === 9, "the deletion", 400);
   expect(w.logged.filter((line) => line.includes("has room for all removals again"))).toHaveLength(1);

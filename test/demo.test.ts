@@ -1,16 +1,17 @@
-// The demo of `npm start`, in real time. It mostly waits, so its tests run concurrently.
+// The demo of `npm start`, in real time. It mostly waits, so its tests run concurrently, and it is at the top of `test`, so that it runs
+// while there is other work.
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { localClouds } from "../../scripts/clouds/registry.ts";
-import { Demo } from "../../scripts/start/demo.ts";
-import { demoSteps } from "../../scripts/start/demo-steps.ts";
-import { volumeSteps } from "../../scripts/start/demo-volumes.ts";
-import { openSandbox, type Sandbox } from "../../scripts/start/sandbox.ts";
-import { milliseconds } from "../../src/core/brand.ts";
-import { systemClock } from "../../src/platform/clock.ts";
-import { createLog } from "../../src/telemetry/log.ts";
-import { runsAllTests } from "../../src/testing/breadth.ts";
+import { localClouds } from "../scripts/clouds/registry.ts";
+import { Demo } from "../scripts/start/demo.ts";
+import { demoSteps } from "../scripts/start/demo-steps.ts";
+import { volumeSteps } from "../scripts/start/demo-volumes.ts";
+import { openSandbox, type Sandbox } from "../scripts/start/sandbox.ts";
+import { milliseconds } from "../src/core/brand.ts";
+import { systemClock } from "../src/platform/clock.ts";
+import { createLog } from "../src/telemetry/log.ts";
+import { runsAllTests } from "../src/testing/breadth.ts";
 
 type LocalCloud = (typeof localClouds)[number];
 
@@ -46,7 +47,7 @@ const hasProviderId = ({ manager }: Sandbox) => manager.nodes.get("node-1")?.spe
 test.concurrent.each(named(localClouds))(
   "the demo settles in the simulated cloud %s, even if variables for a real cloud are set",
   async (name, { provider: { config, volumeDriver } }) => {
-    const script = join(import.meta.dir, "../../scripts/start.ts");
+    const script = join(import.meta.dir, "../scripts/start.ts");
     const variables = Object.values(config).flatMap(({ env }) => (env === undefined ? [] : [env]));
     const child = Bun.spawn([process.execPath, script, "--until-settled", "--nodes", "2", "--cloud", name], {
       stdout: "pipe",

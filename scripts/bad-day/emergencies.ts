@@ -206,7 +206,6 @@ export const emergencies: readonly Emergency[] = [
       events: /ClusterNameChanged/,
       explain: /All Nodes and Services are settled/,
       offline: /--cluster-name=other/,
-      doctor: /ClusterNameDiffers/,
     },
     remedy: (scene) => restart(scene),
   },

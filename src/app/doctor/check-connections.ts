@@ -99,8 +99,8 @@ function refusedRequests(facts: KnownFacts): readonly Finding[] {
   const leadsFor = now - Date.parse(("value" in lease && lease.value?.acquireTime) || "");
   // Not the text of the event: others may write events, too.
   const { found, isCut } = refusals.value;
-  // The leader of now repeats what it is refused, and its event. An older event is that of a former leader.
-  const ofLeader = found.filter(({ age }) => !(leads && age > leadsFor));
+  // The leader of now repeats what it is refused, and its event. An older event is that of a former leader. Events have whole seconds.
+  const ofLeader = found.filter(({ age }) => !(leads && age > leadsFor + 1000));
   const reported = ofLeader.flatMap(({ object, user, what, age }) =>
     (leads ? error : warning)("KubernetesRefused", {
       problem: `An event of ${object}, ${roughDuration(age / 1000)} old, reports that the API server refused a request of ${JSON.stringify(user)}: ${what}.`,

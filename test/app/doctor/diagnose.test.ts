@@ -451,6 +451,7 @@ const documented = (reason: string, events: string, commands: string): boolean =
 describe("doctor", () => {
   test.each([
     ["an error after the leader took the Lease", "2026-01-01T11:50:00Z", {}, ["error"]],
+    ["an error in the second in which the leader took the Lease", "2026-01-01T11:55:00.9Z", {}, ["error"]],
     ["nothing before the leader took the Lease", "2026-01-01T11:58:00Z", {}, []],
     ["a warning while no manager leads", "2026-01-01T11:58:00Z", { isExpired: true }, ["warning"]],
   ])("reports a refused request in an old event as %s [N7]", (_, acquireTime, more, severities) => {

@@ -1,7 +1,7 @@
 // Checks the invariants about absence where the cloud works on a change of a route for a while.
 //
-// 18  A route is not created a second time before it is proved that the first operation had no effect: 30 s after a process has heard
-//     last that the cloud works on it, or knows nothing of it any more, or a process has begun to lead.
+// 18  A route is not created a second time before it is proved that the first operation had no effect: 30 s after the process that began
+//     it has heard last that the cloud works on it, or knows nothing of it any more, or a process has begun to lead.
 
 import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
@@ -14,6 +14,8 @@ const confirmAfter = 30_000;
 export class OperationInvariants {
   readonly #world: World;
   readonly #cloud: CloudWithRouteOperations;
+  /** Which process began each operation. */
+  readonly #begunBy = new Map<Operation, string | undefined>();
 
   constructor(world: World, cloud: CloudWithRouteOperations) {
     this.#world = world;
@@ -42,8 +44,11 @@ export class OperationInvariants {
   }
 
   /** Whether listings without the route could prove at this moment that the operation has no effect (monotonic). */
-  #isProvedAt(moment: number, { newsAt }: Operation): boolean {
-    return moment - Math.max(newsAt, this.#world.leaderSince) >= confirmAfter;
+  #isProvedAt(moment: number, operation: Operation): boolean {
+    const { history, leaderSince } = this.#world;
+    // Another process does not know what the one heard that began it.
+    const isOwn = this.#begunBy.get(operation) === history.writer;
+    return moment - Math.max(isOwn ? operation.newsAt : leaderSince, leaderSince) >= confirmAfter;
   }
 
   #cameLate(destination: string): boolean {
@@ -58,6 +63,7 @@ export class OperationInvariants {
     const { absence, history } = this.#world;
     const { route } = operation;
     if (what === "began") {
+      this.#begunBy.set(operation, history.writer);
       const { do: change, course } = operation;
       history.log(
         `cloud: ${operation.id} is to ${change} the route ${route.destination}: ${JSON.stringify(course)}`,

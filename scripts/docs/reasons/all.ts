@@ -73,7 +73,7 @@ export const onLeases: Reasons = {
   },
   ClusterNameChanged: {
     type: "Warning",
-    when: "The leader has another `--cluster-name` than the last leader; the message names both. In a cloud whose marks name the cluster, what has the former name counts as that of another cluster",
+    when: "The leader has another `--cluster-name` than the last leader; the message names both. What has the former name in its mark counts as that of another cluster. In a cloud whose marks do not have this name, nothing else changes, and the event has the type Normal",
     whatToDo:
       "if the new name is a mistake, restart all replicas with the former one; otherwise move the marks with the command `marks`",
   },

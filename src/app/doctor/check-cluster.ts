@@ -6,6 +6,7 @@ import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { minutes } from "../../core/brand.ts";
 import { commandText, countOf, shortList } from "../../core/text.ts";
 import { judgeLease, judgeSeveral, type Leadership, severalTexts } from "../leadership/judge-leases.ts";
+import { clusterNameText } from "../leadership/lease-cluster-name.ts";
 import { leaseOf } from "../permissions.ts";
 import {
   type CloudFacts,
@@ -58,12 +59,13 @@ export function checkLease(facts: KnownFacts, others: readonly Finding[]): reado
   });
 }
 
-/** What the manager that leads writes on its Lease. */
-function otherClusterName({ flags, cluster: { lease } }: KnownFacts): readonly Finding[] {
-  const { "cluster-name": here } = flags;
-  const { holder = "", clusterName: ofLeader = here } = ("value" in lease && lease.value) || {};
+/** What the manager that leads writes on its Lease. Without the flag, doctor claims no name. */
+function otherClusterName({ given, cluster: { lease } }: KnownFacts): readonly Finding[] {
+  const { holder = "", clusterName: ofLeader, program } = ("value" in lease && lease.value) || {};
+  const { "cluster-name": here } = given;
+  if (here === undefined || ofLeader === undefined || program === undefined) return [];
   return warningIf(ofLeader !== here, "ClusterNameDiffers", {
-    problem: `The leader ${holder} has --cluster-name=${JSON.stringify(ofLeader)}, and doctor has ${JSON.stringify(here)}.`,
+    problem: `The leader ${holder} has --cluster-name=${clusterNameText(ofLeader)}, and doctor has ${clusterNameText(here)}.`,
     effect:
       "In a cloud whose marks name the cluster, each takes what the other one created for that of another cluster.",
     fix: "Run doctor with the settings of the manager. If the name of the manager is the wrong one, correct it there, and restart it.",
@@ -173,7 +175,7 @@ function withoutMachines(
   return error("NoMachineInCloud", {
     problem: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
     effect: `No Node is deleted: the mass limit keeps those that are not Ready. New Nodes keep their taint. ${counts}`,
-    fix: "Check whether the credentials belong to the account or project of these machines, and its console.",
+    fix: "Check in the console of the cloud whether these machines exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another account or project: wait, or correct them. If they are gone, the event MassDeletionHeld of a Node says how to delete the Nodes.",
   });
 }
 

@@ -185,7 +185,7 @@ const cloudFailures = (program: string): Readonly<Partial<Record<string, Failure
   },
   CloudThrottled: {
     effect: `Requests of the manager wait, too. ${whileFailing}`,
-    fix: "Wait: the manager sends less, and continues when the cloud accepts requests again. If that takes longer than the period of the limit, the status page shows what the cloud says is left: if nothing is, find the other programs that use this account; otherwise ask the provider.",
+    fix: "Wait: the manager sends less, and continues when the cloud accepts requests again. If that takes longer than the period of the limit, the status page shows how many requests this manager has sent, and what the cloud says is left. If nothing is left and the manager sent few, find the other programs that use this account; otherwise ask the provider.",
   },
 });
 
@@ -228,11 +228,12 @@ export function checkCloud({ cloud, program, cluster }: Facts): readonly Finding
   return [...ofNames, ...ofFailures];
 }
 
-export function checkPorts(ports: readonly PortFact[]): readonly Finding[] {
+/** `leads`: a manager leads, elsewhere or here on other ports. */
+export function checkPorts(ports: readonly PortFact[], leads: boolean): readonly Finding[] {
   return ports
     .filter(({ listener }) => listener === "other")
     .flatMap(({ flag, port }) =>
-      warning("PortInUse", {
+      (leads ? warning : error)("PortInUse", {
         problem: `Port ${port} of this machine (--${flag}) is in use by a program that is no cloud controller manager.`,
         effect: "A manager that starts on this machine ends with exit code 1.",
         fix: `Stop that program, or set --${flag} to a free port.`,

@@ -11,6 +11,7 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { connectionSource } from "../kube-client.ts";
 import { textOf } from "../leadership/judge-leases.ts";
+import { clusterNameText } from "../leadership/lease-cluster-name.ts";
 import { findLeaders, type Leaders } from "../leadership/read-leases.ts";
 import { type Evaluated, observeOnce } from "../observe-once.ts";
 import { type Operator, patienceOf, readingClient } from "../operator.ts";
@@ -51,10 +52,10 @@ const howToAsk =
 
 /** A wrong name or id makes every load balancer look like that of another cluster. */
 function assumedCluster({ "cluster-name": name }: Flags, { own }: Access): string {
-  const ofLeader = own?.kind === "leads" ? own.clusterName : undefined;
+  const ofLeader = own?.kind === "leads" && own.program !== undefined ? own.clusterName : undefined;
   const isKnown = ofLeader !== undefined && ofLeader !== name;
   const other = isKnown
-    ? `, but the leader has --cluster-name=${ofLeader}`
+    ? `, but the leader has --cluster-name=${clusterNameText(ofLeader)}`
     : "; the manager may have another one";
   return `The marks of load balancers are compared with the cluster of the settings here (--cluster-name=${name}, or the id where the cloud has one)${ofLeader === name ? "" : other}.`;
 }

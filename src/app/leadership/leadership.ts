@@ -48,6 +48,8 @@ export interface LeadershipOptions {
   readonly onSlowPath: (lease: string) => void;
   /** Kept on the Leases, except in observe mode. */
   readonly removals: RemovalMemory;
+  /** Whether the cloud's marks have the --cluster-name. */
+  readonly marksNameCluster: () => boolean;
 }
 
 /** The controllers that remove something because it is absent. */
@@ -124,10 +126,9 @@ export class Leadership {
     return this.gateOf("migrated")() === true ? true : main;
   }
 
-  /** Whether another process has led the controller before this one, as far as its Lease shows. */
-  hasPredecessor(task: ControllerName): boolean {
-    const lease = this.#elections.get(this.#leaseOf(task) ?? "")?.lease;
-    return (lease?.spec?.leaseTransitions ?? 0) > 0;
+  /** Whether another process has led before this one, as far as a Lease shows. A leader migration moves controllers between two. */
+  get hasPredecessor(): boolean {
+    return [...this.#elections.values()].some(({ lease }) => (lease?.spec?.leaseTransitions ?? 0) > 0);
   }
 
   /** Each Lease that this replica has read; empty without leader election. */
@@ -304,7 +305,7 @@ export class Leadership {
   }
 
   #annotationsOf(name: string): LeaseAnnotations | undefined {
-    const { removals: memory, clock, log, identity, flags, program } = this.#options;
+    const { removals: memory, clock, log, identity, flags, program, marksNameCluster } = this.#options;
     if (!this.#keepsRemovals) return undefined;
     const lease = `${this.#namespace}/${name}`;
     const report = (event: LeaseEvent): void => {
@@ -326,8 +327,9 @@ export class Leadership {
       onStored: () => this.#leasesWithRemovals.add(name),
     });
     const cluster = flags["cluster-name"];
-    const onChanged = (former: string): void => report(clusterNameChanged(former, cluster, program));
-    return joinAnnotations([new LeaseClusterName(cluster, onChanged), removals]);
+    const onChanged = (former: string): void =>
+      report(clusterNameChanged(former, cluster, marksNameCluster() ? `${program} marks` : undefined));
+    return joinAnnotations([new LeaseClusterName({ name: cluster, identity, program, onChanged }), removals]);
   }
 
   /** When leader migration begins, the main Lease keeps all removals until the shared Lease has those of its controllers. */

@@ -9,37 +9,66 @@ import {
 } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
 import type { LeaseEvent } from "./hold-release.ts";
+import { writerOf } from "./judge-leases.ts";
+
+interface LeaseClusterNameOptions {
+  readonly name: string;
+  /** The identity of this replica, as the holder of the Lease. */
+  readonly identity: string;
+  /** The Go managers keep the annotation, and may have another name. */
+  readonly program: string;
+  /** The leader before this one had another name. */
+  readonly onChanged: (former: string) => void;
+}
 
 export class LeaseClusterName implements LeaseAnnotations {
-  readonly #name: string;
-  readonly #onChanged: (former: string) => void;
+  readonly #options: LeaseClusterNameOptions;
+  /** Not reported yet: the write that replaces it is not known to have succeeded. */
+  #former: string | undefined;
 
-  constructor(name: string, onChanged: (former: string) => void) {
-    this.#name = name;
-    this.#onChanged = onChanged;
+  constructor(options: LeaseClusterNameOptions) {
+    this.#options = options;
   }
 
   read(): void {}
 
   next(before: Lease | undefined, purpose: "hold" | "release"): AnnotationWrite {
-    const hasRoom = roomFor(clusterNameAnnotation, before) >= Buffer.byteLength(this.#name);
+    const { name, identity, program, onChanged } = this.#options;
+    const hasRoom = roomFor(clusterNameAnnotation, before) >= Buffer.byteLength(name);
     if (purpose === "release" || !hasRoom) return { values: {}, onStored: () => undefined };
-    const former = before?.metadata.annotations?.[clusterNameAnnotation];
+    if (before !== undefined && before.spec?.holderIdentity !== identity) {
+      const former = before.metadata.annotations?.[clusterNameAnnotation];
+      const isKnown = former !== name && writerOf(before, "renewTime") === program;
+      this.#former = isKnown ? former : undefined;
+    }
     return {
-      values: { [clusterNameAnnotation]: this.#name },
+      values: { [clusterNameAnnotation]: name },
       onStored: () => {
-        if (former !== undefined && former !== this.#name) this.#onChanged(former);
+        const former = this.#former;
+        this.#former = undefined;
+        if (former !== undefined) onChanged(former);
       },
     };
   }
 }
 
-/** `program`: that runs the command. */
-export function clusterNameChanged(former: string, name: string, program: string): LeaseEvent {
-  const text = (value: string): string => JSON.stringify(value.slice(0, 63));
+/** Any client that may write the Lease may write anything there. */
+export const clusterNameText = (name: string): string =>
+  JSON.stringify(name.length > 63 ? `${name.slice(0, 63)}…` : name);
+
+/** `command`: that moves marks; undefined if the cloud's marks do not have this name. */
+export function clusterNameChanged(former: string, name: string, command: string | undefined): LeaseEvent {
+  const reason = "ClusterNameChanged";
+  const changed = `The last leader of this cluster had --cluster-name=${clusterNameText(former)}, and this one has ${clusterNameText(name)}.`;
+  if (command === undefined)
+    return {
+      type: "Normal",
+      reason,
+      message: `${changed} In this cloud, marks do not have this name, so nothing else changes.`,
+    };
   return {
     type: "Warning",
-    reason: "ClusterNameChanged",
-    message: `The last leader of this cluster had --cluster-name=${text(former)}, and this one has ${text(name)}. In a cloud whose marks name the cluster, what has the former name counts as that of another cluster, so nothing is changed for its Services. If the new name is a mistake, restart all replicas with the former one. If it is intended, the command ${program} marks shows what has the former name, and moves it.`,
+    reason,
+    message: `${changed} What has the former name in its mark counts as that of another cluster, so nothing is changed for its Services. If the new name is a mistake, restart all replicas with the former one. If it is intended, the command ${command} shows what has the former name, and moves it.`,
   };
 }

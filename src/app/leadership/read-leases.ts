@@ -97,7 +97,7 @@ export async function readLeases(
 /** Who leads, as far as the credentials may read it. */
 export interface Leaders {
   /** Undefined if the Lease may not be read, or if managers with these flags use none. */
-  readonly own?: Leadership & Pick<LeaseFact, "renewTime" | "clusterName">;
+  readonly own?: Leadership & Partial<Pick<LeaseFact, "renewTime" | "clusterName" | "program">>;
   readonly several?: LeaderProblem;
 }
 

@@ -63,7 +63,8 @@ export function composeLifecycle(context: ControllerContext): LifecycleControlle
 
 /** Undefined if the cloud has no routes, or the flags disable them. */
 export function composeRoutes(context: ControllerContext): RouteController | undefined {
-  const { clock, journal, log, connected, settings, metrics, removals, reportOnLease } = context;
+  const { clock, journal, log, connected, settings, metrics, removals, reportOnLease, hasPredecessor } =
+    context;
   const { flags } = settings;
   const { routes } = connected.cloud;
   if (!flags["configure-cloud-routes"] || routes === undefined) return undefined;
@@ -80,7 +81,7 @@ export function composeRoutes(context: ControllerContext): RouteController | und
     pending: connected.cloud.pending,
     reportProblem: ({ reason, message }) => log.warn(message, { reason }),
     removals,
-    hasPredecessor: () => context.hasPredecessor("node-route"),
+    hasPredecessor,
     reportHold: (event) => {
       log.warn(event.message, { reason: event.reason });
       reportOnLease("node-route", event);

@@ -158,6 +158,10 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     onProblem: (error) => apiServerProblems.failed(error),
     onSlowPath: metrics.slowElection,
     removals,
+    marksNameCluster: () => {
+      const { loadBalancers } = connected.cloud;
+      return loadBalancers?.marksNameCluster !== false && loadBalancers?.clusterSetting === undefined;
+    },
   });
   const caches = new CurrentCaches({ clock, log, stop: signal });
   const gateOf = (place: "main" | "migrated", task?: ControllerName): WriteGate => {
@@ -253,7 +257,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     followCache: (cache, task) => caches.follow(cache, task),
     removals,
     reportOnLease: (controller, event) => leadership.report(controller, event),
-    hasPredecessor: (controller) => leadership.hasPredecessor(controller),
+    hasPredecessor: () => leadership.hasPredecessor,
     life: life.signal,
   };
   const accounts = new Map<string, KubeApi>();

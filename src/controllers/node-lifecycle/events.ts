@@ -69,6 +69,6 @@ export function massDeletionHeld(
   return {
     type: "Warning",
     reason: massDeletionReason,
-    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}. More than ${allowed} at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check first, in the console of the cloud, whether these instances exist, and whether the credentials belong to their project. If the instances are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
+    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}. More than ${allowed} at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }

@@ -192,7 +192,8 @@ export class LeaseLock {
   async #create(signal: AbortSignal): Promise<boolean> {
     const { api, namespace, name, identity, clock } = this.#options;
     const sent = this.#now();
-    const spec = heldSpec(undefined, identity, this.#duration, clock.now());
+    // If it was deleted, the count of transitions goes on.
+    const spec = heldSpec(this.#observed?.lease.spec, identity, this.#duration, clock.now());
     const { values, onStored } = this.#annotations.next(undefined, "hold");
     try {
       const metadata = annotate<NewMeta>({ namespace, name }, values);

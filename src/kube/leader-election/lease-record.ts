@@ -76,6 +76,8 @@ export function roomFor(key: string, lease: Lease | undefined): number {
     .reduce((room, text) => room - Buffer.byteLength(text), maxAnnotationBytes - Buffer.byteLength(key));
 }
 
+const missing: Lease = { metadata: { name: "" } } as Lease;
+
 /** For several parts of a program. A part sees what those before it write. */
 export function joinAnnotations(parts: readonly LeaseAnnotations[]): LeaseAnnotations {
   return {
@@ -83,10 +85,10 @@ export function joinAnnotations(parts: readonly LeaseAnnotations[]): LeaseAnnota
       for (const part of parts) part.read(lease);
     },
     next: (before, purpose) => {
-      let seen = before;
+      let seen = before ?? missing;
       const writes = parts.map((part) => {
         const write = part.next(seen, purpose);
-        if (seen !== undefined) seen = { ...seen, metadata: annotate(seen.metadata, write.values) };
+        seen = { ...seen, metadata: annotate(seen.metadata, write.values) };
         return write;
       });
       return {

@@ -177,8 +177,13 @@ const cases: readonly (readonly [
   [
     "ClusterNameDiffers",
     "warning",
-    { cluster: { lease: { value: { ...lease, clusterName: "prod" } } } },
-    'The leader m1_a has --cluster-name="prod", and doctor has "kubernetes".',
+    {
+      args: ["--cluster-name=test"],
+      cluster: {
+        lease: { value: { ...lease, program: "fake-cloud-controller-manager", clusterName: "prod" } },
+      },
+    },
+    'The leader m1_a has --cluster-name="prod", and doctor has "test".',
     "Run doctor with the settings of the manager.",
   ],
   [
@@ -364,7 +369,7 @@ const cases: readonly (readonly [
     "error",
     { cloud: { origins: [], clock: undefined, failures: [], hasMachines: false } },
     "The cloud lists no machine, and 1 Node has a provider ID: worker-1.",
-    "whether the credentials belong to the account",
+    "credentials, which it accepts, belong to another account",
   ],
   [
     "ObserverHoldsLease",
@@ -439,6 +444,16 @@ const cases: readonly (readonly [
     "PortInUse",
     "warning",
     { ports: [{ flag: "secure-port", port: 10258, listener: "other" }] },
+    "Port 10258 of this machine (--secure-port) is in use",
+    "set --secure-port to a free port",
+  ],
+  [
+    "PortInUse",
+    "error",
+    {
+      cluster: { lease: { value: undefined } },
+      ports: [{ flag: "secure-port", port: 10258, listener: "other" }],
+    },
     "Port 10258 of this machine (--secure-port) is in use",
     "set --secure-port to a free port",
   ],

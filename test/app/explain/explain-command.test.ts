@@ -43,7 +43,7 @@ describe("explain without a running manager", () => {
     );
     expect(out).toContain("Normal EnsuredLoadBalancer, from service-controller\n    Ensured load balancer\n");
     expect(out).toEndWith(
-      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. The marks of load balancers are compared with the cluster of the settings here (--cluster-name=kubernetes, or the id where the cloud has one). The leader is another_1, which renewed its Lease at 2026-01-01T00:01:02.000000Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.\n",
+      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. The marks of load balancers are compared with the cluster of the settings here (--cluster-name=kubernetes, or the id where the cloud has one); the manager may have another one. The leader is another_1, which renewed its Lease at 2026-01-01T00:01:02.000000Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.\n",
     );
     expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
     expect(kube.filter((request) => request.includes("leases"))).toEqual([

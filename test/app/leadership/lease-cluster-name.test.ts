@@ -16,6 +16,8 @@ test("a leader with another cluster name than the last one says so once, in its 
     await w.until(() => w.manager.leads(), "this replica to lead");
     await w.pass(30);
     w.crash();
+    // This API server does not say who renewed a Lease.
+    w.holdLease("former", "fake-cloud-controller-manager");
     return w.logged.filter((line) => line.includes("ClusterNameChanged"));
   };
   expect([await lead("prod"), await lead("prod")]).toEqual([[], []]);
@@ -27,26 +29,55 @@ test("a leader with another cluster name than the last one says so once, in its 
   const events = w.server.store.list("events").filter(({ reason }) => reason === "ClusterNameChanged");
   expect(events).toHaveLength(1);
   expect(await lead("other")).toEqual([]);
+  // A Go manager keeps the annotation.
+  w.holdLease("go", "cloud-controller-manager");
+  expect(await lead("prod")).toEqual([]);
 });
 
 const own = "fairlead.dev/cluster-name";
-const leaseWith = (size: number): Lease =>
-  ({ metadata: { name: "ccm", annotations: { large: "x".repeat(size) } } }) as unknown as Lease;
+const renewedFields = { "f:spec": { "f:renewTime": {} } };
+const leaseOf = (annotations: Readonly<Record<string, string>>): Lease =>
+  ({
+    metadata: { name: "ccm", annotations, managedFields: [{ manager: "fake", fieldsV1: renewedFields }] },
+    spec: { holderIdentity: "other" },
+  }) as unknown as Lease;
+const leaseWith = (size: number): Lease => leaseOf({ large: "x".repeat(size) });
 
-test("a Lease without room for the cluster name does not get it", () => {
-  const name = new LeaseClusterName("prod", () => undefined);
-  const most = roomFor("large", leaseWith(0)) - own.length - "prod".length;
-  expect(name.next(leaseWith(most), "hold").values).toEqual({ [own]: "prod" });
-  expect(name.next(leaseWith(most + 1), "hold").values).toEqual({});
+function clusterName(): { readonly part: LeaseClusterName; readonly reported: string[] } {
+  const reported: string[] = [];
+  const onChanged = (former: string) => void reported.push(former);
+  return {
+    part: new LeaseClusterName({ name: "prod", identity: "one", program: "fake", onChanged }),
+    reported,
+  };
+}
+
+test("a changed name is reported although the answer to the write that replaced it was lost", () => {
+  const { part, reported } = clusterName();
+  part.next(leaseOf({ [own]: "before" }), "hold");
+  const landed = { ...leaseOf({ [own]: "prod" }), spec: { holderIdentity: "one" } } as Lease;
+  part.next(landed, "hold").onStored();
+  expect(reported).toEqual(["before"]);
+  part.next(landed, "hold").onStored();
+  expect(reported).toEqual(["before"]);
 });
 
-test("what one part writes on the Lease takes the room of the next one", () => {
+test("a Lease without room for the cluster name does not get it", () => {
+  const { part } = clusterName();
+  const most = roomFor("large", leaseWith(0)) - own.length - "prod".length;
+  expect(part.next(leaseWith(most), "hold").values).toEqual({ [own]: "prod" });
+  expect(part.next(leaseWith(most + 1), "hold").values).toEqual({});
+});
+
+test.each([
+  ["that exists", leaseWith(10)],
+  ["that is created", undefined],
+])("what one part writes on a Lease %s takes the room of the next one", (_, lease) => {
   const rooms: number[] = [];
   const next = (before: Lease | undefined) => {
     rooms.push(roomFor("other", before));
     return { values: {}, onStored: () => undefined };
   };
-  const name = new LeaseClusterName("prod", () => undefined);
-  joinAnnotations([name, { read: () => undefined, next }]).next(leaseWith(10), "hold");
-  expect(rooms).toEqual([roomFor("other", leaseWith(10)) - own.length - "prod".length]);
+  joinAnnotations([clusterName().part, { read: () => undefined, next }]).next(lease, "hold");
+  expect(rooms).toEqual([roomFor("other", lease) - own.length - "prod".length]);
 });

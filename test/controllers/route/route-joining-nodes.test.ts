@@ -49,3 +49,24 @@ test("a route is created at once when the lookup of another controller finds the
   expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
   await w.stop();
 });
+
+test("a Node that joined just before a takeover waits ten minutes at most while listings lack routes of others", async () => {
+  const w = new RouteWorld({ hasPredecessor: true });
+  const conditions = [{ type: "NetworkUnavailable", status: "False" as const, reason: "RouteCreated" }];
+  for (let index = 1; index <= 7; index += 1) {
+    w.add(`n${index}`, `10.244.${index}.0/24`, { conditions });
+    w.cloud.put(`10.244.${index}.0/24`, { targetKey: `n${index}` });
+  }
+  for (let index = 11; index <= 13; index += 1)
+    w.add(`n${index}`, `10.244.${index}.0/24`, { conditions, isPaused: true });
+  w.add("new", "10.244.20.0/24");
+  await w.settle();
+  await w.pass(400);
+  expect(w.cloud.changes).toEqual([]);
+  w.add("newer", "10.244.21.0/24");
+  await w.pass(10);
+  expect(w.cloud.changes).toEqual(["create 10.244.21.0/24"]);
+  await w.pass(250);
+  expect(w.cloud.changes).toEqual(["create 10.244.21.0/24", "create 10.244.20.0/24"]);
+  await w.stop();
+});

@@ -197,9 +197,23 @@ describe("leader election with failing renewals", () => {
     restore(undefined);
     await clock.advance(seconds(30));
     expect(one.reported).toEqual(["acquired", "created again"]);
-    expect(spec()?.holderIdentity).toBe("one");
+    expect(spec()).toMatchObject({ holderIdentity: "one", leaseTransitions: 0 });
     one.stop.abort();
     await one.ended;
+  });
+
+  test("counts a transition when a standby replica takes a Lease that was deleted", async () => {
+    const { candidate, clock, restore, spec } = election();
+    const one = candidate("one");
+    await clock.advance(seconds(1));
+    const two = candidate("two");
+    await clock.advance(seconds(1));
+    restore(undefined);
+    two.leader.nudge();
+    await clock.advance(seconds(0));
+    expect(spec()).toMatchObject({ holderIdentity: "two", leaseTransitions: 1 });
+    for (const { stop } of [one, two]) stop.abort();
+    await Promise.all([one.ended, two.ended]);
   });
 
   test("loses the Lease at the next check when another candidate holds it", async () => {

@@ -907,8 +907,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/state/balancer-evidence.ts",
-        find: 'if (certainty === undefined || known?.certainty === "exists") return;',
-        replace: "if (certainty === undefined || known !== undefined) return;",
+        find: 'if (known?.certainty === "exists") return;',
+        replace: "if (known !== undefined) return;",
       },
     ],
   },
@@ -1009,8 +1009,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/state/balancer-evidence.ts",
-        find: '(certainty === "possible" && { changedAt: at })',
-        replace: '(certainty !== "possible" && { changedAt: at })',
+        find: "this.#othersUntil = at;",
+        replace: "",
       },
     ],
   },

@@ -29,6 +29,8 @@ interface Known extends Evidence {
   readonly replacedAt?: number | undefined;
   /** From an earlier session: another leader may have created it since, and the Node shows it then. */
   readonly isEarlier?: true;
+  /** Only a former leader may have requested it. From then on, it is new (monotonic). */
+  readonly newFrom?: number | undefined;
 }
 
 /** How long a replacement is tried again at once, because the Node has no route meanwhile. Later attempts need a proof, as any other. */
@@ -36,6 +38,9 @@ const replacementTime: Milliseconds = seconds(45);
 
 /** A Node that gets the range within this time may get the route that was requested for another one. */
 const lateCreation: Milliseconds = minutes(1);
+
+/** What a former leader has requested exists by then, or never. Otherwise, doubt about other routes could hold a new Node's for ever. */
+const lateCreationOfOthers: Milliseconds = minutes(10);
 
 const there: Known = { certainty: "exists", proofs: [] };
 const taken: Known = { ...there, isTaken: true };
@@ -63,12 +68,15 @@ export class RouteEvidence {
    * later gets its route at once.
    */
   beginSession(nodes: readonly Node[]): void {
-    for (const [key, { certainty }] of this.#known) {
+    const earlier = { proofs: [], isEarlier: true } as const;
+    const newFrom = this.#clock.monotonic() + lateCreationOfOthers;
+    for (const [key, { certainty, newFrom: before }] of this.#known) {
       if (certainty === undefined) this.#known.delete(key);
-      else this.#known.set(key, { certainty, proofs: [], isEarlier: true });
+      else this.#known.set(key, { ...earlier, certainty, ...(before !== undefined && { newFrom }) });
     }
-    for (const key of nodes.flatMap(keysOf))
-      if (!this.#known.has(key)) this.#known.set(key, { certainty: "possible", proofs: [], isEarlier: true });
+    for (const key of nodes.flatMap(keysOf)) {
+      if (!this.#known.has(key)) this.#known.set(key, { ...earlier, certainty: "possible", newFrom });
+    }
   }
 
   /** Another account may answer from now on: every proof starts again. Returns whether a proof had begun. */
@@ -208,6 +216,7 @@ export class RouteEvidence {
     const { replacedAt } = known;
     if (replacedAt !== undefined && this.#clock.monotonic() - replacedAt < replacementTime)
       return { kind: "new" };
+    if (known.newFrom !== undefined && this.#clock.monotonic() >= known.newFrom) return { kind: "new" };
     return judge(known, this.#ruleFor(key));
   }
 }

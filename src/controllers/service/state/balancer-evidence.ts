@@ -45,6 +45,8 @@ export class BalancerEvidence {
   readonly #owners = new Map<ServiceUID, OwnerEvidence>();
   /** When a completed step removed the load balancer (monotonic): reads that lag may still show it. */
   readonly #removed = new Map<ServiceUID, number>();
+  /** Until then, another process may have changed anything (monotonic). */
+  #othersUntil = Number.NEGATIVE_INFINITY;
 
   /** Owners whose load balancer exists or may exist. All others never had one, or it is certain that it is gone. */
   get owners(): Iterable<readonly [ServiceUID, OwnerEvidence]> {
@@ -72,15 +74,16 @@ export class BalancerEvidence {
     return this.#removed.has(uid) && !this.#owners.has(uid);
   }
 
-  /**
-   * The Service shows traces of a load balancer. Another leader may have created the one that only may exist for this process, and just
-   * before `at`, so that lookups may lag behind that.
-   */
+  /** The Service shows traces of a load balancer. Another leader may have created the one that only may exist for this process. */
   expect(uid: ServiceUID, certainty: Certainty | undefined, at: number): void {
     const known = this.#owners.get(uid);
-    if (certainty === undefined || known?.certainty === "exists") return;
-    const before = known ?? { proofs: none, isTrace: true };
-    this.#owners.set(uid, { ...before, certainty, ...(certainty === "possible" && { changedAt: at }) });
+    if (certainty === undefined) return;
+    this.#othersUntil = at;
+    if (known?.certainty === "exists") return;
+    this.#owners.set(
+      uid,
+      known === undefined ? { certainty, proofs: none, isTrace: true } : { ...known, certainty },
+    );
   }
 
   /** A step that completely removes what these owners have is done, and an answer of the cloud proves it. */
@@ -128,12 +131,12 @@ export class BalancerEvidence {
   }
 
   /**
-   * A lookup that began then found nothing. A lookup may lag behind a change too, so it decides only some time after one; earlier, it
-   * is the first observation without it.
+   * A lookup that began then found nothing. A lookup may lag behind a change too, also of a former leader, so it decides only some time
+   * after one; earlier, it is the first observation without it.
    */
   noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
     for (const [uid, known] of this.#owners) {
-      const since = lookup.beganAt - (known.changedAt ?? Number.NEGATIVE_INFINITY);
+      const since = lookup.beganAt - Math.max(known.changedAt ?? this.#othersUntil, this.#othersUntil);
       const proofs = addProof(known.proofs, { kind: "lookup", ...lookup });
       this.#owners.set(
         uid,

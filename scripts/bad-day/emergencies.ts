@@ -131,7 +131,7 @@ export const emergencies: readonly Emergency[] = [
     name: "rate-limit",
     what: "Another client uses up the requests of the account: 429 for every request, and a user creates a Service.",
     begin: async (scene) => {
-      outage(scene, 429, "rate_limit_exceeded");
+      scene.useUpRequests();
       await newService(scene);
     },
     shows: {
@@ -142,7 +142,7 @@ export const emergencies: readonly Emergency[] = [
       status: /429|rate limit/i,
       doctor: /CloudThrottled/,
     },
-    remedy: async (scene) => scene.cloud.faults.clear(),
+    remedy: (scene) => scene.stopOthers(),
   },
   {
     name: "mistyped-network",

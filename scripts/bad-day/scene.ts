@@ -116,6 +116,16 @@ export class Scene implements AsyncDisposable {
     this.#others.push(async () => clearInterval(renewal));
   }
 
+  /** Another client of the project leaves no request of its rate limit. */
+  useUpRequests(): void {
+    const { rateLimit } = this.cloud;
+    const client = setInterval(() => rateLimit.drain(), 20);
+    this.#others.push(async () => {
+      clearInterval(client);
+      rateLimit.drain(1000);
+    });
+  }
+
   /** Stops everything that works beside the manager. */
   async stopOthers(): Promise<void> {
     for (const stop of this.#others.splice(0)) await stop();

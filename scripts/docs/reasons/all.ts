@@ -75,7 +75,12 @@ export const onLeases: Reasons = {
     type: "Warning",
     when: "The leader has another `--cluster-name` than the last leader; the message names both. What has the former name in its mark counts as that of another cluster. In a cloud whose marks do not have this name, nothing else changes, and the event has the type Normal",
     whatToDo:
-      "if the new name is a mistake, restart all replicas with the former one; otherwise move the marks with the command `marks`",
+      "if the new name is a mistake, restart all replicas with the former one; otherwise do nothing if the message says that marks do not have this name, and else move the marks with the command `marks`",
+  },
+  LeaseDeleted: {
+    type: "Warning",
+    when: "The Lease was deleted. The leader created it again, with what the mass limits remember, and keeps leading",
+    whatToDo: "nothing; the audit log of the API server shows who deleted it",
   },
   HoldReleased: {
     type: "Normal",

@@ -133,7 +133,7 @@ function uninitialized(nodes: readonly NodeFact[], facts: KnownFacts): readonly 
     return error("NodesUninitialized", {
       problem: `${countOf(all.length, "Node")} ${all.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}, and no manager leads: ${namesOf(all)}.`,
       effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
-      fix: `Start a manager: see ${noLeader?.reason}.`,
+      fix: `See ${noLeader?.reason}.`,
     });
   const found = all.filter((node) => ageOf(node, cluster.now) > patience);
   return errorIf(found.length > 0, "NodesUninitialized", {

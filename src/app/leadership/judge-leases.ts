@@ -66,6 +66,12 @@ export interface Leadership {
 const nameOf = (name: string, flags: Flags): string => `${leaseOf(flags).namespace}/${name}`;
 const start = "If no manager runs, start one.";
 
+/** By the identities that Kubernetes components give themselves. */
+function placeOf(holder: string): string {
+  const [host = ""] = holder.split("_");
+  return host === holder ? "" : ` on the host or pod ${host}`;
+}
+
 /** Undefined: it does not exist. */
 export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Asker): Leadership {
   const { holder = "", name: bare = leaseOf(flags).name, renewTime = "an unknown time" } = lease ?? {};
@@ -99,7 +105,7 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
   const problem = `${holder} leads: it holds the Lease ${name}, and the program that renews it is ${lease.program}, not ${program}.`;
   const found = finding("OtherManagerLeads", problem, {
     effect: "Nodes and Services wait for that program, and Fairlead changes nothing while it runs.",
-    fix: "To switch to Fairlead, stop that program; docs/operations.md describes it. To keep it, remove Fairlead.",
+    fix: `To switch to Fairlead, stop that program${placeOf(holder)}, as "Switching from the Go manager" in docs/operations.md describes; Fairlead leads some 15 seconds later. To keep it, remove Fairlead.`,
   });
   return { kind: "other", holder, found };
 }
@@ -108,7 +114,7 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
 export const severalTexts = {
   effect:
     "Both change the same Nodes, load balancers and routes, undo the changes of each other, and may create a load balancer twice.",
-  fix: "Stop all but one, or give them the same --leader-elect-resource-name. For managers of different Nodes, set --node-selector in each, and --controllers=*,-service,-node-route in all but one.",
+  fix: "Stop all but one (each runs on the host or pod that its name begins with), or give them the same --leader-elect-resource-name; then look for the reason DuplicateLoadBalancer in what explain shows. For managers of different Nodes, set --node-selector in each, and --controllers=*,-service,-node-route in all but one.",
 } as const;
 
 /** That managers with different Leases lead at the same time. During a leader migration, one manager holds two. */

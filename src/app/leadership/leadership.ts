@@ -272,10 +272,15 @@ export class Leadership {
           mayLead: run.caches.mayLead,
           onReleased: () => log.info(`Released the Lease ${this.#namespace}/${name}`),
           onSlowPath: () => this.#options.onSlowPath(name),
-          onRecreated: () =>
-            log.warn(
-              `The Lease ${this.#namespace}/${name} was deleted. This replica created it again, with what the mass limits remember, and keeps leading. Nothing needs to be done; the audit log of the API server shows who deleted it.`,
-            ),
+          onRecreated: () => {
+            const event = {
+              type: "Warning",
+              reason: "LeaseDeleted",
+              message: `The Lease ${this.#namespace}/${name} was deleted. This replica created it again, with what the mass limits remember, and keeps leading. Nothing needs to be done; the audit log of the API server shows who deleted it.`,
+            } as const;
+            logRelease(event, log);
+            this.#reportOn(name, event);
+          },
           ...defined({ annotations: this.#annotationsOf(name) }),
           ...callbacks,
           onHolder: (holder) => {

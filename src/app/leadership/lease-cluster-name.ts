@@ -64,7 +64,7 @@ export function clusterNameChanged(former: string, name: string, command: string
     return {
       type: "Normal",
       reason,
-      message: `${changed} In this cloud, marks do not have this name, so nothing else changes.`,
+      message: `${changed} In this cloud, the marks of load balancers do not have this name, so everything is managed as before. If the new name is a mistake, restart all replicas with the former one; otherwise do nothing.`,
     };
   return {
     type: "Warning",

@@ -14,14 +14,14 @@ function budgetText({ budget: { limit, remaining } }: Account): Html {
 }
 
 const verbs: Readonly<Partial<Record<string, string>>> = {
-  CloudAuthFailed: "Rejects the credentials",
-  CloudThrottled: "Refuses requests",
+  CloudAuthFailed: "Has rejected the credentials",
+  CloudThrottled: "Has refused requests",
 };
 
 const resumesIn = ({ budget: { closedForSeconds } }: Account): string =>
   `requests resume in ${roughDuration(Math.max(1, closedForSeconds))}`;
 
-/** "Fails for 11s: 503". */
+/** "Has failed for 11s: 503". */
 function failureText(account: Account): string | undefined {
   const { budget, failure } = account;
   if (failure === undefined) return undefined;
@@ -30,7 +30,7 @@ function failureText(account: Account): string | undefined {
   // Without a status, the request was not sent, because no credentials were issued.
   if (reason === "CloudAuthFailed" && status === undefined) return `Has no valid credentials ${duration}`;
   const isPaused = reason === "CloudThrottled" && budget.closedForSeconds > 0;
-  return `${verbs[reason] ?? "Fails"} ${duration}: ${status ?? "no response"}${isPaused ? `; ${resumesIn(account)}` : ""}`;
+  return `${verbs[reason] ?? "Has failed"} ${duration}: ${status ?? "no response"}${isPaused ? `; ${resumesIn(account)}` : ""}`;
 }
 
 function stateOfAccount(account: Account): Html {

@@ -119,7 +119,7 @@ export function changeUnknown(
 /** `isAccepted`: the cloud works on it. Otherwise it works on another change, and accepts one at a time. */
 export function routeUnfinished(destination: Cidr, isAccepted: boolean, table: string | undefined): Finding {
   const text = isAccepted
-    ? `The cloud is creating the route for pod CIDR ${destination}${inTable(table)}. Fairlead checks when it is done.`
+    ? `The cloud has accepted the route for pod CIDR ${destination}${inTable(table)}, and may still work on it. Fairlead asks until it is done.`
     : `The route for pod CIDR ${destination}${inTable(table)} is created after the change that the cloud works on now.`;
   return { kind: "wait", reason: "RouteInProgress", text };
 }

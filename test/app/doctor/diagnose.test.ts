@@ -151,7 +151,7 @@ const cases: readonly (readonly [
       },
     },
     "1 Node has the taint node.cloudprovider.kubernetes.io/uninitialized, and no manager leads: fresh.",
-    "Start a manager: see NoLeader.",
+    "See NoLeader.",
   ],
   [
     "NoLeader",
@@ -191,7 +191,7 @@ const cases: readonly (readonly [
     "error",
     { cluster: { lease: { value: { ...lease, program: "hcloud-cloud-controller-manager" } } } },
     "the program that renews it is hcloud-cloud-controller-manager, not fake-cloud-controller-manager",
-    "stop that program; docs/operations.md describes it",
+    'stop that program on the host or pod m1, as "Switching from the Go manager" in docs/operations.md describes',
   ],
   [
     "KubeletWithoutExternalCloud",

@@ -278,7 +278,7 @@ describe("explain without a running manager", () => {
       );
       expect(text).toContain("Service default/new: waiting");
       expect(text).toContain(
-        "Nodes and Services wait for that program, and Fairlead changes nothing while it runs. To switch to Fairlead, stop that program;",
+        "Nodes and Services wait for that program, and Fairlead changes nothing while it runs. To switch to Fairlead, stop that program",
       );
       expect(text.split("Nodes and Services wait")).toHaveLength(2);
       expect(text).not.toContain("your credentials");

@@ -117,7 +117,7 @@ describe("the page /status", () => {
     w.cloud.faults.add({ kind: "status", status: 503, calls: 1_000_000 });
     w.create("second");
     await w.pass(20);
-    expect(await account()).toMatch(/class="badge bad">Fails for \d+s: 503</);
+    expect(await account()).toMatch(/class="badge bad">Has failed for \d+s: 503</);
     expect(tileOf(await body(), "Cloud requests")).toMatch(/^\d+ [1-9] operations? fails?$/);
     w.cloud.faults.clear();
     await w.until(() => w.addressesOf("second").length === 1, "an address", 1800);
@@ -125,7 +125,7 @@ describe("the page /status", () => {
     w.cloud.faults.add({ kind: "status", status: 401, calls: 1_000_000 });
     w.create("third");
     await w.pass(20);
-    expect(await account()).toMatch(/class="badge bad">Rejects the credentials for \d+s: 401</);
+    expect(await account()).toMatch(/class="badge bad">Has rejected the credentials for \d+s: 401</);
   });
 
   test("shows a 429 beside the count of the cloud that contradicts it, and the count once [F91]", async () => {
@@ -135,7 +135,7 @@ describe("the page /status", () => {
     w.cloud.faults.add({ kind: "status", status: 429, calls: 1_000_000 });
     w.create("second");
     await w.pass(5);
-    expect(section(await body(), "cloud")).toMatch(/class="badge bad">Refuses requests for \d+s: 429/);
+    expect(section(await body(), "cloud")).toMatch(/class="badge bad">Has refused requests for \d+s: 429/);
     const view = statusViewOf(w.manager);
     const accounts = view.report.accounts.map((account) => ({
       ...account,

@@ -83,7 +83,7 @@ test("a route that the cloud is still creating is what its Node waits for, and s
   expect(found(w)).toEqual(["n1: wait RouteInProgress", "n2: wait RouteInProgress"]);
   const texts = [...w.controller.report().findings.values()].flat().map(({ text }) => text);
   expect(texts).toEqual([
-    "The cloud is creating the route for pod CIDR 10.244.1.0/24. Fairlead checks when it is done.",
+    "The cloud has accepted the route for pod CIDR 10.244.1.0/24, and may still work on it. Fairlead asks until it is done.",
     "The route for pod CIDR 10.244.2.0/24 is created after the change that the cloud works on now.",
   ]);
   w.cloud.put("10.244.1.0/24", { targetKey: "n1" });

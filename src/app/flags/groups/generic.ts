@@ -23,12 +23,9 @@ export const genericFields = {
     "Controllers to enable: * enables all, a name enables one, -name disables one. Controllers: cloud-node, cloud-node-lifecycle, service, node-route; upstream's names for them work too. Off unless they are named: kubelet-serving-csr approves serving certificates of kubelets, volume manages volumes without sidecars, and tagging gives machines the tags of --tags (AWS).",
     { fallback: ["*"] },
   ),
-  "cluster-name": text(
-    "Name of the cluster. Resources that Fairlead creates in the cloud are marked with it.",
-    {
-      fallback: defaultClusterName,
-    },
-  ),
+  "cluster-name": text("Name of the cluster. In most clouds, what Fairlead creates is marked with it.", {
+    fallback: defaultClusterName,
+  }),
   "cluster-cidr": text(
     "CIDR ranges for pods, at most one per IP family. Routes outside these ranges are never changed.",
   ),

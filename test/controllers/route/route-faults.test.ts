@@ -132,7 +132,8 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     // It reaches the cloud although the manager does not wait for its answer.
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     w.cloud.hides = () => true;
-    await w.handOver();
+    // Nobody else led, so only this process knows of it.
+    await w.handOver("this process");
     await w.pass(25);
     w.cloud.hides = () => false;
     await w.pass(120);

@@ -132,10 +132,10 @@ export class RouteWorld {
     return this;
   }
 
-  /** Another leadership session begins. */
-  async handOver(): Promise<void> {
+  /** Another leadership session begins, after one of this process or of another one. */
+  async handOver(from: "another process" | "this process" = "another process"): Promise<void> {
     this.#session.abort(new Error("The leadership session is over."));
-    this.#hasPredecessor = true;
+    this.#hasPredecessor ||= from === "another process";
     await this.#running;
     this.#session = new AbortController();
     this.start();

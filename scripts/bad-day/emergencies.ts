@@ -256,7 +256,7 @@ export const emergencies: readonly Emergency[] = [
         never,
       );
     },
-    shows: { log: /The Lease \S+ was deleted/ },
+    shows: { log: /The Lease \S+ was deleted/, events: /LeaseDeleted/ },
     remedy: async () => undefined,
   },
   {

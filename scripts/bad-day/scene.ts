@@ -116,7 +116,7 @@ export class Scene implements AsyncDisposable {
     this.#others.push(async () => clearInterval(renewal));
   }
 
-  /** Another client of the project leaves no request of its rate limit. */
+  /** Simulates another client that uses up the rate limit of the project, until `stopOthers`. */
   useUpRequests(): void {
     const { rateLimit } = this.cloud;
     const client = setInterval(() => rateLimit.drain(), 20);

@@ -103,6 +103,8 @@ test("creating a route that the leader has created before violates 18", async ()
 test("creating a route of which only the last leader knew violates 18, unless its Node returns later", async () => {
   const world = worldOf();
   const { create } = await withRoute(world);
+  world.absence.returned("node-0");
+  await world.clock.advance(seconds(1));
   leads(world, "replica-2");
   await create();
   expect(violated(world)).toEqual([18]);

@@ -178,7 +178,7 @@ export class AbsenceInvariants {
     const node = nodes.find(({ spec }) => spec.podCIDR === destination);
     const isShown = node?.status.conditions?.some(({ reason }) => reason === "RouteCreated") ?? false;
     const returnedAt = this.#returnedAt.get(node?.metadata.name ?? "") ?? never;
-    return !isShown && returnedAt >= this.known.leaderSince;
+    return !isShown && returnedAt >= this.known.holderSince;
   }
 
   #checkRemovedBalancer(balancer: SimulatedBalancer, after: CloudState): void {

@@ -18,7 +18,7 @@ export class KnownChanges {
   readonly #sender: () => string | undefined;
   #holder = "";
   /** When the Lease was last acquired or released (monotonic). */
-  #leaderSince = 0;
+  #holderSince = 0;
   /** When the part of each Service that decides about its load balancer last changed, and that part. By uid. */
   readonly #wishes = new Map<string, { readonly text: string; readonly at: number }>();
 
@@ -28,18 +28,18 @@ export class KnownChanges {
     server.onWrite((change) => this.#follow(change));
   }
 
-  get leaderSince(): number {
-    return this.#leaderSince;
+  get holderSince(): number {
+    return this.#holderSince;
   }
 
   /** Whether the leader must know what happened at this moment (monotonic). */
   mustKnow(at: number): boolean {
     const now = this.#clock.monotonic();
     if (now - at > longestUnseen) return true;
-    if (at >= this.#leaderSince) return false;
+    if (at >= this.#holderSince) return false;
     const sender = this.#sender();
     const isFromLeader = sender !== undefined && this.#holder.startsWith(`${sender}_`);
-    return isFromLeader || now - this.#leaderSince > handOver;
+    return isFromLeader || now - this.#holderSince > handOver;
   }
 
   /** Whether the leader must know type, class and ports of this Service. */
@@ -54,7 +54,7 @@ export class KnownChanges {
       const holder = String(object.spec?.["holderIdentity"] ?? "");
       if (holder === this.#holder) return;
       this.#holder = holder;
-      this.#leaderSince = at;
+      this.#holderSince = at;
     }
     if (storage !== "services") return;
     const { spec, metadata } = object as unknown as Service;

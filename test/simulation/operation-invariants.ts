@@ -1,7 +1,7 @@
 // Checks the invariants about absence where the cloud works on a change of a route for a while.
 //
-// 18  A route is not created a second time before it is proved that the first operation had no effect: 30 s after the process that began
-//     it has heard last that the cloud works on it, or knows nothing of it any more, or a process has begun to lead.
+// 18  A route is not created a second time within 30 s of the latest of: the process that began the operation heard that the cloud works
+//     on it; that process heard that the cloud knows nothing of it; a process began to lead.
 
 import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
@@ -48,7 +48,7 @@ export class OperationInvariants {
     const { history, leaderSince } = this.#world;
     // Another process does not know what the one heard that began it.
     const isOwn = this.#begunBy.get(operation) === history.writer;
-    return moment - Math.max(isOwn ? operation.newsAt : leaderSince, leaderSince) >= confirmAfter;
+    return moment - (isOwn ? Math.max(operation.newsAt, leaderSince) : leaderSince) >= confirmAfter;
   }
 
   #cameLate(destination: string): boolean {

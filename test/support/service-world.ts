@@ -276,6 +276,18 @@ export class ServiceWorld {
     });
   }
 
+  annotateLease(annotations: Readonly<Record<string, string>>): void {
+    const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");
+    if (lease === undefined) throw new Error("There is no lease.");
+    const metadata = { ...lease.metadata, annotations: { ...lease.metadata.annotations, ...annotations } };
+    this.server.store.put(resourceNamed("leases"), { ...lease, metadata });
+  }
+
+  deleteLease(): void {
+    const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");
+    if (lease !== undefined) this.server.store.remove(resourceNamed("leases"), lease);
+  }
+
   /** Makes another identity hold the Lease; an empty name releases it. */
   holdLease(holderIdentity: string, program?: string): void {
     const lease = this.server.store.get("leases", "kube-system", "cloud-controller-manager");

@@ -73,9 +73,9 @@ export const onLeases: Reasons = {
   },
   ClusterNameChanged: {
     type: "Warning",
-    when: "The leader has another `--cluster-name` than the last leader; the message names both. What has the former name in its mark counts as that of another cluster. In a cloud whose marks do not have this name, nothing else changes, and the event has the type Normal",
+    when: "The leader has another `--cluster-name` than the last leader; the message names both. What has the former name in its mark counts as that of another cluster. Where marks do not have this name, the event is Normal",
     whatToDo:
-      "if the new name is a mistake, restart all replicas with the former one; otherwise do nothing if the message says that marks do not have this name, and else move the marks with the command `marks`",
+      "if the new name is a mistake, restart all replicas with the former one. If the cluster was renamed, and the event is a warning, move the marks with the command `marks`, as its page says",
   },
   LeaseDeleted: {
     type: "Warning",

@@ -53,22 +53,23 @@ export function checkLease(facts: KnownFacts, others: readonly Finding[]): reado
   const first = causes.length === 0 ? "" : `First fix what else is reported here: ${causes.join(", ")}. `;
   if (!flags["leader-elect"]) return [];
   return about(`the Lease ${leaseOf(flags).namespace}/${leaseOf(flags).name}`, cluster.lease, () => {
-    const { kind, found } = leadershipOf(facts) ?? {};
-    if (found === undefined) return otherClusterName(facts);
+    const leader = leadershipOf(facts);
+    const { kind, found } = leader ?? {};
+    if (found === undefined) return otherClusterName(facts, leader);
     return error(found.reason, kind === "none" ? { ...found, fix: first + found.fix } : found);
   });
 }
 
-/** What the manager that leads writes on its Lease. Without the flag, doctor claims no name. */
-function otherClusterName({ given, cluster: { lease } }: KnownFacts): readonly Finding[] {
-  const { holder = "", clusterName: ofLeader, program } = ("value" in lease && lease.value) || {};
+/** Compares --cluster-name, if it is set here, with the name that the leader wrote on its Lease. */
+function otherClusterName({ given }: KnownFacts, leader: Leadership | undefined): readonly Finding[] {
+  const { holder = "", clusterName: ofLeader } = leader ?? {};
   const { "cluster-name": here } = given;
-  if (here === undefined || ofLeader === undefined || program === undefined) return [];
+  if (here === undefined || ofLeader === undefined) return [];
   return warningIf(ofLeader !== here, "ClusterNameDiffers", {
     problem: `The leader ${holder} has --cluster-name=${clusterNameText(ofLeader)}, and doctor has ${clusterNameText(here)}.`,
     effect:
-      "In a cloud whose marks name the cluster, each takes what the other one created for that of another cluster.",
-    fix: "Run doctor with the settings of the manager. If the name of the manager is the wrong one, correct it there, and restart it.",
+      "Where marks name the cluster, commands with these settings, such as explain and cleanup, take the load balancers of the leader for those of another cluster. The manager is not affected.",
+    fix: "Run doctor with the --cluster-name of the leader. If the leader has the wrong one, restart all replicas with the right one.",
   });
 }
 

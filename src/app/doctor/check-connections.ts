@@ -228,12 +228,12 @@ export function checkCloud({ cloud, program, cluster }: Facts): readonly Finding
   return [...ofNames, ...ofFailures];
 }
 
-/** `leads`: a manager leads, elsewhere or here on other ports. */
-export function checkPorts(ports: readonly PortFact[], leads: boolean): readonly Finding[] {
+/** `mayLead`: false if it is certain that no manager leads; then the port may be why. */
+export function checkPorts(ports: readonly PortFact[], mayLead: boolean): readonly Finding[] {
   return ports
     .filter(({ listener }) => listener === "other")
     .flatMap(({ flag, port }) =>
-      (leads ? warning : error)("PortInUse", {
+      (mayLead ? warning : error)("PortInUse", {
         problem: `Port ${port} of this machine (--${flag}) is in use by a program that is no cloud controller manager.`,
         effect: "A manager that starts on this machine ends with exit code 1.",
         fix: `Stop that program, or set --${flag} to a free port.`,

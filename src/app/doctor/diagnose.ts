@@ -63,11 +63,11 @@ function resultOf(name: string, findings: readonly Finding[]): CheckResult {
 
 export function diagnose(facts: Facts): Diagnosis {
   const { cluster, cloud, ports } = facts;
-  const leads = "unread" in cluster || leadershipOf({ ...facts, cluster: cluster.value })?.kind !== "none";
+  const mayLead = "unread" in cluster || leadershipOf({ ...facts, cluster: cluster.value })?.kind !== "none";
   const local = [
     resultOf("cloud", checkCloud(facts)),
     resultOf("clocks", checkClocks(["value" in cluster ? cluster.value.clock : undefined, cloud.clock])),
-    resultOf("ports", checkPorts(ports, leads)),
+    resultOf("ports", checkPorts(ports, mayLead)),
   ];
   if ("unread" in cluster) return { checks: [resultOf("API server", unreachableServer(cluster)), ...local] };
   const known = { ...facts, cluster: cluster.value };

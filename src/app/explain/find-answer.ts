@@ -52,11 +52,11 @@ const howToAsk =
 
 /** A wrong name or id makes every load balancer look like that of another cluster. */
 function assumedCluster({ "cluster-name": name }: Flags, { own }: Access): string {
-  const ofLeader = own?.kind === "leads" && own.program !== undefined ? own.clusterName : undefined;
-  const isKnown = ofLeader !== undefined && ofLeader !== name;
-  const other = isKnown
-    ? `, but the leader has --cluster-name=${clusterNameText(ofLeader)}`
-    : "; the manager may have another one";
+  const ofLeader = own?.clusterName;
+  const other =
+    ofLeader === undefined
+      ? "; the manager may have another one"
+      : `, but the leader has --cluster-name=${clusterNameText(ofLeader)}`;
   return `The marks of load balancers are compared with the cluster of the settings here (--cluster-name=${name}, or the id where the cloud has one)${ofLeader === name ? "" : other}.`;
 }
 

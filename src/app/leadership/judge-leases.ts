@@ -3,6 +3,7 @@
 
 import { clusterNameAnnotation } from "../../controllers/well-known.ts";
 import type { Milliseconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
 import type { KubeObject, Lease } from "../../kube/objects.ts";
@@ -61,13 +62,15 @@ export interface Leadership {
   readonly holder: string;
   /** Absent if a manager of the program leads. */
   readonly found?: LeaderProblem;
+  /** The --cluster-name of the leader, if a manager of the program leads. */
+  readonly clusterName?: string;
 }
 
 const nameOf = (name: string, flags: Flags): string => `${leaseOf(flags).namespace}/${name}`;
 const start = "If no manager runs, start one.";
 
-/** By the identities that Kubernetes components give themselves. */
-function placeOf(holder: string): string {
+/** Components of Kubernetes name themselves HOST_UUID. */
+function hostOf(holder: string): string {
   const [host = ""] = holder.split("_");
   return host === holder ? "" : ` on the host or pod ${host}`;
 }
@@ -101,11 +104,13 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
       `${holder} holds the Lease ${name} with --mode=observe, so it changes nothing, and keeps others from leading.`,
       "Restart it without --mode=observe, or without --leader-elect.",
     );
-  if (lease.program === undefined || lease.program === program) return { kind: "leads", holder };
+  if (lease.program === undefined) return { kind: "leads", holder };
+  if (lease.program === program)
+    return { kind: "leads", holder, ...defined({ clusterName: lease.clusterName }) };
   const problem = `${holder} leads: it holds the Lease ${name}, and the program that renews it is ${lease.program}, not ${program}.`;
   const found = finding("OtherManagerLeads", problem, {
     effect: "Nodes and Services wait for that program, and Fairlead changes nothing while it runs.",
-    fix: `To switch to Fairlead, stop that program${placeOf(holder)}, as "Switching from the Go manager" in docs/operations.md describes; Fairlead leads some 15 seconds later. To keep it, remove Fairlead.`,
+    fix: `To switch to Fairlead, stop that program${hostOf(holder)}, as "Switching from the Go manager" in docs/operations.md describes; Fairlead leads some 15 seconds later. To keep it, remove Fairlead.`,
   });
   return { kind: "other", holder, found };
 }

@@ -126,9 +126,10 @@ export class Leadership {
     return this.gateOf("migrated")() === true ? true : main;
   }
 
-  /** Whether another process has led before this one, as far as a Lease shows. A leader migration moves controllers between two. */
-  get hasPredecessor(): boolean {
-    return [...this.#elections.values()].some(({ lease }) => (lease?.spec?.leaseTransitions ?? 0) > 0);
+  /** How often the holder of a Lease has changed. All Leases count, because a leader migration moves controllers from one to the other. */
+  get formerLeaders(): number {
+    const changes = [...this.#elections.values()].map(({ lease }) => lease?.spec?.leaseTransitions ?? 0);
+    return changes.reduce((sum, count) => sum + count, 0);
   }
 
   /** Each Lease that this replica has read; empty without leader election. */
@@ -333,8 +334,9 @@ export class Leadership {
     });
     const cluster = flags["cluster-name"];
     const onChanged = (former: string): void =>
-      report(clusterNameChanged(former, cluster, marksNameCluster() ? `${program} marks` : undefined));
-    return joinAnnotations([new LeaseClusterName({ name: cluster, identity, program, onChanged }), removals]);
+      report(clusterNameChanged(former, cluster, { program, isInMarks: marksNameCluster() }));
+    const clusterName = new LeaseClusterName({ name: cluster, identity, program, onChanged });
+    return joinAnnotations([removals, clusterName]);
   }
 
   /** When leader migration begins, the main Lease keeps all removals until the shared Lease has those of its controllers. */

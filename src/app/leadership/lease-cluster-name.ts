@@ -2,6 +2,7 @@
 // clouds whose marks name the cluster it takes everything for that of another cluster.
 
 import { clusterNameAnnotation } from "../../controllers/well-known.ts";
+import { commandText } from "../../core/text.ts";
 import {
   type AnnotationWrite,
   type LeaseAnnotations,
@@ -30,19 +31,17 @@ export class LeaseClusterName implements LeaseAnnotations {
     this.#options = options;
   }
 
-  read(): void {}
-
   next(before: Lease | undefined, purpose: "hold" | "release"): AnnotationWrite {
     const { name, identity, program, onChanged } = this.#options;
-    const hasRoom = roomFor(clusterNameAnnotation, before) >= Buffer.byteLength(name);
-    if (purpose === "release" || !hasRoom) return { values: {}, onStored: () => undefined };
+    if (purpose === "release") return { values: {}, onStored: () => undefined };
     if (before !== undefined && before.spec?.holderIdentity !== identity) {
       const former = before.metadata.annotations?.[clusterNameAnnotation];
       const isKnown = former !== name && writerOf(before, "renewTime") === program;
       this.#former = isKnown ? former : undefined;
     }
+    const hasRoom = roomFor(clusterNameAnnotation, before) >= Buffer.byteLength(name);
     return {
-      values: { [clusterNameAnnotation]: name },
+      values: hasRoom ? { [clusterNameAnnotation]: name } : {},
       onStored: () => {
         const former = this.#former;
         this.#former = undefined;
@@ -52,23 +51,29 @@ export class LeaseClusterName implements LeaseAnnotations {
   }
 }
 
-/** Any client that may write the Lease may write anything there. */
+/** Quoted and cut, because any client that may write the Lease may write any text. */
 export const clusterNameText = (name: string): string =>
   JSON.stringify(name.length > 63 ? `${name.slice(0, 63)}…` : name);
 
-/** `command`: that moves marks; undefined if the cloud's marks do not have this name. */
-export function clusterNameChanged(former: string, name: string, command: string | undefined): LeaseEvent {
+/** `isInMarks`: the marks of the cloud have the name. */
+export function clusterNameChanged(
+  former: string,
+  name: string,
+  { program, isInMarks }: { readonly program: string; readonly isInMarks: boolean },
+): LeaseEvent {
   const reason = "ClusterNameChanged";
   const changed = `The last leader of this cluster had --cluster-name=${clusterNameText(former)}, and this one has ${clusterNameText(name)}.`;
-  if (command === undefined)
+  const mistake = "If the new name is a mistake, restart all replicas with the former one.";
+  if (!isInMarks)
     return {
       type: "Normal",
       reason,
-      message: `${changed} In this cloud, the marks of load balancers do not have this name, so everything is managed as before. If the new name is a mistake, restart all replicas with the former one; otherwise do nothing.`,
+      message: `${changed} In this cloud, the marks of load balancers do not have this name, so all are managed as before. Names that are made of it change, such as those of security groups in AWS. ${mistake}`,
     };
+  const command = commandText(`${program} marks --cluster-name=${name}`);
   return {
     type: "Warning",
     reason,
-    message: `${changed} What has the former name in its mark counts as that of another cluster, so nothing is changed for its Services. If the new name is a mistake, restart all replicas with the former one. If it is intended, the command ${command} shows what has the former name, and moves it.`,
+    message: `${changed} What has the former name in its mark counts as that of another cluster, so nothing is changed for its Services. ${mistake} If it is intended, this shows what has the former name, and how to move it: ${command}`,
   };
 }

@@ -97,7 +97,7 @@ export async function readLeases(
 /** Who leads, as far as the credentials may read it. */
 export interface Leaders {
   /** Undefined if the Lease may not be read, or if managers with these flags use none. */
-  readonly own?: Leadership & Partial<Pick<LeaseFact, "renewTime" | "clusterName" | "program">>;
+  readonly own?: Leadership & Pick<LeaseFact, "renewTime">;
   readonly several?: LeaderProblem;
 }
 
@@ -125,7 +125,7 @@ export async function findLeaders(
   const judged = judgeLease(found.own, asker);
   const leading = judged.kind === "none" ? [] : [found.own ?? []].flat();
   return defined({
-    own: flags["leader-elect"] ? { ...found.own, ...judged } : undefined,
+    own: flags["leader-elect"] ? { ...judged, renewTime: found.own?.renewTime } : undefined,
     several: judgeSeveral([...leading, ...found.others], flags),
   });
 }

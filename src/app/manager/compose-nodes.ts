@@ -63,7 +63,7 @@ export function composeLifecycle(context: ControllerContext): LifecycleControlle
 
 /** Undefined if the cloud has no routes, or the flags disable them. */
 export function composeRoutes(context: ControllerContext): RouteController | undefined {
-  const { clock, journal, log, connected, settings, metrics, removals, reportOnLease, hasPredecessor } =
+  const { clock, journal, log, connected, settings, metrics, removals, reportOnLease, formerLeaders } =
     context;
   const { flags } = settings;
   const { routes } = connected.cloud;
@@ -81,7 +81,7 @@ export function composeRoutes(context: ControllerContext): RouteController | und
     pending: connected.cloud.pending,
     reportProblem: ({ reason, message }) => log.warn(message, { reason }),
     removals,
-    hasPredecessor,
+    formerLeaders,
     reportHold: (event) => {
       log.warn(event.message, { reason: event.reason });
       reportOnLease("node-route", event);

@@ -42,8 +42,8 @@ export interface ControllerContext {
   readonly removals: RemovalHistory;
   /** Reports what concerns a whole controller as an event on its Lease. */
   readonly reportOnLease: (controller: ControllerName, event: LeaseEvent) => void;
-  /** Whether another process has led before this one. */
-  readonly hasPredecessor: () => boolean;
+  /** How often the holder of a Lease of this manager has changed. */
+  readonly formerLeaders: () => number;
   /** Aborted when the manager has ended, which after a drain is later than the request to stop. */
   readonly life: AbortSignal;
 }

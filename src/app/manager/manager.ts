@@ -160,7 +160,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     removals,
     marksNameCluster: () => {
       const { loadBalancers } = connected.cloud;
-      return loadBalancers?.marksNameCluster !== false && loadBalancers?.clusterSetting === undefined;
+      return loadBalancers !== undefined && loadBalancers.marksNameCluster !== false;
     },
   });
   const caches = new CurrentCaches({ clock, log, stop: signal });
@@ -257,7 +257,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     followCache: (cache, task) => caches.follow(cache, task),
     removals,
     reportOnLease: (controller, event) => leadership.report(controller, event),
-    hasPredecessor: () => leadership.hasPredecessor,
+    formerLeaders: () => leadership.formerLeaders,
     life: life.signal,
   };
   const accounts = new Map<string, KubeApi>();

@@ -53,8 +53,8 @@ export interface RouteControllerOptions {
   /** Reports what concerns all routes, such as a hold. */
   readonly reportHold: (event: ObjectEvent) => void;
   readonly removals: RemovalHistory;
-  /** Whether another process has led before this one. The cloud may still create routes that it requested. */
-  readonly hasPredecessor: () => boolean;
+  /** How often other processes have led before this one. The cloud may still create routes that they requested. */
+  readonly formerLeaders: () => number;
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];
   readonly onSync: (sync: RouteSync) => void;

@@ -129,7 +129,7 @@ export function routeUnproved(
   confirmAfter: Milliseconds,
   table: string | undefined,
 ): Finding {
-  const text = `No listing shows the route for pod CIDR ${destination}${inTable(table)}, which existed, or may have been created. It is created again if a listing lacks it ${goDuration(confirmAfter)} later too.`;
+  const text = `No listing shows the route for pod CIDR ${destination}${inTable(table)}, which existed, or which an earlier request may have created, perhaps one of a former leader. It is created if a listing lacks it ${goDuration(confirmAfter)} later too.`;
   return { kind: "wait", reason: "RouteMissing", text };
 }
 

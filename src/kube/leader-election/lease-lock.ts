@@ -120,7 +120,7 @@ export class LeaseLock {
       const lease = await api.get(leases, { namespace, name }, signal);
       this.#isRestored ||= this.#proof !== undefined && this.#isOlder(lease);
       this.#observe(lease, signal);
-      this.#annotations.read(lease);
+      this.#annotations.read?.(lease);
       if (this.#isRestored) return false;
     } catch (error) {
       if (!isKubeError(error, "not-found")) throw error;
@@ -199,8 +199,9 @@ export class LeaseLock {
       const metadata = annotate<NewMeta>({ namespace, name }, values);
       const wasHeld = this.#proof !== undefined;
       const created = await api.create(leases, { metadata, spec }, signal);
+      const isHeld = this.#prove(created, sent, onStored, signal);
       if (wasHeld) this.#options.onRecreated?.();
-      return this.#prove(created, sent, onStored, signal);
+      return isHeld;
     } catch (error) {
       if (isKubeError(error, "already-exists", "conflict")) return false;
       throw error;

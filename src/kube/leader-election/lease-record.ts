@@ -1,7 +1,7 @@
 // The specs that a leader election writes into its Lease, and how two records compare. Pure.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import { type Lease, type LeaseSpec, toMicroTime } from "../objects.ts";
+import { type Lease, type LeaseSpec, type ObjectMeta, toMicroTime } from "../objects.ts";
 
 export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? "";
 
@@ -48,7 +48,7 @@ export function releasedSpec(previous: LeaseSpec | undefined, now: number): Leas
 
 export interface LeaseAnnotations {
   /** A Lease was read, by a standby replica too. */
-  read(lease: Lease): void;
+  read?(lease: Lease): void;
   /** The annotations for the next write. `before` is the Lease that it replaces; undefined if there is none yet. */
   next(before: Lease | undefined, purpose: "hold" | "release"): AnnotationWrite;
 }
@@ -61,7 +61,6 @@ export interface AnnotationWrite {
 }
 
 export const noAnnotations: LeaseAnnotations = {
-  read: () => undefined,
   next: () => ({ values: {}, onStored: () => undefined }),
 };
 
@@ -76,19 +75,20 @@ export function roomFor(key: string, lease: Lease | undefined): number {
     .reduce((room, text) => room - Buffer.byteLength(text), maxAnnotationBytes - Buffer.byteLength(key));
 }
 
-const missing: Lease = { metadata: { name: "" } } as Lease;
-
 /** For several parts of a program. A part sees what those before it write. */
 export function joinAnnotations(parts: readonly LeaseAnnotations[]): LeaseAnnotations {
   return {
     read: (lease) => {
-      for (const part of parts) part.read(lease);
+      for (const part of parts) part.read?.(lease);
     },
     next: (before, purpose) => {
-      let seen = before ?? missing;
+      let seen = before;
       const writes = parts.map((part) => {
         const write = part.next(seen, purpose);
-        seen = { ...seen, metadata: annotate(seen.metadata, write.values) };
+        seen = {
+          ...seen,
+          metadata: annotate<Partial<ObjectMeta>>(seen?.metadata ?? {}, write.values),
+        } as Lease;
         return write;
       });
       return {

@@ -184,7 +184,7 @@ const cases: readonly (readonly [
       },
     },
     'The leader m1_a has --cluster-name="prod", and doctor has "test".',
-    "Run doctor with the settings of the manager.",
+    "Run doctor with the --cluster-name of the leader.",
   ],
   [
     "OtherManagerLeads",

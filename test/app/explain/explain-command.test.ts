@@ -94,6 +94,16 @@ describe("explain without a running manager", () => {
     expect(data.objects[0]).toMatchObject({ state: "problem", notes: [{ reason: "NoLeader" }] });
   });
 
+  test.each([
+    ["kubernetes", "(--cluster-name=kubernetes, or the id where the cloud has one)."],
+    ["prod", 'or the id where the cloud has one), but the leader has --cluster-name="prod".'],
+  ])("compares its cluster name with that of the leader, %s", async (name, text) => {
+    const w = await setUp();
+    w.holdLease("another_1", "fake-cloud-controller-manager");
+    w.annotateLease({ "fairlead.dev/cluster-name": name });
+    expect((await explain(w, ["service", "storefront"])).out).toContain(text);
+  });
+
   test("reports that several managers lead, whatever it was asked [F91]", async () => {
     const w = await setUp();
     const leases = resourceNamed("leases");

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { LeaseClusterName } from "../../../src/app/leadership/lease-cluster-name.ts";
+import { clusterNameChanged, LeaseClusterName } from "../../../src/app/leadership/lease-cluster-name.ts";
 import { joinAnnotations, roomFor } from "../../../src/kube/leader-election/lease-record.ts";
 import type { Lease } from "../../../src/kube/objects.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -60,6 +60,38 @@ test("a changed name is reported although the answer to the write that replaced 
   expect(reported).toEqual(["before"]);
   part.next(landed, "hold").onStored();
   expect(reported).toEqual(["before"]);
+});
+
+test.each([
+  [
+    "is a warning with a command where marks have the name",
+    true,
+    "Warning",
+    "`fake-ccm marks --cluster-name=other`",
+  ],
+  ["is no warning in other clouds", false, "Normal", "so all are managed as before"],
+])("a changed cluster name %s", (_, isInMarks, type, text) => {
+  const event = clusterNameChanged("prod", "other", { program: "fake-ccm", isInMarks });
+  expect(event.type).toBe(type as "Normal");
+  expect(event.message).toContain(text);
+  expect(event.message).toContain("If the new name is a mistake, restart all replicas with the former one.");
+  const long = clusterNameChanged("x".repeat(1000), "other", { program: "fake-ccm", isInMarks });
+  expect(long.message.length).toBeLessThan(event.message.length + 70);
+});
+
+test("a Lease that is deleted under its leader is created again, with an event on the new one", async () => {
+  const w = new ServiceWorld();
+  world = w;
+  await w.start("--leader-elect=true");
+  await w.until(() => w.manager.leads(), "this replica to lead");
+  await w.pass(10);
+  w.deleteLease();
+  await w.pass(30);
+  const lease = w.server.store.get("leases", "kube-system", "cloud-controller-manager");
+  const events = w.server.store.list("events").filter(({ reason }) => reason === "LeaseDeleted");
+  expect(events.map(({ involvedObject }) => (involvedObject as { readonly uid?: string }).uid)).toEqual([
+    lease?.metadata.uid,
+  ]);
 });
 
 test("a Lease without room for the cluster name does not get it", () => {

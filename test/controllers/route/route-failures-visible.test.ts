@@ -107,7 +107,7 @@ test("a Node whose route listings lack waits until that is proved", async () => 
   expect(found(w)).toContain("n1: wait RouteMissing");
   const [finding] = w.controller.report().findings.get("n1") ?? [];
   expect(finding?.text).toBe(
-    "No listing shows the route for pod CIDR 10.244.1.0/24, which existed, or may have been created. It is created again if a listing lacks it 30s later too.",
+    "No listing shows the route for pod CIDR 10.244.1.0/24, which existed, or which an earlier request may have created, perhaps one of a former leader. It is created if a listing lacks it 30s later too.",
   );
   w.cloud.hides = () => false;
   await w.pass(600);

@@ -132,7 +132,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     // It reaches the cloud although the manager does not wait for its answer.
     w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
     w.cloud.hides = () => true;
-    // Nobody else led, so only this process knows of it.
+    // No other process led, so only this one knows of it.
     await w.handOver("this process");
     await w.pass(25);
     w.cloud.hides = () => false;

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
-import { nodeName } from "../../../src/core/brand.ts";
+import { minutes, nodeName } from "../../../src/core/brand.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 import { RouteWorld } from "./route-world.ts";
+import { refusal } from "./scripted-routes.ts";
 
 const taint = (w: RouteWorld, name: string, taints: readonly (typeof uninitialized)[]) =>
   w.nodes.change(name, (node) => ({ ...node, spec: { ...node.spec, taints: [...taints] } }));
@@ -68,5 +69,29 @@ test("a Node that joined just before a takeover waits ten minutes at most while 
   expect(w.cloud.changes).toEqual(["create 10.244.21.0/24"]);
   await w.pass(250);
   expect(w.cloud.changes).toEqual(["create 10.244.21.0/24", "create 10.244.20.0/24"]);
+  await w.stop();
+});
+
+test("a Node that joined just before a takeover waits for a proof, however long that takes", async () => {
+  const w = new RouteWorld({ hasPredecessor: true, settings: { confirmAfter: minutes(15) } });
+  w.add("n1", "10.244.1.0/24");
+  await w.settle();
+  await w.pass(14 * 60);
+  expect(w.cloud.changes).toEqual([]);
+  await w.pass(120);
+  expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
+  await w.stop();
+});
+
+test("a Node that joined since the takeover gets its route at once when the controller goes on with current caches", async () => {
+  const w = new RouteWorld({ hasPredecessor: true });
+  await w.settle();
+  w.cloud.failures.set("10.244.1.0/24", refusal("quota", "no route left"));
+  w.add("n1", "10.244.1.0/24");
+  await w.pass(10);
+  await w.handOver("this process");
+  w.cloud.failures.clear();
+  await w.pass(10);
+  expect(w.cloud.changes.at(-1)).toEqual("create 10.244.1.0/24");
   await w.stop();
 });

@@ -64,13 +64,13 @@ export class RouteWorld {
   readonly held: string[] = [];
   readonly #stop = new AbortController();
   #session = new AbortController();
-  #hasPredecessor: boolean;
+  #formerLeaders: number;
   #running: Promise<void> | undefined;
 
   constructor(setup: RouteSetup = {}) {
     const { clock } = this;
     const { mode = "enforce", lag } = setup;
-    this.#hasPredecessor = setup.hasPredecessor ?? false;
+    this.#formerLeaders = setup.hasPredecessor === true ? 1 : 0;
     const random = seededRandom(7);
     this.machines = new ScriptedSource({ clock, ...setup.machines });
     this.inventory = new Inventory({
@@ -97,7 +97,7 @@ export class RouteWorld {
         this.reported.push({ node: metadata.name, reason, message }),
       reportProblem: ({ reason, message: text }) => this.reportedProblems.push({ reason, text }),
       removals: this.removals,
-      hasPredecessor: () => this.#hasPredecessor,
+      formerLeaders: () => this.#formerLeaders,
       reportHold: ({ message }) => this.held.push(message),
       settings: { ...routeDefaults, ...setup.settings },
       clusterCIDRs: (setup.clusterCIDRs ?? ["10.244.0.0/16"]).map(cidr),
@@ -135,7 +135,7 @@ export class RouteWorld {
   /** Another leadership session begins, after one of this process or of another one. */
   async handOver(from: "another process" | "this process" = "another process"): Promise<void> {
     this.#session.abort(new Error("The leadership session is over."));
-    this.#hasPredecessor ||= from === "another process";
+    if (from === "another process") this.#formerLeaders += 1;
     await this.#running;
     this.#session = new AbortController();
     this.start();

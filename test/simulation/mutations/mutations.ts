@@ -997,8 +997,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-guard.ts",
-        find: "hasPredecessor() ? nodes.list() : []",
-        replace: "hasPredecessor === undefined ? nodes.list() : []",
+        find: "formerLeaders > this.#formerLeaders ? nodes.list() : undefined",
+        replace: "formerLeaders < this.#formerLeaders ? nodes.list() : undefined",
       },
     ],
   },
@@ -1009,7 +1009,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/state/balancer-evidence.ts",
-        find: "this.#othersUntil = at;",
+        find: "this.#tracesFoundAt = at;",
         replace: "",
       },
     ],

@@ -39,7 +39,10 @@ const replacementTime: Milliseconds = seconds(45);
 /** A Node that gets the range within this time may get the route that was requested for another one. */
 const lateCreation: Milliseconds = minutes(1);
 
-/** What a former leader has requested exists by then, or never. Otherwise, doubt about other routes could hold a new Node's for ever. */
+/**
+ * A request of a former leader has had its effect by then, or never has one. Without this limit, doubt about other routes would hold the route
+ * of a new Node for ever.
+ */
 const lateCreationOfOthers: Milliseconds = minutes(10);
 
 const there: Known = { certainty: "exists", proofs: [] };
@@ -64,17 +67,18 @@ export class RouteEvidence {
   }
 
   /**
-   * Another replica may have led since: every proof starts again. `nodes` are those that it may have requested routes for. A Node that joins
-   * later gets its route at once.
+   * A leadership session begins, or goes on with current caches: every proof starts again. `nodes`, if another replica has led since: it may
+   * have requested routes for these. A Node that joins later gets its route at once.
    */
-  beginSession(nodes: readonly Node[]): void {
+  beginSession(nodes: readonly Node[] | undefined): void {
     const earlier = { proofs: [], isEarlier: true } as const;
     const newFrom = this.#clock.monotonic() + lateCreationOfOthers;
     for (const [key, { certainty, newFrom: before }] of this.#known) {
+      const own = before === undefined || nodes === undefined ? before : newFrom;
       if (certainty === undefined) this.#known.delete(key);
-      else this.#known.set(key, { ...earlier, certainty, ...(before !== undefined && { newFrom }) });
+      else this.#known.set(key, { ...earlier, certainty, newFrom: own });
     }
-    for (const key of nodes.flatMap(keysOf)) {
+    for (const key of nodes?.flatMap(keysOf) ?? []) {
       if (!this.#known.has(key)) this.#known.set(key, { ...earlier, certainty: "possible", newFrom });
     }
   }
@@ -216,8 +220,9 @@ export class RouteEvidence {
     const { replacedAt } = known;
     if (replacedAt !== undefined && this.#clock.monotonic() - replacedAt < replacementTime)
       return { kind: "new" };
-    if (known.newFrom !== undefined && this.#clock.monotonic() >= known.newFrom) return { kind: "new" };
-    return judge(known, this.#ruleFor(key));
+    const absence = judge(known, this.#ruleFor(key));
+    const isOld = known.newFrom !== undefined && this.#clock.monotonic() >= known.newFrom;
+    return isOld && awaited(absence) === undefined ? { kind: "new" } : absence;
   }
 }
 

@@ -26,7 +26,7 @@ import type { SharedEvidence } from "./shared-evidence.ts";
 
 type RouteGuardOptions = Pick<
   TableOptions,
-  "nodes" | "table" | "routes" | "clusterCIDRs" | "clock" | "settings" | "removals" | "hasPredecessor"
+  "nodes" | "table" | "routes" | "clusterCIDRs" | "clock" | "settings" | "removals" | "formerLeaders"
 >;
 
 export interface Guarded {
@@ -47,6 +47,7 @@ export class RouteGuard {
   /** What the last survey would change because something is absent, by id. */
   #absent: ReadonlySet<string> = new Set();
   #lastListing = 0;
+  #formerLeaders = 0;
   /** When a route was last removed, monotonic. A removal may have had no effect, whatever the cloud answered. */
   #removedAt = Number.NEGATIVE_INFINITY;
 
@@ -66,8 +67,10 @@ export class RouteGuard {
   }
 
   begin(): void {
-    const { hasPredecessor, nodes } = this.#options;
-    this.#evidence.beginSession(hasPredecessor() ? nodes.list() : []);
+    const { nodes } = this.#options;
+    const formerLeaders = this.#options.formerLeaders();
+    this.#evidence.beginSession(formerLeaders > this.#formerLeaders ? nodes.list() : undefined);
+    this.#formerLeaders = formerLeaders;
     this.#doubted = new Set();
     this.#limit.begin();
     this.#held = [];

@@ -45,8 +45,8 @@ export class BalancerEvidence {
   readonly #owners = new Map<ServiceUID, OwnerEvidence>();
   /** When a completed step removed the load balancer (monotonic): reads that lag may still show it. */
   readonly #removed = new Map<ServiceUID, number>();
-  /** Until then, another process may have changed anything (monotonic). */
-  #othersUntil = Number.NEGATIVE_INFINITY;
+  /** When traces were last found on a Service: a former leader may have sent a request until then (monotonic). */
+  #tracesFoundAt = Number.NEGATIVE_INFINITY;
 
   /** Owners whose load balancer exists or may exist. All others never had one, or it is certain that it is gone. */
   get owners(): Iterable<readonly [ServiceUID, OwnerEvidence]> {
@@ -78,7 +78,7 @@ export class BalancerEvidence {
   expect(uid: ServiceUID, certainty: Certainty | undefined, at: number): void {
     const known = this.#owners.get(uid);
     if (certainty === undefined) return;
-    this.#othersUntil = at;
+    this.#tracesFoundAt = at;
     if (known?.certainty === "exists") return;
     this.#owners.set(
       uid,
@@ -136,7 +136,8 @@ export class BalancerEvidence {
    */
   noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
     for (const [uid, known] of this.#owners) {
-      const since = lookup.beganAt - Math.max(known.changedAt ?? this.#othersUntil, this.#othersUntil);
+      const since =
+        lookup.beganAt - Math.max(known.changedAt ?? Number.NEGATIVE_INFINITY, this.#tracesFoundAt);
       const proofs = addProof(known.proofs, { kind: "lookup", ...lookup });
       this.#owners.set(
         uid,

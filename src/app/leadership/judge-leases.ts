@@ -110,7 +110,7 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
   const problem = `${holder} leads: it holds the Lease ${name}, and the program that renews it is ${lease.program}, not ${program}.`;
   const found = finding("OtherManagerLeads", problem, {
     effect: "Nodes and Services wait for that program, and Fairlead changes nothing while it runs.",
-    fix: `To switch to Fairlead, stop that program${hostOf(holder)}, as "Switching from the Go manager" in docs/operations.md describes; Fairlead leads some 15 seconds later. To keep it, remove Fairlead.`,
+    fix: `To switch to Fairlead, stop that program${hostOf(holder)}, as "Switching from the Go manager" in docs/operations.md describes; Fairlead leads some 15 seconds later. To keep it, remove Fairlead ("Removing Fairlead").`,
   });
   return { kind: "other", holder, found };
 }

@@ -373,7 +373,7 @@ describe("cleanup refuses to delete", () => {
       const others = ({ url }: { readonly url: string }) => (url.includes(path) ? answer() : undefined);
       const result = await cleanup(w, ["--yes", "--cluster-is-gone"], { others });
       expect([result.code, changesOf(result)]).toEqual([1, []]);
-      expect(result.err).toContain("nothing was deleted");
+      expect(result.err).toContain("nothing is deleted before that is read");
     },
   );
 

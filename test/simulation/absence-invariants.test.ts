@@ -129,6 +129,28 @@ test("creating a route that its Node shows violates 18, also by another leader",
 });
 
 test.each([
+  ["that were lost while Nodes needed them violates 19", true],
+  ["that were lost before their Nodes got the ranges violates nothing", false],
+])("creating three routes %s", async (_, isNeeded) => {
+  const world = worldOf();
+  await world.clock.advance(seconds(10));
+  const nodes = ["node-0", "node-1", "node-2"];
+  const assign = (name: string, index: number) =>
+    world.server.objects.patch(resourceNamed("nodes"), "", name, "", (node) => ({
+      ...node,
+      spec: { ...node.spec, providerID: `fake://${index + 1}` },
+    }));
+  if (isNeeded) for (const [index, name] of nodes.entries()) assign(name, index);
+  const ranges = nodes.map((name) => String(world.node(name)?.spec.podCIDR));
+  for (const range of ranges) world.absence.lost(range);
+  if (!isNeeded) for (const [index, name] of nodes.entries()) assign(name, index);
+  const labels = { cluster: "kubernetes", "managed-by": "fairlead" };
+  for (const [index, destination] of ranges.entries())
+    await send(world, "POST", "/routes", { destination, machine: String(index + 1), labels });
+  expect(violated(world).includes(19)).toBe(isNeeded);
+});
+
+test.each([
   ["violates 18 long after it returned", 10, [18]],
   ["only counts just after it returned", 0, []],
 ])("removing the route of a Node that had vanished %s", async (_, after, expected) => {

@@ -115,7 +115,13 @@ export class AbsenceInvariants {
 
   /** The owner's load balancer, or the route to this destination, was removed in the cloud by hand. */
   lost(ownerOrDestination: string): void {
-    this.#lost.add(ownerOrDestination);
+    // The next Node with this range gets a new route.
+    const isUnused = ownerOrDestination.includes("/") && !this.#isWanted(ownerOrDestination);
+    if (!isUnused) this.#lost.add(ownerOrDestination);
+  }
+
+  #isWanted(destination: string): boolean {
+    return [...this.#wantedRoutes.values()].some(({ route }) => route.startsWith(`${destination} `));
   }
 
   /** An operator released what the mass limits hold. */

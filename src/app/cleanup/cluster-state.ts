@@ -70,5 +70,7 @@ function refused(error: unknown): Error {
   const advice = mayExist
     ? "a server that is overloaded or unhealthy is not gone. Try again when it answers; if it belongs to another cluster, set --kubeconfig=/dev/null"
     : "cleanup needs the verb list for services and nodes, and get for the Lease of the manager";
-  return new Error(`${messageOf(error)} (${advice}; nothing is deleted before that is read)`, { cause: error });
+  return new Error(`${messageOf(error)} (${advice}; nothing is deleted before that is read)`, {
+    cause: error,
+  });
 }

@@ -56,7 +56,7 @@ export function releaseDropped(value: string, lease: string): LeaseEvent {
   );
 }
 
-export function logRelease({ type, reason, message }: LeaseEvent, log: Log): void {
+export function logLeaseEvent({ type, reason, message }: LeaseEvent, log: Log): void {
   if (type === "Normal") log.info(message, { reason });
   else log.warn(message, { reason });
 }

@@ -22,7 +22,7 @@ import type { ControllerName } from "../flags/controller-names.ts";
 import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { CurrentCaches } from "./current-caches.ts";
-import { type LeaseEvent, logRelease, releaseDropped, releaseHold } from "./hold-release.ts";
+import { type LeaseEvent, logLeaseEvent, releaseDropped, releaseHold } from "./hold-release.ts";
 import { judgeLease, type LeaseFact, leaseFact, textOf } from "./judge-leases.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
@@ -279,7 +279,7 @@ export class Leadership {
               reason: "LeaseDeleted",
               message: `The Lease ${this.#namespace}/${name} was deleted. This replica created it again, with what the mass limits remember, and keeps leading. Nothing needs to be done; the audit log of the API server shows who deleted it.`,
             } as const;
-            logRelease(event, log);
+            logLeaseEvent(event, log);
             this.#reportOn(name, event);
           },
           ...defined({ annotations: this.#annotationsOf(name) }),
@@ -315,7 +315,7 @@ export class Leadership {
     if (!this.#keepsRemovals) return undefined;
     const lease = `${this.#namespace}/${name}`;
     const report = (event: LeaseEvent): void => {
-      logRelease(event, log);
+      logLeaseEvent(event, log);
       this.#reportOn(name, event);
     };
     const onOmitted = (count: number): void => {

@@ -3,9 +3,13 @@
 import type { NodeIdentity } from "../cloud/node-identity.ts";
 import { type IpAddress, type NodeName, nodeName, type ProviderID } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
+import { didYouMean } from "../core/did-you-mean.ts";
+import { quoted } from "../core/fields.ts";
 import { parseIp } from "../core/ip.ts";
+import type { Problem } from "../core/problem.ts";
 import type { Node, Taint } from "../kube/objects.ts";
-import { leavingTaints, uninitializedTaint } from "./well-known.ts";
+import type { Instance } from "../provider/instances.ts";
+import { deletionAnnotation, leavingTaints, uninitializedTaint } from "./well-known.ts";
 
 export const nameOf = (node: Node): NodeName => nodeName(node.metadata.name);
 
@@ -77,4 +81,37 @@ export function isLeaving(node: Node): boolean {
     node.spec.unschedulable === true ||
     taintsOf(node).some(({ key }) => (leavingTaints as readonly string[]).includes(key))
   );
+}
+
+// Words for an instance whose name the cloud does not show at the moment. Pure.
+
+/** Why a Node without provider ID may have an instance that the cloud does not describe. */
+export function describeUnnamed({ title, problems = [] }: Instance): string {
+  const what = `The cloud has no instance with the name of this Node, but it does not show the name of ${title}, which may be the instance of this Node.`;
+  return [what, ...problems.map(({ text }) => text)].join(" ");
+}
+
+// The values of fairlead.dev/node-deletion on Nodes, and what each means. Pure.
+
+const deletionValues = ["never", "confirmed"] as const;
+
+export interface NodeDeletion {
+  /** Undefined without the annotation: the Node is deleted when its instance is gone. */
+  readonly value: (typeof deletionValues)[number] | undefined;
+  /** The value is unknown. It means "never", because a wrong deletion cannot be undone. */
+  readonly problem?: Problem;
+}
+
+export function nodeDeletionOf({ metadata }: Node): NodeDeletion {
+  const raw = metadata.annotations?.[deletionAnnotation];
+  if (raw === undefined) return { value: undefined };
+  const value = deletionValues.find((known) => known === raw.trim());
+  if (value !== undefined) return { value };
+  const meant = didYouMean(raw.trim().toLowerCase(), deletionValues);
+  const hint = meant === undefined ? "" : ` Did you mean "${meant}"?`;
+  const text = `${deletionAnnotation} must be "never" or "confirmed", got ${quoted(raw)}.${hint} Any value except "confirmed" means "never": the Node is not deleted when its instance is gone. Correct the annotation, or remove it.`;
+  return {
+    value: "never",
+    problem: { severity: "warning", reason: "InvalidAnnotation", key: deletionAnnotation, text },
+  };
 }

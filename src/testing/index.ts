@@ -9,19 +9,16 @@ export { type OpenSocket, SocketError, type SocketRequest } from "../platform/so
 export type { Transport, TransportRequest } from "../platform/transport.ts";
 export type { AnyCloud } from "../provider/provider.ts";
 // What simulated clouds have in common.
-export * from "./cloud/due-work.ts";
 export * from "./cloud/faults.ts";
 export * from "./cloud/ids.ts";
 export * from "./cloud/json-fields.ts";
 export * from "./cloud/paging.ts";
 export * from "./cloud/reach-cloud.ts";
 export * from "./cloud/records.ts";
-export * from "./cloud/refused.ts";
 export * from "./cloud/resource-operations.ts";
 export * from "./cloud/rest-api.ts";
 export * from "./cloud/simulated-api.ts";
 export * from "./cloud/simulated-rate-limit.ts";
-export * from "./cloud/tokens.ts";
 export { changesConformance } from "./conformance/changes-conformance.ts";
 export { type Converged, type ConvergeOptions, converge } from "./conformance/converge.ts";
 export { type DesiredOptions, makeDesired, targetOf } from "./conformance/desired.ts";

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { volumeDriver as driver } from "../../providers/fake/volumes.ts";
-import { volumeNodeOf } from "../../src/controllers/volume/volume-node.ts";
+import { volumeNodeOf } from "../../src/controllers/volume/topology.ts";
 import { splitOptions } from "../../src/csi/file-systems.ts";
 import { parseMounts } from "../../src/csi/mounts.ts";
 import { nodeService } from "../../src/csi/node-service.ts";

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { planNode } from "../../src/controllers/node/plan.ts";
-import { nodeDefaults } from "../../src/controllers/node/settings.ts";
+import { type LifecycleSettings, nodeDefaults } from "../../src/controllers/node-deps.ts";
 import { identityOf } from "../../src/controllers/node-facts.ts";
-import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { toNode } from "../support/api-server-nodes.ts";
 import { NodeControllers } from "../support/node-controllers.ts";

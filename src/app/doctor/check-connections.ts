@@ -2,8 +2,7 @@
 
 import { roughDuration } from "../../core/duration.ts";
 import { countOf, shortList } from "../../core/text.ts";
-import { howToGrant } from "../how-to-grant.ts";
-import type { Permission } from "../permissions.ts";
+import { howToGrant, type Permission } from "../permissions.ts";
 import { countsOf, leadershipOf } from "./check-cluster.ts";
 import {
   error,

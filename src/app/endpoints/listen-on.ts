@@ -3,19 +3,23 @@
 import { defined } from "../../core/defined.ts";
 import { codeOf, messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
-import { certificateEnd } from "../../kube/connection/certificates.ts";
+import type { Values } from "../../core/settings.ts";
+import { certificateEnd } from "../../kube/connection/credentials.ts";
 import type { Listen, Listener, ServedCertificates, ServedHandler } from "../../platform/listener.ts";
 import {
   type CertificateSettings,
   CertificateSource,
+  ownNames,
   UnusableCertificate,
 } from "../../server/served-certificates.ts";
 import { readNamedPair, tlsNames } from "../../server/tls-names.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
+import type { FlagName, Flags } from "../flags/flag-table.ts";
+import { type PortFields, portFieldNames } from "../flags/groups/serving.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import type { PortFlags } from "./endpoint-flags.ts";
+import { serviceNames, webhookCertificateName } from "./webhook-registration.ts";
 
 export interface ListenOnOptions {
   readonly platform: Pick<ManagerPlatform, "files" | "clock" | "random">;
@@ -138,5 +142,43 @@ export async function listenOn(flags: PortFlags, options: ListenOnOptions): Prom
         log.info("Reloaded the serving certificate", { flag: `--${flags.prefix}secure-port` });
       }, signal),
     close: () => listener.close(),
+  };
+}
+
+// The flags of the secure port and of the webhook port under one set of names.
+
+/** The flags of a port without the prefix of their names. */
+export interface PortFlags extends Values<PortFields> {
+  readonly prefix: "" | "webhook-";
+  readonly sharesPort: boolean;
+  /** File name of the generated certificate, without extension. */
+  readonly fileName: string;
+  /** DNS names and addresses of the generated certificate. */
+  readonly names: readonly string[];
+}
+
+function valuesOf(flags: Flags, prefix: PortFlags["prefix"]): Values<PortFields> {
+  const values = portFieldNames.map((name) => [name, flags[`${prefix}${name}` satisfies FlagName]]);
+  // Both ports have the same fields.
+  return Object.fromEntries(values) as Values<PortFields>;
+}
+
+export function securePortFlags(flags: Flags): PortFlags {
+  return {
+    ...valuesOf(flags, ""),
+    prefix: "",
+    sharesPort: flags["permit-port-sharing"],
+    fileName: "cloud-controller-manager",
+    names: ownNames(flags["bind-address"]),
+  };
+}
+
+export function webhookPortFlags(flags: Flags, program: string): PortFlags {
+  return {
+    ...valuesOf(flags, "webhook-"),
+    prefix: "webhook-",
+    sharesPort: false,
+    fileName: webhookCertificateName,
+    names: ownNames(flags["webhook-bind-address"], serviceNames(program)),
   };
 }

@@ -17,8 +17,7 @@ import type { Manager } from "../manager/manager.ts";
 import { createHealthMetrics, createProcessMetrics } from "../metrics/process-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { createAccessControl } from "./access-control.ts";
-import { securePortFlags } from "./endpoint-flags.ts";
-import { listenOn } from "./listen-on.ts";
+import { listenOn, securePortFlags } from "./listen-on.ts";
 import { openWebhook } from "./open-webhook.ts";
 import { createPages } from "./secure-pages.ts";
 

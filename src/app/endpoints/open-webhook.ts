@@ -16,8 +16,7 @@ import type { Flags } from "../flags/flag-table.ts";
 import { chooseWebhooks, serviceWebhook, webhookProblems } from "../flags/webhook-names.ts";
 import type { ProcessMetrics } from "../metrics/process-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { webhookPortFlags } from "./endpoint-flags.ts";
-import { certificateSettings, listenOn, type OpenPort } from "./listen-on.ts";
+import { certificateSettings, listenOn, type OpenPort, webhookPortFlags } from "./listen-on.ts";
 
 export interface FoundAuthority {
   /** PEM. */

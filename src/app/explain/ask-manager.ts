@@ -6,7 +6,7 @@ import { describeError } from "../../core/error-message.ts";
 import type { Connection } from "../../kube/connection/connection.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
-import { withDeadline } from "../../runtime/deadline.ts";
+import { withDeadline } from "../../runtime/abortable.ts";
 import type { NotFound } from "./describe-object.ts";
 import type { DescribedKind, Description } from "./description.ts";
 

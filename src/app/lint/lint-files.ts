@@ -4,7 +4,7 @@ import { inFile } from "../../config-file/located.ts";
 import { configurationKind, parseConfiguration } from "../../config-file/parse-configuration.ts";
 import { type ManifestObject, parseManifests } from "../../config-file/parse-manifests.ts";
 import { parseYaml } from "../../config-file/parse-yaml.ts";
-import { nodeAnnotationProblems } from "../../controllers/node/notices.ts";
+import { nodeAnnotationProblems } from "../../controllers/node/node-reporter.ts";
 import type { Problem } from "../../core/problem.ts";
 import { topLevelName } from "../../core/settings.ts";
 import { countOf } from "../../core/text.ts";

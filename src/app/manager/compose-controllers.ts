@@ -32,8 +32,7 @@ import type { Flags } from "../flags/flag-table.ts";
 import { composeLifecycle, composeNodes, composeRoutes, nodeDeps } from "./compose-nodes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
 import { composeVolumes, type VolumeWatches } from "./compose-volumes.ts";
-import type { ControllerContext } from "./controller-context.ts";
-import type { SettingsSection } from "./live-settings.ts";
+import type { ControllerContext, SettingsSection } from "./controller-context.ts";
 import type { WatchDeps } from "./watched-resource.ts";
 
 export interface ControllersDeps {

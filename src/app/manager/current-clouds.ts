@@ -11,9 +11,8 @@ import type { AnyCloud } from "../../provider/provider.ts";
 import { isTableList, type ServingTable, tablesOf } from "../../provider/route-tables.ts";
 import type { RouteTables } from "../../provider/routes.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import type { ConnectedCloud } from "../connect-cloud.ts";
+import { type ConnectedCloud, forwardTo, forwardToVolumes } from "../connect-cloud.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import { forwardTo, forwardToVolumes } from "../forward-to.ts";
 import type { Generation, OpenClouds } from "./open-clouds.ts";
 
 export class CurrentCloud implements ConnectedCloud {

@@ -25,7 +25,6 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { shownCloud } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
-import { howToGrant } from "../how-to-grant.ts";
 import { connectKube } from "../kube-client.ts";
 import { CurrentCaches } from "../leadership/current-caches.ts";
 import { type LeaderMigration, readMigrationOf } from "../leadership/leader-migration.ts";
@@ -35,7 +34,7 @@ import { ApiServerProblems, CloudProblems } from "../logging/connection-problems
 import { observationOf, observationTask, PlanReporter } from "../logging/observe-reporter.ts";
 import { requestReporter } from "../logging/request-reporter.ts";
 import { ManagerMetrics } from "../metrics/manager-metrics.ts";
-import { accessNeeds, leaseOf, permissionsOf } from "../permissions.ts";
+import { accessNeeds, howToGrant, leaseOf, permissionsOf } from "../permissions.ts";
 import { CloudContact, type CloudProblem } from "../report/cloud-contact.ts";
 import {
   type ManagerReport,
@@ -52,9 +51,8 @@ import { composeChanges } from "./compose-changes.ts";
 import { composeControllers, composeRefresh, composeSettingsCheck } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import { type VolumeObjects, volumeObjects, watchVolumes } from "./compose-volumes.ts";
-import type { ControllerContext } from "./controller-context.ts";
+import { type ControllerContext, LiveSettings } from "./controller-context.ts";
 import { CurrentClouds } from "./current-clouds.ts";
-import { LiveSettings } from "./live-settings.ts";
 import { ManagerEvents } from "./manager-events.ts";
 import { openClouds } from "./open-clouds.ts";
 import { prepareReload, type Reload } from "./reload.ts";

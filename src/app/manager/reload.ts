@@ -8,8 +8,8 @@ import { type PausableWork, whilePaused } from "../../runtime/pausable-work.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import type { Controllers } from "./compose-controllers.ts";
+import type { LiveSettings, SettingsSection } from "./controller-context.ts";
 import type { CurrentClouds } from "./current-clouds.ts";
-import type { LiveSettings, SettingsSection } from "./live-settings.ts";
 
 export interface Reload {
   /** Everything that needs a restart has its previous value. */

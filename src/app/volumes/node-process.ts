@@ -1,7 +1,7 @@
 // The process that serves volumes on each Node: it learns from the Node who it is, and needs no credentials of the cloud.
 
 import { dirname } from "node:path";
-import { volumeNodeOf } from "../../controllers/volume/volume-node.ts";
+import { volumeNodeOf } from "../../controllers/volume/topology.ts";
 import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { withoutFullStop } from "../../core/text.ts";
@@ -21,9 +21,8 @@ import { version } from "../build-info.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { readingClient } from "../operator.ts";
 import { driverOf } from "./controller-process.ts";
-import { serveHttp } from "./http-endpoint.ts";
+import { createVolumeMetrics, serveHttp } from "./http-endpoint.ts";
 import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
-import { createVolumeMetrics } from "./volume-metrics.ts";
 
 const interval = seconds(2);
 

@@ -7,9 +7,8 @@ import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import type { LimitedCounts } from "../absence/mass-limit.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
-import { nodeDeletionOf } from "../node-deletion.ts";
+import { describeUnnamed, nodeDeletionOf } from "../node-facts.ts";
 import type { ObjectEvent } from "../reporter.ts";
-import { describeUnnamed } from "../unnamed-instance.ts";
 import { deletionAnnotation } from "../well-known.ts";
 
 /** Upstream's message. */

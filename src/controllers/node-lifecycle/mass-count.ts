@@ -2,15 +2,13 @@
 // deletions count together with Nodes that are about to be deleted.
 
 import type { Node } from "../../kube/objects.ts";
-import { MassLimit } from "../absence/mass-limit.ts";
+import { MassLimit, type Share, Tally } from "../absence/mass-limit.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
-import { type Share, Tally } from "../absence/tally.ts";
-import type { NodeDeps } from "../node-deps.ts";
+import type { LifecycleSettings, NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady } from "../node-facts.ts";
 import type { Candidates } from "./candidates.ts";
 import { massDeletionHeld } from "./events.ts";
 import { isAnnouncedAsLeaving, isConfirmed, isDeletionForbidden, type MassDecision } from "./plan.ts";
-import type { LifecycleSettings } from "./settings.ts";
 
 type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "note"> & {
   readonly removals: RemovalHistory;

@@ -6,13 +6,14 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
 import { awaited, judge, type NextProof, type ProofKind } from "../absence/proof.ts";
-import { nodeDeletionOf } from "../node-deletion.ts";
+import type { LifecycleSettings } from "../node-deps.ts";
 import {
   hasTaint,
   isBeingDeleted,
   isLeaving,
   isReady,
   isUninitialized,
+  nodeDeletionOf,
   providerIDOf,
   taintsOf,
 } from "../node-facts.ts";
@@ -21,7 +22,6 @@ import type { ObjectEvent } from "../reporter.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { deletionForbidden, deletionObserved, deletionUnproved } from "./events.ts";
 import { isRecent, type NodeEvidence } from "./evidence.ts";
-import type { LifecycleSettings } from "./settings.ts";
 
 export type LifecycleDecision =
   | { readonly kind: "ignore" }

@@ -8,9 +8,8 @@ import { withoutFullStop } from "../../core/text.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceAddress, MatchKey, UnreadableSource } from "../../provider/instances.ts";
-import { isUninitialized, providerIDOf } from "../node-facts.ts";
+import { describeUnnamed, isUninitialized, providerIDOf } from "../node-facts.ts";
 import type { ObjectEvent } from "../reporter.ts";
-import { describeUnnamed } from "../unnamed-instance.ts";
 import { pausedAnnotation, providedNodeIP, uninitializedTaint } from "../well-known.ts";
 import type { UncertainMatch } from "./instance-lookup.ts";
 

@@ -12,8 +12,8 @@ import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.t
 import { BackgroundWork } from "./background-work.ts";
 import { attacherFinalizer, nameInUse, nodeIDKey } from "./names.ts";
 import { SecondAnswers } from "./second-answers.ts";
+import { type VolumeNode, volumeNodeOf } from "./topology.ts";
 import { cloudErrorIn, type FieldChanges, isNoProblem, type VolumeActions } from "./volume-actions.ts";
-import { type VolumeNode, volumeNodeOf } from "./volume-node.ts";
 import { refused, saveError, volumeOf, WriterProofs } from "./writer-proofs.ts";
 
 const kind = "VolumeAttachment";

@@ -16,8 +16,8 @@ import { isPaused } from "../pause.ts";
 import { BackgroundWork, type Ended } from "./background-work.ts";
 import { attacherFinalizer, provisionedByKey, provisionerFinalizer } from "./names.ts";
 import { desiredFinalizer, isManagedVolume, isReleased, planDeletion } from "./plan-deletion.ts";
-import { locationPatch } from "./plan-location.ts";
 import { SecondAnswers } from "./second-answers.ts";
+import { locationPatch } from "./topology.ts";
 import type { VolumeActions } from "./volume-actions.ts";
 
 const kind = "PersistentVolume";

@@ -6,7 +6,7 @@ import { readParameters, readSize, refusedMode } from "../../csi/volume-requests
 import { RpcError } from "../../grpc/status.ts";
 import type { Draft } from "../../kube/client/api.ts";
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../kube/objects.ts";
-import type { ObservedVolume, Segments, VolumeDriver, VolumeSource } from "../../provider/volumes.ts";
+import type { ObservedVolume, VolumeDriver, VolumeSource } from "../../provider/volumes.ts";
 import {
   classKey,
   deletionSecretKeys,
@@ -16,7 +16,7 @@ import {
   provisionerKeys,
   selectedNodeKey,
 } from "./names.ts";
-import { placesFor } from "./topology.ts";
+import { affinityOf, placesFor } from "./topology.ts";
 
 /** As external-provisioner is usually started; without a file system type, the kubelet ignores fsGroup. */
 const defaultFileSystem = "ext4";
@@ -124,15 +124,6 @@ export function planProvisioning(
       (text) => `${text}. The StorageClass ${storageClass.metadata.name} has it; it is ignored.`,
     ),
   };
-}
-
-/** Only Nodes with these labels can use the volume; undefined: all can. */
-export function affinityOf(topology: Segments) {
-  const matchExpressions = Object.entries(topology).map(([key, value]) => ({
-    ...{ key, operator: "In", values: [value] },
-  }));
-  if (matchExpressions.length === 0) return undefined;
-  return { required: { nodeSelectorTerms: [{ matchExpressions }] } };
 }
 
 /** The PersistentVolume of a volume that was created. kube-controller-manager binds it to the claim. */

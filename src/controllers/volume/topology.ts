@@ -1,13 +1,37 @@
-// Where the volume of a claim may be: what the StorageClass allows, where there are Nodes, the selected Node first. As in
-// external-provisioner, without --strict-topology. Pure.
+// Where volumes can be used: what a Node is for volumes, the places for the volume of a claim, and the affinity of a PersistentVolume. Pure.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
+import type { NodeIdentity } from "../../csi/node-service.ts";
 import { topologyKeyOf } from "../../csi/volume-requests.ts";
 import { RpcError } from "../../grpc/status.ts";
-import type { Node, PersistentVolumeClaim, StorageClass } from "../../kube/objects.ts";
+import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../kube/objects.ts";
+import type { Patch } from "../../kube/patches/patch.ts";
 import type { Segments, VolumeDriver } from "../../provider/volumes.ts";
+import { providerIDOf } from "../node-facts.ts";
+import { labelPairs } from "../well-known.ts";
 import { selectedNodeKey } from "./names.ts";
-import { type VolumeNode, volumeNodeOf } from "./volume-node.ts";
+
+/** What a Node is for volumes. */
+export interface VolumeNode extends NodeIdentity {
+  readonly topology: Segments;
+}
+
+/** Or what is still missing. */
+export function volumeNodeOf(node: Node, driver: VolumeDriver): VolumeNode | string {
+  const providerID = providerIDOf(node);
+  if (providerID === undefined) return "it has no provider id yet";
+  const id = driver.nodeIDOf(providerID);
+  if (id === undefined) return `its provider id ${providerID} is of no machine that can have volumes`;
+  const { labels = {} } = node.metadata;
+  const machine = {
+    type: labels[labelPairs.type.current] ?? "",
+    region: labels[labelPairs.region.current],
+    zone: labels[labelPairs.zone.current],
+  };
+  const topology = driver.topologyOf(machine);
+  if (topology === undefined) return "its labels topology.kubernetes.io/region and zone are not set yet";
+  return { id, limit: driver.limitOf(machine), topology };
+}
 
 const keyOf = (place: Segments): string =>
   JSON.stringify(Object.entries(place).toSorted(([one], [other]) => (one < other ? -1 : 1)));
@@ -47,7 +71,10 @@ function placeOfSelected(name: string, nodes: readonly Node[], driver: VolumeDri
   );
 }
 
-/** The preferred place first. Throws an RpcError if there is none. */
+/**
+ * Where the volume of a claim may be: what the StorageClass allows, where there are Nodes, the selected Node first. As in
+ * external-provisioner, without --strict-topology. Throws an RpcError if there is no such place.
+ */
 export function placesFor(
   claim: PersistentVolumeClaim,
   storageClass: StorageClass,
@@ -95,4 +122,51 @@ export function placesFor(
     );
   const first = spreadOf(claim.metadata.name) % places.length;
   return [...places.slice(first), ...places.slice(0, first)];
+}
+
+/** Only Nodes with these labels can use the volume; undefined: all can. */
+export function affinityOf(topology: Segments) {
+  const matchExpressions = Object.entries(topology).map(([key, value]) => ({
+    ...{ key, operator: "In", values: [value] },
+  }));
+  if (matchExpressions.length === 0) return undefined;
+  return { required: { nodeSelectorTerms: [{ matchExpressions }] } };
+}
+
+/** The value that all Nodes in this place have; undefined if they differ, or there are none. */
+function commonLabel(nodes: readonly Node[], key: string): string | undefined {
+  const [first, ...others] = new Set(nodes.map(({ metadata }) => metadata.labels?.[key]));
+  return others.length === 0 ? first : undefined;
+}
+
+/**
+ * The labels and the node affinity of a PersistentVolume that another program made without them. Undefined if the volume can be used
+ * everywhere. Labels that exist are kept.
+ */
+export function locationPatch(
+  { metadata }: PersistentVolume,
+  topology: Segments,
+  nodes: readonly Node[],
+  driver: VolumeDriver,
+): Patch | undefined {
+  const nodeAffinity = affinityOf(topology);
+  if (nodeAffinity === undefined) return undefined;
+  const there = nodes.filter((node) => {
+    const found = volumeNodeOf(node, driver);
+    return (
+      typeof found !== "string" &&
+      Object.entries(topology).every(([key, value]) => found.topology[key] === value)
+    );
+  });
+  const region = labelPairs.region.current;
+  const zone = labelPairs.zone.current;
+  const common = [region, zone].flatMap((key) => {
+    const value = commonLabel(there, key);
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  const labels = { ...topology, ...Object.fromEntries(common), ...metadata.labels };
+  return {
+    contentType: "application/merge-patch+json",
+    body: { metadata: { uid: metadata.uid, labels }, spec: { nodeAffinity } },
+  };
 }

@@ -1,6 +1,7 @@
 // The credentials of Fairlead for the API server: headers and TLS material from files, inline data and plugins. Files are
 // read again when they change; while a rotation is incomplete, the previous pair stays in use.
 
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { dirname, isAbsolute, join } from "node:path";
 import { defined } from "../../core/defined.ts";
 import { codeOf } from "../../core/error-message.ts";
@@ -8,7 +9,6 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import type { TlsMaterial } from "../../platform/transport.ts";
 import { KubeError } from "../errors/kube-error.ts";
-import { caBundleProblem, certificateEnd, clientCertificateProblem } from "./certificates.ts";
 import { ExecCredential, type PluginCredential } from "./exec-credential.ts";
 import type { KubeconfigCluster, KubeconfigUser } from "./kubeconfig.ts";
 import { WatchedFile } from "./watched-file.ts";
@@ -166,5 +166,51 @@ export class Credentials {
       serverName,
       skipVerification: skipVerification || undefined,
     });
+  }
+}
+
+// Validates PEM texts before they are used, because Bun only reports "failed to open socket" for a bad key or CA. TLS itself
+// verifies the chain.
+
+const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+/** The problem with a bundle of CA certificates, or undefined. */
+export function caBundleProblem(pem: string): string | undefined {
+  const blocks = pem.match(certificateBlock);
+  if (blocks === null) return "The certificate authority contains no PEM certificate";
+  for (const [index, block] of blocks.entries()) {
+    try {
+      new X509Certificate(block);
+    } catch {
+      return `Certificate ${index + 1} of ${blocks.length} in the certificate authority is malformed`;
+    }
+  }
+  return undefined;
+}
+
+/** The problem with a client certificate and its key, or undefined. It does not check the period of validity. */
+export function clientCertificateProblem(cert: string, key: string): string | undefined {
+  let certificate: X509Certificate;
+  try {
+    certificate = new X509Certificate(cert);
+  } catch {
+    return "The client certificate is not a PEM certificate";
+  }
+  try {
+    return certificate.checkPrivateKey(createPrivateKey(key))
+      ? undefined
+      : "The client key does not match the client certificate";
+  } catch {
+    return "The client key is not an unencrypted PEM private key";
+  }
+}
+
+/** Wall time at which a certificate expires, in milliseconds; undefined when it is malformed. */
+export function certificateEnd(pem: string): number | undefined {
+  try {
+    const end = Date.parse(new X509Certificate(pem).validTo);
+    return Number.isNaN(end) ? undefined : end;
+  } catch {
+    return undefined;
   }
 }

@@ -9,9 +9,16 @@ import type { TransportRequest } from "../../platform/transport.ts";
 import { answerError, answerJson, answerText } from "./http/answer.ts";
 import { discover } from "./http/discovery.ts";
 import { headerOf, type RequestInfo, readObject, readRequest } from "./http/parse-request.ts";
-import { type ReadDeps, serveGet, serveList, serveObject, serveWatch } from "./http/serve-read.ts";
+import {
+  changeFor,
+  type ReadDeps,
+  serveDelete,
+  serveGet,
+  serveList,
+  serveObject,
+  serveWatch,
+} from "./http/serve-objects.ts";
 import { type Authorize, answerReview } from "./http/serve-reviews.ts";
-import { changeFor, serveDelete } from "./http/serve-write.ts";
 import { ApiError, forbidden, methodNotAllowed, noSuchResource } from "./objects/api-error.ts";
 import type { Identity, KubeObject } from "./objects/kube-object.ts";
 import { type Resource, resourceNamed, reviews } from "./objects/resource-table.ts";

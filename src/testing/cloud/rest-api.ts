@@ -1,13 +1,13 @@
 // A simulated cloud as a table of operations: `"GET /v2/things/{id}": (request) => answer`. It finds the operation of a request,
 // checks the token and the rate limit, and applies injected faults.
 
-import { DueWork } from "./due-work.ts";
+import type { Milliseconds } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { type CloudFault, type CommonFault, commonFaults } from "./faults.ts";
+import { Refused } from "./json-fields.ts";
 import { type ListLie, listLies } from "./paging.ts";
-import { Refused } from "./refused.ts";
 import { type Answer, type Delivery, SimulatedApi, type SimulatedRequest } from "./simulated-api.ts";
 import type { RequestLimit } from "./simulated-rate-limit.ts";
-import { Tokens } from "./tokens.ts";
 
 /** A request as an operation gets it. */
 export interface OperationRequest {
@@ -146,5 +146,59 @@ export abstract class RestApi extends SimulatedApi<RestFault> {
     const isHidden: OperationRequest["isHidden"] = (resource) => this.faults.isHidden(resource, kind);
     const [id = ""] = params;
     return serve({ url, query: url.searchParams, params, id, body, fault, lie, header, isHidden });
+  }
+}
+
+/** What a token permits. */
+export type Permission = "read" | "read-write";
+
+/** The tokens of a simulated account. */
+export class Tokens {
+  readonly #byToken = new Map<string, Permission>();
+  #isStrict = false;
+
+  /** Until a token is added or revoked, every token is valid. */
+  add(token: string, permission: Permission = "read-write"): void {
+    this.#byToken.set(token, permission);
+  }
+
+  revoke(token: string): void {
+    this.#byToken.delete(token);
+    this.#isStrict = true;
+  }
+
+  /** Throws unless the request is allowed: 401 for an unknown token, 403 for a change with a token for reading. */
+  check(authorization: string | undefined, method: string): void {
+    const token = /^Bearer (\S+)$/i.exec(authorization ?? "")?.[1];
+    const isOpen = this.#byToken.size === 0 && !this.#isStrict;
+    const permission = token === undefined ? undefined : isOpen ? "read-write" : this.#byToken.get(token);
+    if (permission === undefined) throw new Refused(401, "unable to authenticate");
+    if (permission === "read" && method !== "GET")
+      throw new Refused(403, "the token is only allowed to perform GET requests");
+  }
+}
+
+/** Work of a simulated cloud that is completed later. There are no timers: `settle` completes what is due, with the next request. */
+export class DueWork {
+  readonly #clock: Clock;
+  #pending: readonly { readonly due: number; readonly complete: () => void }[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Without a delay, it is completed now. */
+  add(delay: Milliseconds, complete: () => void): void {
+    if (delay <= 0) complete();
+    else this.#pending = [...this.#pending, { due: this.#clock.monotonic() + delay, complete }];
+  }
+
+  /** Completes what is due, in the order in which it became due. */
+  settle(): void {
+    const now = this.#clock.monotonic();
+    const due = this.#pending.filter((work) => work.due <= now);
+    if (due.length === 0) return;
+    this.#pending = this.#pending.filter((work) => work.due > now);
+    for (const { complete } of due.toSorted((one, other) => one.due - other.due)) complete();
   }
 }

@@ -1,10 +1,12 @@
 // Compares the end of runs with a fault at each operation, or a crash after each step, with the end of a run without.
 
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
+import type { VolumeDriver } from "../../provider/volumes.ts";
 import { runsAllTests } from "../breadth.ts";
-import { type FaultKind, faultPositions } from "./faulty-transport.ts";
+import { type FaultKind, faultPositions, manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import type { Lab } from "./lab.ts";
 import { Crash } from "./process-memory.ts";
+import { type Machines, Orchestrator } from "./volume-orchestrator.ts";
 
 /** What `run` returns is the same with a fault at every operation. Requests of `prepare` do not fail. */
 export async function expectSameEndAfterFaults(
@@ -65,4 +67,56 @@ export async function expectSameEndAfterCrashes<T>(
       expect({ phase, crashAt, state: lab.state }).toEqual({ phase, crashAt, state: clean.state });
     }
   }
+}
+
+// The part of the contract that volumes and snapshots share: a whole life ends in the same state after a fault or a crash at any request.
+
+export interface VolumeLab extends Machines {
+  readonly lab: Lab;
+  readonly orchestrator: Orchestrator;
+}
+
+export interface VolumeLife {
+  readonly driver: VolumeDriver;
+  readonly fresh: () => Promise<VolumeLab>;
+  /** Returns the state after each step. */
+  readonly live: (orchestrator: Orchestrator, machines: Machines) => Promise<readonly unknown[]>;
+}
+
+/** Call it within the `describe` of what lives. */
+export function endsInTheSameState({ driver, fresh, live }: VolumeLife): void {
+  test.each(readFaultKinds)(
+    "end in the same state with a %p fault at every operation",
+    async (fault) => {
+      let machines: Machines | undefined;
+      const prepare = async () => {
+        const { lab, ...made } = await fresh();
+        machines = made;
+        return lab;
+      };
+      await expectSameEndAfterFaults(fault, prepare, (lab) =>
+        live(new Orchestrator(lab, driver), machines as Machines),
+      );
+    },
+    manyRuns,
+  );
+
+  test(
+    "end in the same state after a crash while a request is under way",
+    async () => {
+      const clean = await fresh();
+      const first = clean.lab.requests.length;
+      const expected = await live(clean.orchestrator, clean);
+      for (const fault of ["reset", "lost-answer"] as const) {
+        for (const position of faultPositions(clean.lab.requests.slice(first), fault)) {
+          const { lab, orchestrator, ...machines } = await fresh();
+          orchestrator.crashesOnFailure = true;
+          lab.faulty.failAt(position, fault);
+          const states = await live(orchestrator, machines);
+          expect({ fault, position, states }).toEqual({ fault, position, states: expected });
+        }
+      }
+    },
+    manyRuns,
+  );
 }

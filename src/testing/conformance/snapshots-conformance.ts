@@ -10,9 +10,9 @@ import type {
   VolumeDriver,
   VolumeSource,
 } from "../../provider/volumes.ts";
+import { endsInTheSameState, type VolumeLab } from "./end-states.ts";
 import { failureOf, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
-import { endsInTheSameState, type VolumeLab } from "./volume-end-states.ts";
 import { addMachines, type Machines, Orchestrator, snapshotsOf } from "./volume-orchestrator.ts";
 
 function disksOf({ simulated }: Lab): NonNullable<typeof simulated.disks> {

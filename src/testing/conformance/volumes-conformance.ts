@@ -6,10 +6,10 @@ import { seconds } from "../../core/brand.ts";
 import { readParameters } from "../../csi/volume-requests.ts";
 import type { ObservedVolume, VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { runsAllTests } from "../breadth.ts";
+import { endsInTheSameState } from "./end-states.ts";
 import { failureOf, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { snapshotsConformance } from "./snapshots-conformance.ts";
-import { endsInTheSameState } from "./volume-end-states.ts";
 import { addMachines, type Machines, Orchestrator } from "./volume-orchestrator.ts";
 
 /** Runs the contract of `volumes` as bun tests. Call it at the top level of a test file. */

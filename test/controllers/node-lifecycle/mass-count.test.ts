@@ -1,8 +1,8 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import { lifecycleDefaults } from "../../../src/controllers/node-deps.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
 import { MassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts";
-import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { seededRandom } from "../../../src/platform/random.ts";

@@ -497,7 +497,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: scripted("a load balancer keeps the targets of Nodes that vanished"),
     edits: [
       {
-        file: "src/controllers/service/targets/vanished-nodes.ts",
+        file: "src/controllers/service/targets/service-targets.ts",
         find: "return !this.#haveMostVanished && targets <= 2 * this.#most;",
         replace: "return true;",
       },
@@ -660,7 +660,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/reading.ts",
+        file: "src/controllers/service/observed/fresh-listing.ts",
         find: "if (steps.some(({ restsOnListing }) => restsOnListing === true))",
         replace: "if (steps.length < 0)",
       },
@@ -765,7 +765,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/reading.ts",
+        file: "src/controllers/service/observed/fresh-listing.ts",
         find: 'if (problems.some(({ severity }) => severity === "error")) return "all";',
         replace: "if (problems.length < 0) return undefined;",
       },

@@ -3,8 +3,7 @@
 
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { MassLimit } from "../../absence/mass-limit.ts";
-import { type Share, Tally } from "../../absence/tally.ts";
+import { MassLimit, type Share, Tally } from "../../absence/mass-limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";

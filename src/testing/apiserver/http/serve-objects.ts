@@ -1,14 +1,18 @@
-// Serves GET: one object, a listing or a watch, as JSON, as a Table or as metadata only.
+// Serves the objects. GET: one object, a listing or a watch, as JSON, as a Table or as metadata only.
 
 import { defined } from "../../../core/defined.ts";
 import { parseNodeSelector } from "../../../core/node-selector.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
+import type { TransportRequest } from "../../../platform/transport.ts";
 import { badRequest, methodNotAllowed, notFound } from "../objects/api-error.ts";
-import { type Json, type JsonObject, valueAt } from "../objects/json.ts";
+import { isObject, type Json, type JsonObject, textAt, valueAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
+import { applyJsonPatch, applyMergePatch } from "../patch/json-patch.ts";
+import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
 import type { Lister } from "../storage/list-objects.ts";
+import type { ObjectRegistry, Preconditions, WriteOptions } from "../storage/object-registry.ts";
 import type { Store } from "../storage/object-store.ts";
 import { planWatch, type WatchSettings } from "../storage/plan-watch.ts";
 import { type Frame, openWatch } from "../storage/serve-watch.ts";
@@ -20,7 +24,13 @@ import {
   wantsMetadataOnly,
   wantsTable,
 } from "./kubectl-table.ts";
-import type { RequestInfo } from "./parse-request.ts";
+import {
+  mediaTypeOf,
+  type RequestInfo,
+  readOptions,
+  readPatch,
+  unsupportedMediaType,
+} from "./parse-request.ts";
 
 export interface ReadDeps {
   readonly store: Store;
@@ -179,4 +189,54 @@ function readFieldSelector(resource: Resource, text: string | null): ObjectPredi
     return (object) => (asText(valueAt(object, ...path), field) === wanted) === (operator !== "!=");
   });
   return (object) => terms.every((matches) => matches(object));
+}
+
+// Serves PATCH and DELETE: the media type selects the kind of patch. object-registry.ts handles finalizers.
+
+type Change = (current: KubeObject) => JsonObject;
+
+/** What the patch in the body does to an object. */
+export function changeFor(request: TransportRequest, resource: Resource): Change {
+  const type = mediaTypeOf(request);
+  const isKnown = /^application\/(json|merge|strategic-merge)-patch\+json$/.test(type);
+  if (!isKnown) throw unsupportedMediaType();
+  const patch = readPatch(request);
+  if (type === "application/json-patch+json") return (current) => applyJsonPatch(current, patch);
+  if (!isObject(patch)) throw badRequest("error decoding patch: expected an object");
+  if (type === "application/merge-patch+json") return (current) => applyMergePatch(current, patch);
+  return (current) => applyStrategicMergePatch(current, patch, resource.kind);
+}
+
+// Resources for which a deletion returns the deleted object. For all others it returns a Status.
+const answersWithObject = new Set(["services", "serviceaccounts"]);
+
+function preconditionsIn(body: JsonObject): Preconditions {
+  return defined({
+    uid: textAt(body, "preconditions", "uid") || undefined,
+    resourceVersion: textAt(body, "preconditions", "resourceVersion") || undefined,
+  });
+}
+
+export function serveDelete(
+  registry: ObjectRegistry,
+  request: TransportRequest,
+  resource: Resource,
+  { namespace, name }: RequestInfo,
+  options: WriteOptions,
+): Response {
+  const body = readOptions(request);
+  const isDry = options.dryRun === true || JSON.stringify(body["dryRun"] ?? []).includes("All");
+  const { object, isGone } = registry.delete(resource, namespace, name, preconditionsIn(body), {
+    dryRun: isDry,
+  });
+  if (!isGone || answersWithObject.has(resource.plural)) return answerJson(200, object);
+  const { uid } = object.metadata;
+  const group = resource.group === "" ? {} : { group: resource.group };
+  return answerJson(200, {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    details: { name, ...group, kind: resource.plural, uid },
+  });
 }

@@ -60,7 +60,7 @@ if (bun === undefined) {
  * One process for each processor, which shares modules and compiled code between its files. The timeout only ends a test that
  * hangs: no test may depend on how fast the machine is.
  */
-const testOptions = ["--parallel", "--no-isolate", "--timeout=120000"];
+const testOptions = ["--parallel", "--no-isolate", "--timeout=600000"];
 const [command, ...rest] = process.argv.slice(2);
 const args = command === undefined ? [] : [command, ...(command === "test" ? testOptions : []), ...rest];
 

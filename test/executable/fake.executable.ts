@@ -28,7 +28,7 @@ const run = (args: readonly string[], env: Readonly<Record<string, string>> = {}
     cwd: folder,
     env,
     stdin: "ignore",
-    timeout: 20_000,
+    timeout: 200_000,
   });
   return { code: exitCode, out: stdout.toString(), err: stderr.toString() };
 };

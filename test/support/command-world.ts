@@ -113,7 +113,7 @@ export async function runCommandIn(
   ).then((ended) => {
     code = ended;
   });
-  const end = performance.now() + 30_000;
+  const end = performance.now() + 300_000;
   while (code === undefined) {
     // Code that a command loads when it runs takes real time.
     await new Promise((resolve) => setImmediate(resolve));

@@ -42,7 +42,7 @@ function withFile(content: string, name: string, use: (path: string, folder: str
     writeProgram(folder);
     const { stdout, stderr, exitCode } = Bun.spawnSync([...use(path, folder)], {
       cwd: folder,
-      timeout: 60_000,
+      timeout: 300_000,
       env: { PATH: `${folder}:${process.env["PATH"] ?? ""}`, HOME: folder, LC_ALL: "C.UTF-8" },
     });
     return { exitCode, out: stdout.toString().trim(), err: stderr.toString().trim() };

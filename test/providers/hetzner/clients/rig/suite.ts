@@ -48,7 +48,7 @@ async function proveThatPrismReports(prism: Prism, results: Results): Promise<nu
   const headers = { authorization: "Bearer token", "content-type": "application/json" };
   await fetch(`${prism.url}/load_balancers`, { method: "POST", headers, body: '{"name":1}' });
   const isReported = () => prism.violations().length > before;
-  const deadline = performance.now() + 5000;
+  const deadline = performance.now() + 60_000;
   while (!isReported() && performance.now() < deadline) await Bun.sleep(20);
   results.result(isReported(), "Prism reports a request that does not fit the OpenAPI document");
   return prism.violations().length;

@@ -10,7 +10,6 @@ export type { Transport, TransportRequest } from "../platform/transport.ts";
 export type { AnyCloud } from "../provider/provider.ts";
 // What simulated clouds have in common.
 export * from "./cloud/faults.ts";
-export * from "./cloud/ids.ts";
 export * from "./cloud/json-fields.ts";
 export * from "./cloud/paging.ts";
 export * from "./cloud/reach-cloud.ts";

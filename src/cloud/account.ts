@@ -159,7 +159,7 @@ export interface MessagesOptions<T> {
   readonly report: (call: CloudCallReport) => void;
 }
 
-export async function* receiveMessages<T>(
+async function* receiveMessages<T>(
   { account, open, credential, rejected, budget, clock, report }: MessagesOptions<T>,
   request: CloudRequest,
   { urgency, signal }: Call,

@@ -288,7 +288,7 @@ function failureOf(error: unknown, call: Call): string {
 // code, because the runtime's own messages name no endpoint.
 
 /** Host and port of a URL, always with the port, because firewall rules use it. */
-export function hostAndPort(url: string): string {
+function hostAndPort(url: string): string {
   const { protocol, hostname, port } = new URL(url);
   return `${hostname}:${port || (protocol === "http:" ? 80 : 443)}`;
 }

@@ -321,7 +321,7 @@ function oldest(answers: readonly { readonly asOf: number }[]): number {
 // What one source has answered about a Node. Where names decide, a machine with another name is no answer.
 
 /** What a source has answered about a Node, by the values of one kind of key. */
-export function answersOf(
+function answersOf(
   source: SourceInventory,
   identity: NodeIdentity,
   by: MatchKey,
@@ -340,14 +340,14 @@ function rawAnswersOf(
 }
 
 /** The machines with the Node's id and another name, where names decide. */
-export function renamedMachines(source: SourceInventory, identity: NodeIdentity): readonly Instance[] {
+function renamedMachines(source: SourceInventory, identity: NodeIdentity): readonly Instance[] {
   if (identity.providerID === undefined) return [];
   const found = rawAnswersOf(source, identity, "id").flatMap((answer) => answer?.instances ?? []);
   return found.filter((one) => isRenamed(one, source.source, identity));
 }
 
 /** The failure of the source that failed last. */
-export function newestFailure(sources: readonly SourceInventory[]): SourceFailure | undefined {
+function newestFailure(sources: readonly SourceInventory[]): SourceFailure | undefined {
   return sources
     .flatMap(({ failure }) => failure ?? [])
     .reduce<SourceFailure | undefined>(

@@ -201,7 +201,7 @@ export class SourceInventory {
 // The machines of a listing that is still running, by name. A machine on a page exists; that another one does not exist, only the
 // complete listing can show.
 
-export class RunningListing {
+class RunningListing {
   readonly #byName = new Map<string, Instance>();
   /** Names of several machines: only the complete listing decides. */
   readonly #ambiguous = new Set<string>();

@@ -196,7 +196,7 @@ function scalarText(value: Located): string | undefined {
   return value.kind === "scalar" && value.value !== null ? value.source : undefined;
 }
 
-export function toRaw(key: string, field: Field<unknown>, value: Located): Raw {
+function toRaw(key: string, field: Field<unknown>, value: Located): Raw {
   const kind = field.kind ?? "text";
   const refuse = (at: Located, text: string): Raw => ({
     problem: { ...problemAt(at.place, "InvalidSetting", `${key} ${text}`), key },

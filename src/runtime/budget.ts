@@ -311,14 +311,14 @@ export interface KnownLimit {
 }
 
 /** In whole requests. */
-export function remainingOf({ limit, remaining, asOf, refill }: KnownLimit, now: number): number {
+function remainingOf({ limit, remaining, asOf, refill }: KnownLimit, now: number): number {
   if (refill === 0) return remaining;
   // A fraction may be lost to rounding when a whole request is back.
   return Math.floor(Math.min(limit, remaining + (now - asOf) * refill) + 1e-6);
 }
 
 /** Never below what was replenished. The next response corrects the estimate. */
-export function spend(known: KnownLimit, cost: number, now: number): void {
+function spend(known: KnownLimit, cost: number, now: number): void {
   const { asOf, refill } = known;
   known.remaining = Math.max(0 - (now - asOf) * refill, known.remaining - cost);
 }

@@ -150,7 +150,7 @@ export interface ExpiringCacheOptions<T> {
   readonly lifetime: (value: T) => Milliseconds;
 }
 
-export class ExpiringCache<T> {
+class ExpiringCache<T> {
   readonly #options: ExpiringCacheOptions<T>;
   readonly #entries = new Map<string, { readonly value: T; readonly until: number }>();
   readonly #pending = new Map<string, Promise<T>>();

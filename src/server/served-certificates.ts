@@ -193,7 +193,7 @@ export function ownNames(bindAddress: string, more: readonly string[] = []): rea
   return [...new Set(["localhost", "127.0.0.1", ...(isUnspecified ? [] : [bindAddress]), ...more])];
 }
 
-export function needsRenewal(cert: string, now: number): boolean {
+function needsRenewal(cert: string, now: number): boolean {
   try {
     return Date.parse(new X509Certificate(cert).validTo) - now < renewBefore;
   } catch {
@@ -212,7 +212,7 @@ export interface OwnCertificate {
 }
 
 /** Issued by the given authority, or by a new one. */
-export function makeOwnCertificate(
+function makeOwnCertificate(
   names: readonly string[],
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   existing?: Authority,
@@ -244,7 +244,7 @@ async function readOwnPair({ folder, files }: CertificateFolder, name: string): 
 }
 
 /** The stored certificate, unless it needs renewal. */
-export async function loadCertificate(options: CertificateFolder, now: number): Promise<KeyPair | undefined> {
+async function loadCertificate(options: CertificateFolder, now: number): Promise<KeyPair | undefined> {
   const pair = await readOwnPair(options, options.name);
   return pair === undefined || needsRenewal(pair.cert, now) ? undefined : pair;
 }
@@ -255,12 +255,12 @@ function outlivesCertificate(cert: string, now: number): boolean {
 }
 
 /** Renewals use the same authority while possible, so that a configured `caBundle` stays valid. */
-export function usableAuthority(authority: Authority | undefined, now: number): Authority | undefined {
+function usableAuthority(authority: Authority | undefined, now: number): Authority | undefined {
   return authority !== undefined && outlivesCertificate(authority.cert, now) ? authority : undefined;
 }
 
 /** The stored authority, if it is usable. */
-export async function loadAuthority(
+async function loadAuthority(
   options: CertificateFolder,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
 ): Promise<Authority | undefined> {
@@ -273,7 +273,7 @@ export async function loadAuthority(
     : usableAuthority(createAuthority(commonName, clock, random, pair), clock.now());
 }
 
-export async function storeCertificate(
+async function storeCertificate(
   { folder, name, files }: CertificateFolder,
   { authority, pair }: OwnCertificate,
 ): Promise<void> {

@@ -205,7 +205,7 @@ function restartPart({ reload, entry }: Field<unknown>, value: unknown): unknown
 }
 
 /** Whether the difference between two values of a setting of the cloud needs a restart. */
-export function differenceNeedsRestart(field: Field<unknown>, before: unknown, after: unknown): boolean {
+function differenceNeedsRestart(field: Field<unknown>, before: unknown, after: unknown): boolean {
   return !isSame(restartPart(field, before), restartPart(field, after));
 }
 
@@ -213,7 +213,7 @@ export function differenceNeedsRestart(field: Field<unknown>, before: unknown, a
  * The raw text of a list of records that needs a restart, with the live values of its entries, such as rotated secrets. Entries
  * correspond if nothing else differs between them.
  */
-export function withLiveEntries({ entry }: Field<unknown>, before: string, after: string): string {
+function withLiveEntries({ entry }: Field<unknown>, before: string, after: string): string {
   const [old, next] = [entriesIn(before), entriesIn(after)];
   if (entry === undefined || old === undefined || next === undefined) return before;
   const otherParts = (record: RawEntry): string =>

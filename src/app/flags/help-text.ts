@@ -28,7 +28,7 @@ function flagValue({ kind, choices }: Field<unknown>): string {
 }
 
 /** Defaults that are secrets or other objects are not shown. */
-export function defaultText({ fallback, kind }: Field<unknown>): string {
+function defaultText({ fallback, kind }: Field<unknown>): string {
   if (kind === "duration" && typeof fallback === "number" && fallback > 0) {
     return ` (default ${formatDuration(fallback as Milliseconds)})`;
   }

@@ -155,7 +155,7 @@ const key = "--feature-gates";
 const on = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 const off = new Set(["0", "f", "F", "false", "FALSE", "False"]);
 
-export function gateProblems(gates: ReadonlyMap<string, string>): readonly Problem[] {
+function gateProblems(gates: ReadonlyMap<string, string>): readonly Problem[] {
   return [...gates].flatMap(([name, value]): readonly Problem[] => {
     const isKnown = Object.hasOwn(relevant, name) || irrelevant.has(name);
     if (!isKnown) {

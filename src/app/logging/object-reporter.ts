@@ -32,7 +32,7 @@ interface Burst {
 const maxLines = 5;
 const burstLength: Milliseconds = seconds(10);
 
-export class WarningLog {
+class WarningLog {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #bursts = new Map<string, Burst>();

@@ -30,7 +30,7 @@ import type { ControllerContext } from "./controller-context.ts";
 const checkInterval = minutes(20);
 
 /** Requests a listing regularly, so that changes made in the cloud are found. */
-export async function checkForDrift(
+async function checkForDrift(
   listing: Pick<SharedListing<unknown>, "request">,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
@@ -44,7 +44,7 @@ export async function checkForDrift(
 }
 
 /** Logs each set of orphans once, after the listing that shows it. Returns how to unsubscribe. */
-export function reportOrphans(
+function reportOrphans(
   listing: Pick<SharedListing<unknown>, "subscribe">,
   orphans: () => readonly { readonly group: string; readonly name?: string | undefined }[],
   log: Log,

@@ -97,7 +97,7 @@ function access({ name, namespace }: NodeVolumesOptions): readonly KubeObject[] 
 }
 
 /** What Kubernetes needs to know of the driver. The values are those of the drivers of the clouds, so that applying it changes nothing. */
-export function driverObject({ driver }: Pick<NodeVolumesOptions, "driver">): KubeObject {
+function driverObject({ driver }: Pick<NodeVolumesOptions, "driver">): KubeObject {
   return {
     apiVersion: "storage.k8s.io/v1",
     kind: "CSIDriver",

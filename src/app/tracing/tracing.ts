@@ -124,7 +124,7 @@ export interface TraceExporterOptions {
   readonly spans: Counter;
 }
 
-export class TraceExporter {
+class TraceExporter {
   readonly #options: TraceExporterOptions;
   #waiting: Span[] = [];
   #isFailing = false;

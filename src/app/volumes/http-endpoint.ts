@@ -22,7 +22,7 @@ export interface Pages {
 }
 
 /** Pure. `:9808` is on all addresses. */
-export function parseAddress(text: string): { readonly host: string; readonly port: number } | undefined {
+function parseAddress(text: string): { readonly host: string; readonly port: number } | undefined {
   const [, brackets, plain = "", digits = ""] =
     /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]/\s]*)):(\d{1,5})$/.exec(text) ?? [];
   const port = Number(digits);

@@ -305,7 +305,7 @@ function acceptedAge(node: Node): Milliseconds | undefined {
 // Writes what was decided about a Node: the shutdown taint, or the deletion with its event.
 
 /** Sets or removes the shutdown taint; other taints stay as they are. Returns false when it was only observed. */
-export async function setShutdownTaint(
+async function setShutdownTaint(
   node: Node,
   isShutDown: boolean,
   { writes, note }: Pick<NodeDeps, "writes" | "note">,

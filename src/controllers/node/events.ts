@@ -64,7 +64,7 @@ export function instanceOfOtherName(node: Node, instance: Instance): Problem {
 }
 
 /** The Go managers' reason. */
-export function possibleNodeDeletion(node: Node, instance: Instance): Problem {
+function possibleNodeDeletion(node: Node, instance: Instance): Problem {
   return {
     severity: "warning",
     reason: "PossibleNodeDeletion",

@@ -131,7 +131,7 @@ const maxMessageLength = 256;
  * Contains neither a retry time nor a counter, because every change would cause a write. The heartbeat is the time of this
  * write: without one, kubectl shows the year 1.
  */
-export function toCloudCondition(
+function toCloudCondition(
   { reason, message }: Pick<ObjectEvent, "reason" | "message">,
   now: number,
 ): Condition & { readonly lastHeartbeatTime: string } {

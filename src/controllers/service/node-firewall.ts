@@ -256,7 +256,7 @@ type Rules = ReadonlyMap<string, unknown>;
 const missingIn = (all: Rules, rules: Rules): readonly string[] =>
   [...rules.keys()].filter((text) => !all.has(text));
 
-export function planFirewall(
+function planFirewall(
   firewall: NodeFirewall<Fields, Step>,
   services: readonly ExposedService<Fields>[],
   observed: ObservedFirewall<unknown>,

@@ -49,8 +49,7 @@ export interface FieldChanges {
 export const keyFor = ({ metadata: { name, namespace } }: KubeObject): string =>
   keyOf(defined({ name, namespace }));
 
-export const objectKey = ({ metadata: { name, namespace } }: KubeObject): ObjectKey =>
-  defined({ name, namespace });
+const objectKey = ({ metadata: { name, namespace } }: KubeObject): ObjectKey => defined({ name, namespace });
 
 /** The error of the cloud, if that is what a CSI error is about. */
 export function cloudErrorIn(error: unknown): unknown {

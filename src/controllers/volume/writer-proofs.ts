@@ -283,7 +283,7 @@ export function addAnswer(evidence: StoppedEvidence, answer: Answer, knownAt: nu
 }
 
 /** The answer that is missing; undefined when the machine can no longer write. */
-export function missingProof(
+function missingProof(
   { proofs, isGone }: StoppedEvidence,
   confirmAfter: Milliseconds,
   kinds: readonly ProofKind[],

@@ -175,7 +175,7 @@ export class Credentials {
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /** The problem with a bundle of CA certificates, or undefined. */
-export function caBundleProblem(pem: string): string | undefined {
+function caBundleProblem(pem: string): string | undefined {
   const blocks = pem.match(certificateBlock);
   if (blocks === null) return "The certificate authority contains no PEM certificate";
   for (const [index, block] of blocks.entries()) {
@@ -189,7 +189,7 @@ export function caBundleProblem(pem: string): string | undefined {
 }
 
 /** The problem with a client certificate and its key, or undefined. It does not check the period of validity. */
-export function clientCertificateProblem(cert: string, key: string): string | undefined {
+function clientCertificateProblem(cert: string, key: string): string | undefined {
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(cert);

@@ -196,11 +196,11 @@ export function readKubeconfig(source: string): KubeconfigResult {
 // Reads the fields of a parsed document with their expected types, and collects every problem.
 
 export type Fields = Readonly<Record<string, unknown>>;
-export function isFields(value: unknown): value is Fields {
+function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export class FieldReader {
+class FieldReader {
   /** All of them are reported at once, so that one attempt is enough to correct the file. */
   readonly problems: string[] = [];
 

@@ -153,7 +153,7 @@ export class EventCorrelator {
 
 // A map with a capacity: when it is full, the least recently used entry is evicted.
 
-export class LruMap<V> {
+class LruMap<V> {
   readonly #entries = new Map<string, V>();
   readonly #capacity: number;
 

@@ -172,7 +172,7 @@ function keyOfEvent({ occurrence, isCombined }: Correlated): Required<ObjectKey>
 }
 
 /** Creates the event, or updates its count. */
-export async function writeEvent(api: KubeApi, event: Correlated, signal: AbortSignal): Promise<void> {
+async function writeEvent(api: KubeApi, event: Correlated, signal: AbortSignal): Promise<void> {
   const { series } = event;
   const key = keyOfEvent(event);
   if (series.earlier === undefined) {

@@ -168,7 +168,7 @@ export class Exchanges {
 
 const maxTimeouts = 2;
 
-export class PoolGeneration {
+class PoolGeneration {
   #current = 0;
   #timeoutsInARow = 0;
 
@@ -200,7 +200,7 @@ function respell(host: string, generation: number): string {
 }
 
 /** TLS options of this generation's pool. Plain HTTP has none, so a dead pool ends only as its connections time out. */
-export function tlsOfGeneration(
+function tlsOfGeneration(
   tls: TlsMaterial | undefined,
   generation: number,
   host: string,
@@ -215,7 +215,7 @@ export function tlsOfGeneration(
 // Refuses writes to the API server while this process must not write, such as after the Lease was lost.
 
 /** Throws a KubeError of kind "fenced" if the write is refused. */
-export function checkWriteGate(mayWrite: WriteGate, facts: KubeErrorFacts): void {
+function checkWriteGate(mayWrite: WriteGate, facts: KubeErrorFacts): void {
   const allowed = mayWrite();
   if (allowed === true) return;
   const target = facts.object === undefined ? facts.operation : `${facts.operation} ${facts.object}`;

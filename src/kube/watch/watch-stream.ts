@@ -122,7 +122,7 @@ const newline = 10;
 /** etcd refuses objects above 1.5 MiB, so a much longer line does not come from an API server. */
 const maxLine = 32 * 1024 * 1024;
 
-export class LineTooLongError extends Error {
+class LineTooLongError extends Error {
   override readonly name = "LineTooLongError";
 }
 
@@ -173,7 +173,7 @@ export class LineDecoder {
 
 // Lets timers and other connections run while a long stream is decoded.
 
-export class Pacer {
+class Pacer {
   readonly #clock: Clock;
   readonly #maxRun = milliseconds(15);
   #resumedAt: number;

@@ -154,7 +154,7 @@ const maxInitialSilence = seconds(10);
 const maxInitialList = seconds(60);
 
 /** The server accepted a streaming list but did not complete it in time: an old one that ignores the parameter. */
-export class UnfinishedListError extends Error {}
+class UnfinishedListError extends Error {}
 
 export async function* follow<T extends KubeObject>(
   { api, resource, clock, random, namespace, labelSelector, fieldSelector }: WatchOptions<T>,
@@ -268,7 +268,7 @@ export interface OutageBackoff {
 }
 
 /** Returns whether an answer ended it early; rejects with the signal's reason. */
-export async function backoffUntilAnswered(
+async function backoffUntilAnswered(
   api: Pick<KubeApi, "whenAnswered">,
   clock: Clock,
   { max, afterAnswer }: OutageBackoff,

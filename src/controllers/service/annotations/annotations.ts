@@ -210,7 +210,7 @@ const maxNearlyKnown = 10;
 const maxEdits = 2;
 
 /** Warns about a known name with a mistyped prefix, and about a mistyped key outside of the prefix. */
-export function nearlyKnown(
+function nearlyKnown(
   annotations: Readonly<Record<string, string>>,
   { prefix, fields, factKeys = [] }: KnownAnnotations,
 ): readonly Problem[] {

@@ -59,7 +59,7 @@ export function fingerprintOf(desired: readonly Desired[]): Fingerprint {
   };
 }
 
-export function isSameDesired(a: Fingerprint | undefined, b: Fingerprint): boolean {
+function isSameDesired(a: Fingerprint | undefined, b: Fingerprint): boolean {
   return a !== undefined && a.targets === b.targets && a.spec === b.spec;
 }
 

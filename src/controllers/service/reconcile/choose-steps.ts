@@ -126,7 +126,7 @@ function isKept(deps: ReconcileDeps, { goneServices }: GroupState, uid: ServiceU
 }
 
 /** How to remove the load balancer of a Service that is gone. Undefined: delete it, also when the Service has only moved. */
-export function onDeleteOf(
+function onDeleteOf(
   { controller, serviceStates }: Pick<ReconcileDeps, "controller" | "serviceStates">,
   uid: ServiceUID,
 ): Desired | "on hold" | undefined {
@@ -346,7 +346,7 @@ export interface HeldTargets {
 }
 
 /** Undefined when all steps may be applied. */
-export function holdTargets(
+function holdTargets(
   deps: ReconcileDeps,
   { state }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,

@@ -222,7 +222,7 @@ async function holdAbsent(
 }
 
 /** Requests a newer listing when the latest one is too old to show whether the cloud has recovered. */
-export function recheckListing(
+function recheckListing(
   { controller: { clock }, freshListing }: ReconcileDeps,
   state: GroupState,
   why: string,

@@ -141,10 +141,7 @@ export async function reconcileGroup(
 }
 
 /** Undefined when the reconcile may continue. */
-export async function checkGuards(
-  deps: ReconcileDeps,
-  context: ReconcileContext,
-): Promise<Outcome | undefined> {
+async function checkGuards(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome | undefined> {
   return checkPaused(deps, context) ?? (await checkOperation(deps, context));
 }
 

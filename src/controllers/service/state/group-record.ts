@@ -246,7 +246,7 @@ const immediateChanges = 10;
 const firstChangeDelay: Milliseconds = seconds(2);
 const maxChangeDelay: Milliseconds = minutes(5);
 
-export class GroupProgress {
+class GroupProgress {
   #failures = 0;
   #changes = 0;
   #mostSteps = 0;

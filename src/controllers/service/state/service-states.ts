@@ -181,7 +181,7 @@ const transitions = {
 
 export type ServiceChange = ChangeIn<typeof transitions>;
 
-export function closeEndpoints(record: ServiceRecord): void {
+function closeEndpoints(record: ServiceRecord): void {
   record.endpoints?.close();
   record.endpoints = undefined;
 }

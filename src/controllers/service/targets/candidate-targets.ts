@@ -9,7 +9,7 @@ import { ipsOf, nameOf } from "../../node-facts.ts";
 import { labelPairs } from "../../well-known.ts";
 
 const exclusionLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
-export const autoscalerTaint = "ToBeDeletedByClusterAutoscaler";
+const autoscalerTaint = "ToBeDeletedByClusterAutoscaler";
 
 /** The false values of Go's ParseBool. Any other value excludes the Node, including the empty string. */
 const falseValues: readonly string[] = ["0", "f", "F", "false", "FALSE", "False"];

@@ -42,7 +42,7 @@ export function separateReachable(
 const maxNames = 100;
 
 /** One problem for all of them. It is reported again only for a new cause, because Nodes come and go. */
-export function unreachableTargets(unreachable: readonly Unreachable[], count: number): readonly Problem[] {
+function unreachableTargets(unreachable: readonly Unreachable[], count: number): readonly Problem[] {
   // Draining targets leave anyway, and a Node without a known machine has just joined or has an event that says so.
   const reported = unreachable.filter(({ target }) => !target.draining && target.machine !== undefined);
   if (reported.length === 0) return [];

@@ -1,6 +1,6 @@
 // What a cluster left in the cloud: load balancers and routes, and why an object stays if it does. Pure.
 
-import { type Exempt, planDesiredRoutes } from "../../controllers/route/desired/plan-desired.ts";
+import { exemptionOf } from "../../controllers/route/desired/plan-desired.ts";
 import type { RouteListing } from "../../controllers/route/observed/table-listing.ts";
 import { planRoutes, type RoutePlan } from "../../controllers/route/plan/plan.ts";
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
@@ -134,26 +134,14 @@ export function addressesOf(
   return [...new Set(found.flatMap(({ ip, hostname }) => ip ?? hostname ?? []))];
 }
 
-/** Every existing Node counts as one whose routes must not be changed. */
-function exemptionOf(nodes: readonly Node[], { instances }: AnyCloud, clusterCIDRs: readonly Cidr[]): Exempt {
-  return planDesiredRoutes({
-    nodes,
-    isSelected: () => false,
-    machineOf: () => ({ kind: "foreign" }),
-    keysOf: ({ spec: { providerID = "" } }) =>
-      (instances?.sources ?? []).flatMap((source) => source.keyOf(providerID) ?? []),
-    clusterCIDRs,
-    tables: [],
-    table: undefined,
-  }).exempt;
-}
-
-/** Plans that only remove. */
+/** Plans that only remove. Every existing Node counts as one whose routes must not be changed. */
 export function removalPlanner(
   nodes: readonly Node[],
-  cloud: AnyCloud,
+  { instances }: AnyCloud,
   clusterCIDRs: readonly Cidr[],
 ): (listing: RouteListing, table: string | undefined) => RoutePlan {
-  const exempt = exemptionOf(nodes, cloud, clusterCIDRs);
+  const exempt = exemptionOf(nodes, ({ spec: { providerID = "" } }) =>
+    (instances?.sources ?? []).flatMap((source) => source.keyOf(providerID) ?? []),
+  );
   return ({ routes: observed }, table) => planRoutes({ desired: [], observed, exempt, clusterCIDRs, table });
 }

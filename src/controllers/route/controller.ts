@@ -9,7 +9,7 @@ import { type Outcome, requeue, runWorkers, settled } from "../../runtime/worker
 import { delayAfterError } from "../classify-error.ts";
 import { identityOf } from "../node-facts.ts";
 import type { ControllerReport, Finding } from "../reporter.ts";
-import { SeenDeletions, TableRemovals } from "./absence/shared-evidence.ts";
+import { SeenDeletions } from "./absence/seen-deletions.ts";
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
 import { targetOf } from "./plan/survey.ts";
 import { isRelevantForRoutes } from "./queue/schedule.ts";
@@ -17,9 +17,12 @@ import { InstanceSearch } from "./reconcile/instance-search.ts";
 import { TableSync } from "./reconcile/table-sync.ts";
 import { ConditionWriter } from "./status/network-condition.ts";
 import { NodeProblems } from "./status/route-reporter.ts";
-import { concernedTables } from "./tables.ts";
+import { concernedTables, type TableName } from "./tables.ts";
 
-const tableKey = (name: string | undefined): string => (name === undefined ? "routes" : `routes/${name}`);
+/** Nodes whose condition is written in parallel. */
+const concurrentConditions = 32;
+
+const tableKey = (name: TableName): string => (name === undefined ? "routes" : `routes/${name}`);
 const conditionKey = (name: string): string => `condition/${name}`;
 const machineKey = (name: string): string => `machine/${name}`;
 
@@ -37,7 +40,7 @@ export class RouteController {
   readonly #conditions: ConditionWriter;
   readonly #nodeProblems: NodeProblems;
   readonly #instances: InstanceSearch;
-  readonly #lastSyncs = new Map<string | undefined, RouteSync>();
+  readonly #lastSyncs = new Map<TableName, RouteSync>();
   /** By queue key. */
   readonly #tables: ReadonlyMap<string, TableSync>;
 
@@ -57,7 +60,7 @@ export class RouteController {
     nodes.subscribe((change) => deletions.note(change));
     const shared = {
       deletions,
-      recent: new TableRemovals(removals),
+      tableOfRemoval: new Map(),
       instances: this.#instances,
       conditions: this.#conditions,
       nodeProblems: this.#nodeProblems,
@@ -77,8 +80,10 @@ export class RouteController {
 
   report(): RouteReport {
     const tables = [...this.#tables].map(([key, { findings }]) => [key, findings] as const);
+    const ofNodes = [...this.#tables.values()].flatMap(({ nodeFindings }) => nodeFindings);
+    const byNode = [...Map.groupBy(ofNodes, ([node]) => node)];
     return {
-      findings: this.#nodeProblems.findings,
+      findings: new Map(byNode.map(([node, found]) => [node, found.map(([, finding]) => finding)])),
       tables: new Map(tables.filter(([, findings]) => findings.length > 0)),
       syncs: [...this.#lastSyncs.values()],
     };
@@ -86,7 +91,7 @@ export class RouteController {
 
   /** Runs for one leadership session. */
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, inventory, settings, clock, isSelected, removals } = this.#options;
+    const { nodes, inventory, clock, isSelected, removals } = this.#options;
     // Drops the decisions of the last session, because another replica has been the leader since.
     this.#conditions.clear();
     this.#nodeProblems.clear();
@@ -105,7 +110,7 @@ export class RouteController {
       await runWorkers(
         {
           queue: this.queue,
-          count: () => settings.concurrentConditions + this.#tables.size,
+          count: () => concurrentConditions + this.#tables.size,
           reconcile: (key, stop) => this.#reconcile(key, stop),
           onError: (key, error, failures) => this.#onError(key, error, failures),
           clock,

@@ -8,11 +8,11 @@ import { goDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
-import type { Machine } from "../../provider/instances.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
+import type { LimitedCounts } from "../absence/mass-limit.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import type { Finding, ObjectEvent } from "../reporter.ts";
-import { inTable } from "./tables.ts";
+import { inTable, type TableName } from "./tables.ts";
 
 // Problems of a Node's pod ranges and of the instance that they are routed to.
 
@@ -40,19 +40,19 @@ export function podCIDRTaken({ destination }: DesiredRoute, winner: DesiredRoute
   };
 }
 
-/** `machine` belongs to no table: a network or region that is not configured, for example. */
-export function noRouteTable(range: Cidr, { source }: Machine): Problem {
+/** The instance belongs to no table: a network or region that is not configured, for example. */
+export function noRouteTable({ destination, target: { machine } }: DesiredRoute): Problem {
   return {
     severity: "error",
     reason: "NoRouteTable",
-    text: `No route table of the cloud serves the instance of this Node (in ${source}). No route is created for pod CIDR ${range}. Configure the route table of its network, or attach the instance to a network that has one.`,
+    text: `No route table of the cloud serves the instance of this Node (in ${machine?.source}). No route is created for pod CIDR ${destination}. Configure the route table of its network, or attach the instance to a network that has one.`,
   };
 }
 
 export function routeTaken(
   { destination }: DesiredRoute,
   { handle, ownership }: ObservedRoute,
-  table: string | undefined,
+  table: TableName,
 ): Problem {
   const owner =
     ownership === "foreign"
@@ -80,7 +80,7 @@ export function createFailed(
   { destination, target }: DesiredRoute,
   took: Milliseconds,
   error: unknown,
-  table: string | undefined,
+  table: TableName,
 ): ObjectEvent {
   return {
     type: "Warning",
@@ -93,7 +93,7 @@ export function createFailed(
 export function removeFailed(
   { destination, handle }: ObservedRoute,
   error: unknown,
-  table: string | undefined,
+  table: TableName,
 ): Problem {
   return {
     severity: "warning",
@@ -107,7 +107,7 @@ export function changeUnknown(
   action: "create" | "remove",
   destination: Cidr,
   error: unknown,
-  table: string | undefined,
+  table: TableName,
 ): Problem {
   return {
     severity: "warning",
@@ -117,18 +117,14 @@ export function changeUnknown(
 }
 
 /** `isAccepted`: the cloud works on it. Otherwise it works on another change, and accepts one at a time. */
-export function routeUnfinished(destination: Cidr, isAccepted: boolean, table: string | undefined): Finding {
+export function routeUnfinished(destination: Cidr, isAccepted: boolean, table: TableName): Finding {
   const text = isAccepted
     ? `The cloud has accepted the route for pod CIDR ${destination}${inTable(table)}, and may still work on it. Fairlead asks until it is done.`
     : `The route for pod CIDR ${destination}${inTable(table)} is created after the change that the cloud works on now.`;
   return { kind: "wait", reason: "RouteInProgress", text };
 }
 
-export function routeUnproved(
-  destination: Cidr,
-  confirmAfter: Milliseconds,
-  table: string | undefined,
-): Finding {
+export function routeUnproved(destination: Cidr, confirmAfter: Milliseconds, table: TableName): Finding {
   const text = `No listing shows the route for pod CIDR ${destination}${inTable(table)}, which existed, or which an earlier request may have created, perhaps one of a former leader. It is created if a listing lacks it ${goDuration(confirmAfter)} later too.`;
   return { kind: "wait", reason: "RouteMissing", text };
 }
@@ -144,22 +140,9 @@ export interface HeldRoute {
   readonly absent: "node" | "table" | "route";
 }
 
-export interface RouteCounts {
-  /** Removed or created again within the window. */
-  readonly recent: number;
-  /** Affected now, without those that are recent or released. */
-  readonly affected: number;
-  /** Routes that Nodes need, are affected or were recent. */
-  readonly total: number;
-}
-
 export const massRouteRecreationReason = "MassRouteRecreationHeld";
 
-export function massRouteRecreationHeld(
-  destination: Cidr,
-  howToRelease: string,
-  table: string | undefined,
-): Problem {
+export function massRouteRecreationHeld(destination: Cidr, howToRelease: string, table: TableName): Problem {
   return {
     severity: "warning",
     reason: massRouteRecreationReason,
@@ -168,11 +151,7 @@ export function massRouteRecreationHeld(
 }
 
 /** `count`: how often it was created. */
-export function routeCreatedButNotListed(
-  destination: Cidr,
-  count: number,
-  table: string | undefined,
-): Problem {
+export function routeCreatedButNotListed(destination: Cidr, count: number, table: TableName): Problem {
   return {
     severity: "error",
     reason: "RouteCreatedButNotListed",
@@ -182,10 +161,10 @@ export function routeCreatedButNotListed(
 
 export function massRouteChangeHeld(
   held: readonly HeldRoute[],
-  { recent, affected, total }: RouteCounts,
+  { recent, affected, total }: LimitedCounts,
   allowed: number,
   howToRelease: string,
-  table: string | undefined,
+  table: TableName,
 ): ObjectEvent {
   const countOf = (which: HeldRoute["absent"]): number =>
     held.filter(({ absent }) => absent === which).length;
@@ -214,7 +193,7 @@ export function massRouteChangeHeld(
 
 // Problems of the whole route table.
 
-export function listFailed(error: unknown, table: string | undefined): Problem {
+export function listFailed(error: unknown, table: TableName): Problem {
   const what =
     table === undefined
       ? "Could not list the cloud's routes. No route is created or removed until a listing succeeds"
@@ -223,7 +202,7 @@ export function listFailed(error: unknown, table: string | undefined): Problem {
 }
 
 /** For a sync that was interrupted for another reason than a response of the cloud, which is reported for each route. */
-export function syncFailed(error: unknown, table: string | undefined): Problem {
+export function syncFailed(error: unknown, table: TableName): Problem {
   return {
     severity: "error",
     reason: "RoutesUnfinished",
@@ -243,11 +222,14 @@ export interface TableFill {
   /** All routes in the table after the planned changes, including foreign ones. */
   readonly routes: number;
   readonly limit: number | undefined;
-  readonly table?: string | undefined;
+  readonly table?: TableName;
 }
 
+/** The share of the table's limit above which a warning is reported. */
+const nearLimit = 0.8;
+
 /** Only warns; the cloud itself refuses routes beyond the limit. */
-export function tableNearLimit({ routes, limit, table }: TableFill, nearLimit: number): readonly Problem[] {
+export function tableNearLimit({ routes, limit, table }: TableFill): readonly Problem[] {
   if (limit === undefined || limit <= 0 || routes < limit * nearLimit) return [];
   return [
     {

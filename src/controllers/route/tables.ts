@@ -4,8 +4,14 @@ import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { cidrFamily } from "../../core/cidr.ts";
 import type { DesiredRoute, RouteTarget } from "../../provider/routes.ts";
 
+/** Undefined if the cloud has one table. */
+export type TableName = RouteTable["name"];
+
 /** What decides which routes a table needs. */
 export type ServingTable = Pick<RouteTable, "name" | "serves" | "families">;
+
+/** Where the routes of a Node lead. `unknown`: the cloud does not return its instance (yet). `foreign`: it belongs to another cloud. */
+export type TargetAnswer = RouteTarget | "unknown" | "foreign";
 
 /** The tables that need this route. `isServed`: whether any table serves the target, of whatever family. */
 export function tablesFor(
@@ -17,15 +23,12 @@ export function tablesFor(
   return { names: able.map(({ name }) => name), isServed: serving.length > 0 };
 }
 
-/**
- * The tables that serve a Node. `targets` are the Node before and after; undefined while its machine is unknown: then every table may
- * serve it.
- */
+/** The tables that serve a Node. `targets` are the Node before and after. While its machine is unknown, every table may serve it. */
 export function concernedTables<T extends Pick<ServingTable, "serves">>(
   tables: readonly T[],
-  targets: readonly (RouteTarget | undefined)[],
+  targets: readonly TargetAnswer[],
 ): readonly T[] {
-  const known = targets.filter((target) => target !== undefined);
+  const known = targets.filter((target) => typeof target !== "string");
   if (known.length < targets.length) return tables;
   const serving = tables.filter((table) => known.some((target) => mayServe(table, target)));
   // The sync of any table reports that none serves it.

@@ -1,7 +1,11 @@
 // Which route tables are synced after a change of a Node.
 
 import { expect, test } from "bun:test";
-import { concernedTables, type ServingTable } from "../../../src/controllers/route/tables.ts";
+import {
+  concernedTables,
+  type ServingTable,
+  type TargetAnswer,
+} from "../../../src/controllers/route/tables.ts";
 import type { RouteTarget } from "../../../src/provider/routes.ts";
 
 const targetIn = (source: string): RouteTarget =>
@@ -16,10 +20,10 @@ const broken: ServingTable = {
 };
 const [east, west] = [tableOf("east"), tableOf("west")];
 
-test.each<[string, readonly ServingTable[], readonly (RouteTarget | undefined)[], readonly ServingTable[]]>([
+test.each<[string, readonly ServingTable[], readonly TargetAnswer[], readonly ServingTable[]]>([
   ["the table that serves the Node", [east, west], [targetIn("east")], [east]],
   ["both tables of a Node that moved", [east, west], [targetIn("east"), targetIn("west")], [east, west]],
-  ["all tables while the machine is unknown", [east, west], [targetIn("east"), undefined], [east, west]],
+  ["all tables while the machine is unknown", [east, west], [targetIn("east"), "unknown"], [east, west]],
   ["all tables if none serves the Node", [east, west], [targetIn("north")], [east, west]],
   [
     "a table whose provider throws, so that its sync reports the error",

@@ -1,12 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { exactly, nextFullCheck, routeDefaults } from "../../../src/controllers/route/deps.ts";
+import type { Inventory } from "../../../src/cloud/inventory.ts";
+import type { NodeIdentity } from "../../../src/cloud/node-identity.ts";
+import { exactly, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
 import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
 import { tableNearLimit } from "../../../src/controllers/route/events.ts";
 import { overlaps } from "../../../src/controllers/route/plan/plan.ts";
 import type { RouteChange } from "../../../src/controllers/route/plan/route-change.ts";
-import { isRelevantForRoutes } from "../../../src/controllers/route/queue/schedule.ts";
+import { targetOf } from "../../../src/controllers/route/plan/survey.ts";
+import { isRelevantForRoutes, nextFullCheck } from "../../../src/controllers/route/queue/schedule.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
@@ -108,11 +111,12 @@ describe("isRelevantForRoutes", () => {
 });
 
 describe("planDesiredRoutes", () => {
-  const plan = (drafts: readonly NodeDraft[], kind: "found" | "unknown" | "foreign" = "found") =>
+  const inventoryWith = (kind: "exists" | "unknown" | "foreign"): Inventory =>
+    ({ check: ({ name: key }: NodeIdentity) => ({ kind, source: "cloud", instance: { key } }) }) as never;
+  const plan = (drafts: readonly NodeDraft[], kind: "exists" | "unknown" | "foreign" = "exists") =>
     planDesiredRoutes({
       nodes: drafts.map((draft) => toNode(draft)),
-      machineOf: ({ metadata }) =>
-        kind === "found" ? { kind, machine: { source: "cloud", key: metadata.name } } : { kind },
+      targetOf: (node) => targetOf(inventoryWith(kind), node),
       isSelected: () => true,
       keysOf: ({ metadata }) => [`key-${metadata.name}`],
       clusterCIDRs: [cidr("10.244.0.0/16"), cidr("fd00::/48")],
@@ -220,7 +224,7 @@ test.each([
   [130, 100, 1],
   [1_000_000, undefined, 0],
 ])("describeFill warns from four fifths on: %p routes of %p", (routes, limit, expected) => {
-  expect(tableNearLimit({ routes, limit }, 0.8)).toHaveLength(expected);
+  expect(tableNearLimit({ routes, limit })).toHaveLength(expected);
 });
 
 test.each([

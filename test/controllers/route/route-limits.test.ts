@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { routeDefaults } from "../../../src/controllers/route/deps.ts";
-import { SyncSchedule } from "../../../src/controllers/route/queue/schedule.ts";
+import { batchWindow, minInterval, SyncSchedule } from "../../../src/controllers/route/queue/schedule.ts";
 import { ConditionWriter } from "../../../src/controllers/route/status/network-condition.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { nodeName, seconds } from "../../../src/core/brand.ts";
@@ -136,8 +136,8 @@ test("a check that needs another listing keeps its minimum distance from the las
   schedule.begin();
   schedule.synced(clock.monotonic(), true);
   expect([schedule.delayAfterChange(false), schedule.delayAfterChange(true)]).toEqual([
-    routeDefaults.batchWindow,
-    routeDefaults.minInterval,
+    batchWindow,
+    minInterval,
   ]);
-  expect(routeDefaults.minInterval).toBeGreaterThan(routeDefaults.batchWindow);
+  expect(minInterval).toBeGreaterThan(batchWindow);
 });

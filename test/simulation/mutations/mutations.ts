@@ -176,7 +176,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/shared-evidence.ts",
+        file: "src/controllers/route/absence/seen-deletions.ts",
         find: 'if (!isSeen) this.#add(range, "vanished");',
         replace: "if (!isSeen) continue;",
       },
@@ -193,7 +193,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-evidence.ts",
-        find: "this.#clock.monotonic() - sentAt < lateCreation",
+        find: "this.#options.clock.monotonic() - sentAt < lateCreation",
         replace: "false",
       },
     ],
@@ -312,9 +312,9 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18, 19], seed: 5 },
     edits: [
       {
-        file: "src/controllers/route/absence/allowed-changes.ts",
-        find: 'if (!isProved(candidate)) return "unproved";',
-        replace: 'if (candidate.id !== "") return "ready";',
+        file: "src/controllers/route/absence/route-guard.ts",
+        find: 'awaited(this.evidence.judge(route)) !== undefined) return "unproved";',
+        replace: 'route.destination.length > 0) return "ready";',
       },
     ],
   },
@@ -600,7 +600,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-guard.ts",
+        file: "src/controllers/route/absence/route-evidence.ts",
         find: "removalCheck > this.#lastListing",
         replace: "removalCheck > Number.POSITIVE_INFINITY",
       },
@@ -615,8 +615,8 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/allowed-changes.ts",
-        find: "[...desired.waiting, ...desired.paused].filter(hadRoutes)",
+        file: "src/controllers/route/absence/route-guard.ts",
+        find: "desired.unchanged.filter(hadRoutes)",
         replace: "desired.waiting.filter(hadRoutes)",
       },
     ],
@@ -860,8 +860,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/reconcile/table-sync.ts",
-        find: "this.#guard.noteResults(survey, results);",
-        replace: "if (!signal.aborted) this.#guard.noteResults(survey, results);",
+        find: "this.#guard.evidence.noteResults(",
+        replace: "if (!signal.aborted) this.#guard.evidence.noteResults(",
       },
     ],
   },
@@ -890,9 +890,9 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/allowed-changes.ts",
-        find: 'what === "route" && !isReleased',
-        replace: 'what === "route" && !isReleased && absent.length > 0',
+        file: "src/controllers/route/absence/route-guard.ts",
+        find: 'absent === "route" && !isReleased',
+        replace: 'absent === "route" && !isReleased && lost.length > 0',
       },
     ],
   },
@@ -959,9 +959,9 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-guard.ts",
-        find: "this.#evidence.noteRemoved([change.route], this.#removedAt);",
-        replace: "",
+        file: "src/controllers/route/absence/route-evidence.ts",
+        find: 'if (kind !== "failed") this.#noteRemoved(',
+        replace: 'if (kind === "fenced") this.#noteRemoved(',
       },
     ],
   },
@@ -971,8 +971,8 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18], seed: 3, operations: true },
     edits: [
       {
-        file: "src/controllers/route/absence/route-guard.ts",
-        find: 'if (result === "lost") this.#evidence.noteUncertain(route);',
+        file: "src/controllers/route/absence/route-evidence.ts",
+        find: 'if (kind === "lost") this.#noteUncertain(route);',
         replace: "",
       },
     ],
@@ -996,9 +996,9 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18], seed: 80000260, lookups: true, operations: true },
     edits: [
       {
-        file: "src/controllers/route/absence/route-guard.ts",
-        find: "formerLeaders > this.#formerLeaders ? nodes.list() : undefined",
-        replace: "formerLeaders < this.#formerLeaders ? nodes.list() : undefined",
+        file: "src/controllers/route/absence/route-evidence.ts",
+        find: "formerLeaders > this.#formerLeaders",
+        replace: "formerLeaders < this.#formerLeaders",
       },
     ],
   },
@@ -1054,7 +1054,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-guard.ts",
-        find: "else this.#doubted = this.#doubted.difference(listed);",
+        find: "else this.#doubted = this.#doubted.difference(listing.destinations);",
         replace: "",
       },
     ],

@@ -1,26 +1,21 @@
-// What is known about the routes that Nodes need: whether each was there, and since when listings lack it. One wrong listing
-// must not create thousands of routes a second time.
+// What is known about the routes that Nodes need: whether each was there, since when listings lack it, and how often it was created
+// without being listed. One wrong listing must not create thousands of routes a second time. One for each table.
 
 import { type Cidr, type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
-import type { Clock } from "../../../platform/clock.ts";
-import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
-import { nextLateCheck } from "../../absence/creations.ts";
-import {
-  type Absence,
-  addProof,
-  awaited,
-  type Evidence,
-  judge,
-  type Proof,
-  type ProofRule,
-} from "../../absence/proof.ts";
+import { CloudError } from "../../../provider/errors.ts";
+import type { DesiredRoute } from "../../../provider/routes.ts";
+import { Creations, nextLateCheck } from "../../absence/creations.ts";
+import { type Absence, addProof, awaited, type Evidence, isLost, judge } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
 import { networkCondition } from "../../well-known.ts";
-import { type DesiredRoutes, podRangesOf } from "../desired/plan-desired.ts";
-import type { ChangeResult } from "../plan/route-change.ts";
+import type { TableOptions } from "../deps.ts";
+import { podRangesOf } from "../desired/plan-desired.ts";
+import { type ChangeOutcome, type ChangeResult, leadsTo } from "../plan/route-change.ts";
+import type { Survey } from "../plan/survey.ts";
+import { inTable } from "../tables.ts";
 
 interface Known extends Evidence {
   /** What has its destination leads elsewhere, so Fairlead removes that to replace it. */
@@ -49,7 +44,15 @@ const there: Known = { certainty: "exists", proofs: [] };
 const taken: Known = { ...there, isTaken: true };
 const unknown: Known = { proofs: [] };
 
+type RouteEvidenceOptions = Pick<
+  TableOptions,
+  "nodes" | "table" | "routes" | "clock" | "settings" | "removals" | "formerLeaders"
+>;
+
 export class RouteEvidence {
+  readonly #options: RouteEvidenceOptions;
+  /** When a hold has ended that concerned the creation with this id. */
+  readonly #restartedFor: (id: string) => number | undefined;
   /** Without a certainty, its absence is no surprise: Fairlead removed it to replace it, or its Node has just got the range. */
   readonly #known = new Map<string, Known>();
   /**
@@ -57,63 +60,81 @@ export class RouteEvidence {
    * happens to its Node.
    */
   readonly #uncertain = new Map<Cidr, number>();
-  readonly #ruleFor: (key: string) => ProofRule;
-  readonly #clock: Clock;
+  readonly #creations = new Creations();
+  #formerLeaders = 0;
+  /** When a route was last removed, monotonic. A removal may have had no effect, whatever the cloud answered. */
+  #removedAt = Number.NEGATIVE_INFINITY;
+  /** When the last listing began, monotonic. */
+  #lastListing = 0;
 
-  /** What a proof takes may change while the process runs. */
-  constructor(ruleFor: (key: string) => ProofRule, clock: Clock) {
-    this.#ruleFor = ruleFor;
-    this.#clock = clock;
+  /** Follows the Nodes for the life of the process. */
+  constructor(options: RouteEvidenceOptions, restartedFor: (id: string) => number | undefined) {
+    this.#options = options;
+    this.#restartedFor = restartedFor;
+    options.nodes.subscribe((change) => this.#noteNode(change));
   }
 
   /**
-   * A leadership session begins, or goes on with current caches: every proof starts again. `nodes`, if another replica has led since: it may
-   * have requested routes for these. A Node that joins later gets its route at once.
+   * A leadership session begins, or goes on with current caches: every proof starts again. If another replica has led since, it may have
+   * requested routes for all Nodes that there are now. A Node that joins later gets its route at once.
    */
-  beginSession(nodes: readonly Node[] | undefined): void {
+  begin(): void {
+    const { nodes, clock } = this.#options;
+    const formerLeaders = this.#options.formerLeaders();
+    const former = formerLeaders > this.#formerLeaders ? nodes.list() : undefined;
+    this.#formerLeaders = formerLeaders;
     const earlier = { proofs: [], isEarlier: true } as const;
-    const newFrom = this.#clock.monotonic() + lateCreationOfOthers;
+    const newFrom = clock.monotonic() + lateCreationOfOthers;
     for (const [key, { certainty, newFrom: before }] of this.#known) {
-      const own = before === undefined || nodes === undefined ? before : newFrom;
+      const own = before === undefined || former === undefined ? before : newFrom;
       if (certainty === undefined) this.#known.delete(key);
       else this.#known.set(key, { ...earlier, certainty, newFrom: own });
     }
-    for (const key of nodes?.flatMap(keysOf) ?? []) {
+    for (const key of former?.flatMap(keysOf) ?? []) {
       if (!this.#known.has(key)) this.#known.set(key, { ...earlier, certainty: "possible", newFrom });
     }
   }
 
-  /** Another account may answer from now on: every proof starts again. Returns whether a proof had begun. */
-  restartProofs(): boolean {
+  /** Another account may answer from now on: every proof starts again. Returns whether anything must be proved again. */
+  forget(): boolean {
     this.#uncertain.clear();
     const missing = [...this.#known].filter(([, { proofs }]) => proofs.length > 0);
     for (const [key, known] of missing) this.#known.set(key, { ...known, proofs: [] });
-    return missing.length > 0;
+    return this.#creations.clear() || missing.length > 0;
   }
 
-  /** The route exists. */
-  noteThere(route: DesiredRoute): void {
-    this.#known.set(keyOf(route), there);
-    this.#uncertain.delete(route.destination);
+  /** Call it once for each survey, before anything is judged. */
+  noteSurvey({ desired, listing, plan }: Survey): void {
+    const { nodes, clock } = this.#options;
+    this.#lastListing = listing.beganAt;
+    this.#keepOnly(desired);
+    const shown = new Set(
+      listing.routes.flatMap(({ destination, isUnshown }) => (isUnshown === true ? [] : destination)),
+    );
+    for (const route of desired.routes)
+      if (shown.has(route.destination)) this.#creations.noteShown(keyOf(route));
+    for (const route of [...plan.present, ...plan.undecided]) this.#noteThere(route);
+    const proof = { kind: "listing", beganAt: listing.beganAt, knownAt: clock.monotonic() } as const;
+    for (const route of plan.create) {
+      const key = keyOf(route);
+      // The listing has other routes to its destination, which are to be replaced.
+      if (listing.destinations.has(route.destination)) this.#known.set(key, taken);
+      else {
+        const known = this.#missing(route, nodes.get(route.target.node));
+        if (known !== undefined) this.#known.set(key, { ...known, proofs: addProof(known.proofs, proof) });
+      }
+    }
   }
 
-  /** The listing has other routes to its destination, which are to be replaced. */
-  noteTaken(route: DesiredRoute): void {
-    this.#known.set(keyOf(route), taken);
-  }
-
-  /** A listing has no route for the destination. `node` is the Node that needs it. */
-  noteMissing(route: DesiredRoute, node: Node | undefined, listing: Omit<Proof, "kind">): void {
-    const key = keyOf(route);
-    const earlier = this.#known.get(key);
-    const isShown = node !== undefined && hadRoutes(node);
-    const seen = isShown && (earlier?.isEarlier ?? earlier === undefined) ? there : earlier;
+  /** What is known about a route that a listing lacks, apart from that; undefined if nothing shows that it was ever there. */
+  #missing(route: DesiredRoute, node: Node | undefined): Known | undefined {
+    const earlier = this.#known.get(keyOf(route));
+    const isShown = node?.metadata.uid === route.target.uid && hadRoutes(node);
+    const known = isShown && (earlier?.isEarlier ?? earlier === undefined) ? there : earlier;
+    if (known?.certainty !== undefined) return known;
     const sentAt = this.#uncertain.get(route.destination) ?? Number.NEGATIVE_INFINITY;
-    const isPossible = seen?.certainty === undefined && this.#clock.monotonic() - sentAt < lateCreation;
-    const known: Known | undefined = isPossible ? { proofs: [], ...seen, certainty: "possible" } : seen;
-    if (known?.certainty === undefined) return;
-    const proofs = addProof(known.proofs, { kind: "listing", ...listing });
-    if (known !== earlier || proofs !== known.proofs) this.#known.set(key, { ...known, proofs });
+    const isPossible = this.#options.clock.monotonic() - sentAt < lateCreation;
+    return isPossible ? { proofs: [], ...known, certainty: "possible" } : undefined;
   }
 
   /** Judges a route that the last listing does not show. */
@@ -121,18 +142,14 @@ export class RouteEvidence {
     return this.#judge(keyOf(route), this.#known.get(keyOf(route)) ?? unknown);
   }
 
-  /** A Node that exists already may have got another range: its condition does not cover the route for it. */
-  noteChange({ before, after }: Change<Node>): void {
-    if (before === undefined) return;
-    if (after?.metadata.uid !== before.metadata.uid) {
-      // Also on a replica that never leads.
-      for (const key of keysOf(before)) this.#known.delete(key);
-      return;
-    }
-    if (before.spec.podCIDRs === after.spec.podCIDRs && before.spec.podCIDR === after.spec.podCIDR) return;
-    const had = new Set(podRangesOf(before));
-    for (const range of podRangesOf(after))
-      if (!had.has(range)) this.#known.set(keyFor(range, after.metadata.uid), { proofs: [] });
+  /** How often the route was created, if it must not be created again because no listing showed it. */
+  unlisted(route: DesiredRoute): number | undefined {
+    return this.#creations.countOf([keyOf(route)], leadsTo(route));
+  }
+
+  /** Identifies the creation of a route in the history of removals. */
+  idOf(route: DesiredRoute): string {
+    return this.#idFor(keyOf(route));
   }
 
   /**
@@ -140,36 +157,70 @@ export class RouteEvidence {
    * refusal, or that the cloud has accepted and not completed. `listedAt`: when the listing began that the changes were planned on.
    */
   noteResults(results: readonly ChangeResult[], listedAt: number): void {
+    for (const { change, outcome } of results)
+      if (change.do === "create") this.#noteCreation(change.route, outcome);
     // First: in the place of what was removed, the same changes may have created another one.
-    this.noteRemoved(
+    this.#noteRemoved(
       results.flatMap(({ change, outcome }) =>
-        change.do === "remove" && outcome.kind === "done" ? change.route : [],
+        change.do === "remove" && outcome.kind === "done" ? change.route.destination : [],
       ),
       listedAt,
     );
     for (const { change, outcome } of results) {
       if (change.do !== "create") continue;
-      if (outcome.kind === "done") this.noteThere(change.route);
+      if (outcome.kind === "done") this.#noteThere(change.route);
       else if (outcome.kind === "pending") this.#notePossible(change.route);
-      else if (outcome.kind === "failed" && !isRefusal(outcome.error)) this.noteUncertain(change.route);
+      else if (mayHaveEffect(outcome)) this.#noteUncertain(change.route);
     }
   }
 
-  /**
-   * These were removed. Those in the place of others that Nodes need were to be replaced; beside the right one, they were superfluous.
-   * `at`: then they were still there (monotonic).
-   */
-  noteRemoved(routes: readonly Pick<ObservedRoute, "destination">[], at: number): void {
-    const ranges = new Set<string>(routes.map(({ destination }) => destination));
-    for (const [key, { isTaken }] of ranges.size === 0 ? [] : this.#known)
-      if (isTaken === true && ranges.has(key.slice(0, key.indexOf(" "))))
-        this.#known.set(key, { replacedAt: at, proofs: [] });
+  /** The operation of a change has ended. */
+  noteEnd({ change, outcome: { kind } }: ChangeResult): void {
+    if (change.do === "remove") {
+      // If a lost one removed nothing, a listing shows that.
+      if (kind !== "failed") this.#noteRemoved([change.route.destination], this.#options.clock.monotonic());
+      return;
+    }
+    const { route } = change;
+    if (kind === "done") this.#noteThere(route);
+    // What listings lacked while it was running proves nothing.
+    if (kind === "lost") this.#noteUncertain(route);
+    if (kind !== "failed") return;
+    this.#creations.noteFailed(keyOf(route));
+    this.#uncertain.delete(route.destination);
+    const { certainty, replacedAt } = this.#known.get(keyOf(route)) ?? unknown;
+    if (certainty === "possible") this.#known.set(keyOf(route), defined({ proofs: [], replacedAt }));
+  }
+
+  /** When another listing may prove an absence, or show what the last one may not have shown yet, monotonic. */
+  get nextListing(): number {
+    let next = this.#creations.nextCheck(this.#confirmAfter, this.#lastListing) ?? Number.POSITIVE_INFINITY;
+    const removalCheck = this.#removedAt + this.#confirmAfter;
+    if (removalCheck > this.#lastListing) next = Math.min(next, removalCheck);
+    for (const [key, known] of this.#known)
+      next = Math.min(next, awaited(this.#judge(key, known))?.at ?? Number.POSITIVE_INFINITY);
+    for (const [destination, sentAt] of this.#uncertain) {
+      const at = nextLateCheck(sentAt, this.#lastListing);
+      // What was listed often enough is forgotten.
+      if (at === undefined) this.#uncertain.delete(destination);
+      else next = Math.min(next, at);
+    }
+    return next;
+  }
+
+  get lastListing(): number {
+    return this.#lastListing;
+  }
+
+  #noteThere(route: DesiredRoute): void {
+    this.#known.set(keyOf(route), there);
+    this.#uncertain.delete(route.destination);
   }
 
   /** A request may have created it, and nothing but listings will show whether it did. */
-  noteUncertain(route: DesiredRoute): void {
+  #noteUncertain(route: DesiredRoute): void {
     this.#notePossible(route);
-    this.#uncertain.set(route.destination, this.#clock.monotonic());
+    this.#uncertain.set(route.destination, this.#options.clock.monotonic());
   }
 
   #notePossible(route: DesiredRoute): void {
@@ -177,58 +228,95 @@ export class RouteEvidence {
     this.#known.set(keyOf(route), defined({ certainty: certainty ?? "possible", proofs: [], replacedAt }));
   }
 
-  /** The operation that was to create it has failed. */
-  noteFailed(route: DesiredRoute): void {
-    this.#uncertain.delete(route.destination);
-    const { certainty, replacedAt } = this.#known.get(keyOf(route)) ?? unknown;
-    if (certainty === "possible") this.#known.set(keyOf(route), defined({ proofs: [], replacedAt }));
+  #noteCreation(route: DesiredRoute, outcome: ChangeOutcome): void {
+    const { removals, clock } = this.#options;
+    const isAnswered = outcome.kind === "done" || outcome.kind === "pending";
+    if (!isAnswered && !mayHaveEffect(outcome)) return;
+    // After a conflict, the cloud says that the route exists, unless something else is in the way of a new one.
+    const isAccepted = isAnswered || (isConflict(outcome) && isLost(this.judge(route)));
+    // A release creates a route that listings do not show once more, whether or not the answer is lost.
+    if (isAccepted || this.unlisted(route) !== undefined) removals.endRelease("routes", this.idOf(route));
+    const what = keyOf(route);
+    this.#creations.begin();
+    this.#creations.note({ id: what, what, variant: leadsTo(route), at: clock.monotonic(), isAccepted });
   }
 
-  /** Forgets routes that no Node needs any more. While a Node is paused, or its instance is not known, no proof goes on. */
-  keepOnly({ routes, waiting, paused }: Pick<DesiredRoutes, "routes" | "waiting" | "paused">): void {
+  /**
+   * Routes to these destinations were removed. Those in the place of others that Nodes need were to be replaced; beside the right one,
+   * they were superfluous. `at`: then they were still there (monotonic).
+   */
+  #noteRemoved(destinations: readonly string[], at: number): void {
+    if (destinations.length === 0) return;
+    this.#removedAt = this.#options.clock.monotonic();
+    const ranges = new Set(destinations);
+    for (const [key, { isTaken }] of this.#known)
+      if (isTaken === true && ranges.has(key.slice(0, key.indexOf(" "))))
+        this.#known.set(key, { replacedAt: at, proofs: [] });
+  }
+
+  /** A Node that exists already may have got another range: its condition does not cover the route for it. */
+  #noteNode({ before, after }: Change<Node>): void {
+    if (before === undefined) return;
+    if (after?.metadata.uid !== before.metadata.uid) {
+      // Also on a replica that never leads.
+      for (const key of keysOf(before)) this.#known.delete(key);
+      return;
+    }
+    if (before.spec.podCIDRs === after.spec.podCIDRs && before.spec.podCIDR === after.spec.podCIDR) return;
+    const had = new Set(keysOf(before));
+    for (const key of keysOf(after)) if (!had.has(key)) this.#known.set(key, unknown);
+  }
+
+  /**
+   * Forgets routes that no Node needs any more. While a Node is paused, or its instance is not known, no proof goes on. Creations count
+   * as long as the Node exists.
+   */
+  #keepOnly({ routes, unchanged }: Survey["desired"]): void {
     const needed = new Set(routes.map(keyOf));
-    const unchanged = new Set([...waiting, ...paused].flatMap(keysOf));
+    const kept = new Set(unchanged.flatMap(keysOf));
     for (const [key, known] of this.#known) {
       if (needed.has(key)) continue;
-      if (!unchanged.has(key)) this.#known.delete(key);
+      if (!kept.has(key)) this.#known.delete(key);
       else if (known.proofs.length > 0) this.#known.set(key, { ...known, proofs: [] });
     }
-  }
-
-  /** When the first absence can be proved by another listing, monotonic. */
-  get nextProof(): number | undefined {
-    let next: number | undefined;
-    for (const [key, known] of this.#known) {
-      const at = awaited(this.#judge(key, known))?.at;
-      if (at !== undefined && (next === undefined || at < next)) next = at;
-    }
-    return next;
-  }
-
-  /** When to list again what an uncertain request may have created late, monotonic. What was listed often enough is forgotten. */
-  nextLateCheck(lastListing: number): number | undefined {
-    let next: number | undefined;
-    for (const [destination, sentAt] of this.#uncertain) {
-      const at = nextLateCheck(sentAt, lastListing);
-      if (at === undefined) this.#uncertain.delete(destination);
-      else if (next === undefined || at < next) next = at;
-    }
-    return next;
+    if (this.#creations.isEmpty) return;
+    const uids = new Set(this.#options.nodes.list().map(({ metadata }) => metadata.uid));
+    this.#creations.keepOnly((key) => uids.has(key.slice(key.lastIndexOf(" ") + 1)));
   }
 
   #judge(key: string, known: Known): Absence {
-    const { replacedAt } = known;
-    if (replacedAt !== undefined && this.#clock.monotonic() - replacedAt < replacementTime)
-      return { kind: "new" };
-    const absence = judge(known, this.#ruleFor(key));
-    const isOld = known.newFrom !== undefined && this.#clock.monotonic() >= known.newFrom;
+    const now = this.#options.clock.monotonic();
+    const { replacedAt, newFrom } = known;
+    if (replacedAt !== undefined && now - replacedAt < replacementTime) return { kind: "new" };
+    const restartedAt = this.#restartedFor(this.#idFor(key));
+    const absence = judge(known, { confirmAfter: this.#confirmAfter, kinds: ["listing"], restartedAt });
+    const isOld = newFrom !== undefined && now >= newFrom;
     return isOld && awaited(absence) === undefined ? { kind: "new" } : absence;
   }
+
+  /** How far apart two listings must be that lack a route. It may change while the process runs. */
+  get #confirmAfter(): Milliseconds {
+    const { routes, settings } = this.#options;
+    return routes.proofsApart(settings.confirmAfter);
+  }
+
+  #idFor(key: string): string {
+    return `create ${key}${inTable(this.#options.table)}`;
+  }
+}
+
+/** The request failed, but not with a clear refusal. */
+function mayHaveEffect(outcome: ChangeOutcome): boolean {
+  return outcome.kind === "failed" && !isRefusal(outcome.error);
+}
+
+function isConflict(outcome: ChangeOutcome): boolean {
+  return outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "conflict";
 }
 
 /** Another Node may take the name and the range. */
 const keyFor = (destination: Cidr, uid: string): string => `${destination} for ${uid}`;
-export const keyOf = ({ destination, target }: DesiredRoute): string => keyFor(destination, target.uid);
+const keyOf = ({ destination, target }: DesiredRoute): string => keyFor(destination, target.uid);
 
 const keysOf = (node: Node): readonly string[] =>
   podRangesOf(node).map((range) => keyFor(range, node.metadata.uid));

@@ -1,85 +1,91 @@
-// Holds back route changes that follow from something absent: until the absence is proved, and while there are too many of them.
-// Remembers those that may be sent before they are sent. One for each table.
+// Decides which changes of a plan may be sent. Those that follow from something absent, a Node or a route, need proof and count towards
+// the mass limit, and are remembered before they are sent; all others may always be sent. One for each table.
 
-import type { Cidr, Milliseconds } from "../../../core/brand.ts";
-import type { Node } from "../../../kube/objects.ts";
-import { CloudError } from "../../../provider/errors.ts";
+import { type Cidr, type Milliseconds, minutes } from "../../../core/brand.ts";
+import { cidrFamily } from "../../../core/cidr.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import { Creations } from "../../absence/creations.ts";
-import { MassLimit } from "../../absence/mass-limit.ts";
-import { awaited, isLost, type ProofRule } from "../../absence/proof.ts";
-import { isRefusal } from "../../classify-error.ts";
+import { type LimitedCounts, MassLimit } from "../../absence/mass-limit.ts";
+import { awaited, isLost } from "../../absence/proof.ts";
 import type { TableOptions } from "../deps.ts";
+import { isInsideCluster } from "../desired/cluster-cidrs.ts";
 import { podRangesOf } from "../desired/plan-desired.ts";
-import { type ChangeOutcome, type ChangeResult, leadsTo, type RouteChange } from "../plan/route-change.ts";
+import type { HeldRoute } from "../events.ts";
 import type { Survey } from "../plan/survey.ts";
-import { inTable } from "../tables.ts";
-import {
-  absentOfUnchanged,
-  type Candidate,
-  countChanges,
-  type LimitedChanges,
-  limitChanges,
-} from "./allowed-changes.ts";
-import { keyOf, RouteEvidence } from "./route-evidence.ts";
-import type { SharedEvidence } from "./shared-evidence.ts";
+import { inTable, type TableName } from "../tables.ts";
+import { hadRoutes, RouteEvidence } from "./route-evidence.ts";
+import type { SeenDeletions } from "./seen-deletions.ts";
 
-type RouteGuardOptions = Pick<
-  TableOptions,
-  "nodes" | "table" | "routes" | "clusterCIDRs" | "clock" | "settings" | "removals" | "formerLeaders"
->;
+/** The interval between listings while changes are held by the limit. */
+const heldRecheck: Milliseconds = minutes(1);
+
+/** What the guards of all tables share. */
+export interface SharedEvidence {
+  readonly deletions: SeenDeletions;
+  /**
+   * The tables of the removals of this process, by id. The limit applies to each table alone, but the Lease stores the removals of all:
+   * those of an earlier process count for every table.
+   */
+  readonly tableOfRemoval: Map<string, TableName>;
+}
+
+/** A change that is planned because something is absent. */
+interface Candidate extends HeldRoute {
+  readonly id: string;
+  /** The route to create; undefined for a removal. */
+  readonly route?: DesiredRoute;
+  /** Whether it counts: not if nothing shows that the route was ever there. */
+  readonly isCounted: boolean;
+  /** In the history of removals, stored or not. */
+  readonly isRecorded: boolean;
+  /** An operator released it. */
+  readonly isReleased: boolean;
+  /** How often it was created, if no listing showed it and it must not be created again. */
+  readonly unlisted?: number | undefined;
+}
+
+/**
+ * `held`: by the mass limit, and proved. `unlisted`: proved and within the limit, but created before, and no listing showed it. `ready`:
+ * may be sent once it is recorded.
+ */
+export type Verdict = "ready" | "held" | "unlisted" | "unproved";
+
+export interface JudgedChange extends Candidate {
+  readonly verdict: Verdict;
+}
 
 export interface Guarded {
+  /** With only the changes that may be sent. */
   readonly survey: Survey;
-  readonly limited: LimitedChanges;
+  readonly judged: readonly JudgedChange[];
+  readonly counts: LimitedCounts;
+  readonly allowed: number;
 }
 
 export class RouteGuard {
-  readonly #options: RouteGuardOptions;
+  readonly #options: TableOptions;
   readonly #shared: SharedEvidence;
-  readonly #evidence: RouteEvidence;
   readonly #limit: MassLimit;
-  readonly #creations = new Creations();
+  readonly evidence: RouteEvidence;
   /** What the last listing lacked, if it was doubted: also of Nodes that were deleted since, or whose range another Node has now. */
   #doubted: ReadonlySet<Cidr> = new Set();
   /** By the mass limit, or because listings do not show what was created. */
   #held: readonly Candidate[] = [];
   /** What the last survey would change because something is absent, by id. */
   #absent: ReadonlySet<string> = new Set();
-  #lastListing = 0;
-  #formerLeaders = 0;
-  /** When a route was last removed, monotonic. A removal may have had no effect, whatever the cloud answered. */
-  #removedAt = Number.NEGATIVE_INFINITY;
 
-  /** Follows the Nodes for the life of the process. */
-  constructor(options: RouteGuardOptions, shared: SharedEvidence) {
+  constructor(options: TableOptions, shared: SharedEvidence) {
     this.#options = options;
     this.#shared = shared;
-    const { settings, removals, clock, table } = options;
+    const { settings, removals, clock } = options;
     this.#limit = new MassLimit({ kind: "routes", settings, removals, clock });
-    const ruleFor = (key: string): ProofRule => ({
-      confirmAfter: this.#confirmAfter,
-      kinds: ["listing"],
-      restartedAt: this.#limit.restartedFor(creationId(key, table)),
-    });
-    this.#evidence = new RouteEvidence(ruleFor, clock);
-    options.nodes.subscribe((change) => this.#evidence.noteChange(change));
+    this.evidence = new RouteEvidence(options, (id) => this.#limit.restartedFor(id));
   }
 
   begin(): void {
-    const { nodes } = this.#options;
-    const formerLeaders = this.#options.formerLeaders();
-    this.#evidence.beginSession(formerLeaders > this.#formerLeaders ? nodes.list() : undefined);
-    this.#formerLeaders = formerLeaders;
+    this.evidence.begin();
     this.#doubted = new Set();
     this.#limit.begin();
     this.#held = [];
-  }
-
-  /** Returns whether anything must be proved again. */
-  forgetEvidence(): boolean {
-    const [hadCreations, hadProofs] = [this.#creations.clear(), this.#evidence.restartProofs()];
-    return hadCreations || hadProofs;
   }
 
   end(): void {
@@ -87,167 +93,78 @@ export class RouteGuard {
   }
 
   /** When another listing may prove an absence or show that the cloud has recovered, monotonic. */
-  get nextListing(): number | undefined {
-    const { settings } = this.#options;
-    if (this.#held.length > 0) return this.#lastListing + settings.heldRecheck;
-    const check = this.#creations.nextCheck(this.#confirmAfter, this.#lastListing);
-    const removalCheck = this.#removedAt + this.#confirmAfter;
-    const due = [
-      check,
-      this.#evidence.nextProof,
-      this.#evidence.nextLateCheck(this.#lastListing),
-      removalCheck > this.#lastListing ? removalCheck : undefined,
-    ].filter((at) => at !== undefined);
-    return due.length === 0 ? undefined : Math.min(...due);
+  get nextListing(): number {
+    const { lastListing, nextListing } = this.evidence;
+    return this.#held.length > 0 ? lastListing + heldRecheck : nextListing;
   }
 
   /**
-   * The survey with only the changes that may be sent, which are stored by then. Storing takes time, so everything must be decided again
-   * on what is known then. Throws if they cannot be stored.
+   * Judges what the survey would change. What may be sent is stored by then. Storing takes time, so everything must be decided again on
+   * what is known then. Throws if it cannot be stored.
    */
   async limit(survey: Survey): Promise<Guarded | "decide again"> {
-    const { table } = this.#options;
-    const candidates = this.#candidatesOf(survey);
-    const { routes, waiting, paused } = survey.desired;
-    // Without the Nodes of other clouds and managers: the limit is a share of what this manager has.
-    const unchangedRanges = [...waiting, ...paused].flatMap(podRangesOf);
-    const needed = new Set([...routes.map(({ destination }) => destination), ...unchangedRanges]);
-    const recent = this.#shared.recent.recentIn(table);
-    const listed = new Set(survey.listing.routes.map(({ destination }) => destination));
-    const unchanged = table === undefined ? absentOfUnchanged(survey.desired, listed, this.#options) : [];
-    const unplanned = new Set([...unchanged, ...this.#doubted].filter((range) => !listed.has(range)));
-    const counted = countChanges(candidates, { recent, unplanned, needed });
-    // The decision may end a hold, and the proofs start again then.
-    const decision = this.#limit.decide(counted.counts);
-    const desired = new Map(routes.map((route) => [route.destination, route] as const));
-    const limited = limitChanges(candidates, counted, decision, ({ absent, destination }) => {
-      const route = desired.get(destination);
-      return absent !== "route" || route === undefined || awaited(this.#evidence.judge(route)) === undefined;
-    });
-    // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
-    if (limited.doubted.size > 0 || unchanged.length === 0) this.#doubted = limited.doubted;
-    else this.#doubted = this.#doubted.difference(listed);
-    this.#hold([...limited.held, ...limited.unlisted]);
-    this.#lastListing = survey.listing.beganAt;
-    const sent = limited.ready.filter(({ isCounted, isReleased }) => isCounted && !isReleased);
-    const ids = sent.map(({ id }) => id);
-    this.#shared.recent.note(table, ids);
-    if (ids.length > 0 && (await this.#limit.record(ids)) === "decide again") return "decide again";
-    return { survey: withoutBlocked(survey, limited.blocked), limited };
-  }
-
-  noteResults({ listing }: Survey, results: readonly ChangeResult[]): void {
-    for (const { change, outcome } of results) {
-      if (change.do === "create") this.#noteCreation(change.route, outcome);
-      else if (outcome.kind === "done") this.#removedAt = this.#options.clock.monotonic();
-    }
-    this.#evidence.noteResults(results, listing.beganAt);
-  }
-
-  /** The operation of a change has ended. `lost`: the cloud does not say how. */
-  noteOperation(change: RouteChange, result: "done" | "failed" | "lost"): void {
-    if (change.do === "remove") {
-      if (result === "failed") return;
-      // If a lost one removed nothing, a listing shows that.
-      this.#removedAt = this.#options.clock.monotonic();
-      this.#evidence.noteRemoved([change.route], this.#removedAt);
-      return;
-    }
-    const { route } = change;
-    if (result === "done") this.#evidence.noteThere(route);
-    // What listings lacked while it was running proves nothing.
-    if (result === "lost") this.#evidence.noteUncertain(route);
-    if (result !== "failed") return;
-    this.#creations.noteFailed(keyOf(route));
-    this.#evidence.noteFailed(route);
-  }
-
-  #noteCreation(route: DesiredRoute, outcome: ChangeOutcome): void {
-    const { removals, table, clock } = this.#options;
-    const effect = this.#effectOf(route, outcome);
-    if (effect === undefined) return;
-    // A release creates a route that listings do not show once more, whether or not the answer is lost.
-    const wasUnlisted = this.#unlisted(route) !== undefined;
-    if (effect === "accepted" || wasUnlisted) removals.endRelease("routes", creationId(keyOf(route), table));
-    const what = keyOf(route);
-    this.#creations.begin();
-    this.#creations.note({
-      ...{ id: what, what, variant: leadsTo(route) },
-      at: clock.monotonic(),
-      isAccepted: effect === "accepted",
-    });
-  }
-
-  /** How often the route was created, if it must not be created again because no listing showed it. */
-  #unlisted(route: DesiredRoute): number | undefined {
-    return this.#creations.countOf([keyOf(route)], leadsTo(route));
-  }
-
-  /** `uncertain`: the request failed, but it may have had an effect. */
-  #effectOf(route: DesiredRoute, outcome: ChangeOutcome): "accepted" | "uncertain" | undefined {
-    if (outcome.kind === "done" || outcome.kind === "pending") return "accepted";
-    if (outcome.kind !== "failed" || isRefusal(outcome.error)) return undefined;
-    if (!CloudError.is(outcome.error) || outcome.error.kind !== "conflict") return "uncertain";
-    // The cloud says that the route exists, unless something else is in the way of a new one.
-    return isLost(this.#evidence.judge(route)) ? "accepted" : "uncertain";
-  }
-
-  #hold(held: readonly Candidate[]): void {
-    const { removals, table } = this.#options;
-    for (const { id } of this.#held) removals.endHold("routes", id);
-    for (const { id, destination } of held) removals.hold("routes", id, `${destination}${inTable(table)}`);
-    this.#held = held;
-  }
-
-  #candidatesOf({ desired, listing, plan }: Survey): readonly Candidate[] {
-    const { nodes, clock, table } = this.#options;
-    const knownAt = clock.monotonic();
-    this.#evidence.keepOnly(desired);
-    this.#forgetCreations();
-    const shown = new Set(
-      listing.routes.flatMap(({ destination, isUnshown }) => (isUnshown === true ? [] : destination)),
-    );
-    for (const route of desired.routes)
-      if (shown.has(route.destination)) this.#creations.noteShown(keyOf(route));
-    for (const route of [...plan.present, ...plan.undecided]) this.#evidence.noteThere(route);
-    const listed = new Set(listing.routes.map(({ destination }) => destination));
-    const missing = plan.create.flatMap((route): readonly Candidate[] => {
-      if (listed.has(route.destination)) {
-        this.#evidence.noteTaken(route);
-        return [];
-      }
-      const node = ownerOf(route, nodes.get(route.target.node));
-      this.#evidence.noteMissing(route, node, { beganAt: listing.beganAt, knownAt });
-      const absence = this.#evidence.judge(route);
-      const unlisted = this.#unlisted(route);
-      if (absence.kind === "new" && unlisted === undefined) return [];
-      const id = creationId(keyOf(route), table);
-      return [this.#candidate(id, { ...route, absent: "route", isCounted: isLost(absence), unlisted })];
-    });
+    const { desired, listing } = survey;
+    this.evidence.noteSurvey(survey);
     const needed = new Set(desired.routes.map(({ destination }) => destination));
+    const candidates = this.#candidatesOf(survey, needed);
+    this.#endReleases(candidates);
+    const unchanged = this.#absentOfUnchanged(survey);
+    const { counts, lost, lacking } = countChanges(candidates, {
+      recent: this.#recent,
+      unplanned: new Set([...unchanged, ...this.#doubted]).difference(listing.destinations),
+      // Without the Nodes of other clouds and managers: the limit is a share of what this manager has.
+      managed: needed.union(new Set(desired.unchanged.flatMap(podRangesOf))),
+    });
+    // The decision may end a hold, and the proofs start again then.
+    const { isHeld, allowed } = this.#limit.decide(counts);
+    const isListingDoubted = isHeld && lacking.size > 0;
+    const verdictOf = ({ route, isCounted, isReleased, unlisted }: Candidate): Verdict => {
+      if (route !== undefined && awaited(this.evidence.judge(route)) !== undefined) return "unproved";
+      if (isReleased) return "ready";
+      // What does not count needs only a listing that can be believed.
+      if (isCounted ? isHeld : isListingDoubted) return "held";
+      return unlisted === undefined ? "ready" : "unlisted";
+    };
+    const judged = candidates.map((candidate) => ({ ...candidate, verdict: verdictOf(candidate) }));
+    // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
+    if (isListingDoubted && lost.length > 0) this.#doubted = lacking;
+    else if (unchanged.length === 0) this.#doubted = new Set();
+    else this.#doubted = this.#doubted.difference(listing.destinations);
+    this.#hold(judged.filter(({ verdict }) => verdict === "held" || verdict === "unlisted"));
+    const ids = judged.flatMap(({ id, verdict, isCounted, isReleased }) =>
+      verdict === "ready" && isCounted && !isReleased ? id : [],
+    );
+    for (const id of ids) this.#shared.tableOfRemoval.set(id, this.#options.table);
+    if (ids.length > 0 && (await this.#limit.record(ids)) === "decide again") return "decide again";
+    return { survey: withoutBlocked(survey, judged), judged, counts, allowed };
+  }
+
+  /** `needed`: the ranges that need a route in this table. */
+  #candidatesOf({ desired, listing, plan }: Survey, needed: ReadonlySet<Cidr>): readonly Candidate[] {
+    const missing = plan.create.flatMap((route): readonly Candidate[] => {
+      // It replaces another one.
+      if (listing.destinations.has(route.destination)) return [];
+      const absence = this.evidence.judge(route);
+      const unlisted = this.evidence.unlisted(route);
+      if (absence.kind === "new" && unlisted === undefined) return [];
+      const { destination } = route;
+      const state = this.#stateOf(this.evidence.idOf(route));
+      return [{ ...state, destination, route, absent: "route", isCounted: isLost(absence), unlisted }];
+    });
     const unneeded = plan.remove.flatMap(({ destination, handle, leadsNowhere }): readonly Candidate[] => {
       // A route to an instance that no longer exists serves no Node.
       const isExpected = leadsNowhere === true || this.#shared.deletions.has(destination);
       if (needed.has(destination) || isExpected) return [];
       const absent = desired.notServed.has(destination) ? "table" : "node";
-      const id = `remove ${handle}${inTable(table)}`;
-      return [this.#candidate(id, { destination, absent, isCounted: true })];
+      const state = this.#stateOf(`remove ${handle}${inTable(this.#options.table)}`);
+      return [{ ...state, destination, absent, isCounted: true }];
     });
-    const candidates = [...missing, ...unneeded];
-    this.#endReleases(candidates);
-    return candidates;
+    return [...missing, ...unneeded];
   }
 
-  /** Those of Nodes that no longer exist. */
-  #forgetCreations(): void {
-    if (this.#creations.isEmpty) return;
-    const uids = new Set(this.#options.nodes.list().map(({ metadata }) => metadata.uid));
-    this.#creations.keepOnly((key) => uids.has(key.slice(key.lastIndexOf(" ") + 1)));
-  }
-
-  get #confirmAfter(): Milliseconds {
-    const { routes, settings } = this.#options;
-    return routes.proofsApart(settings.confirmAfter);
+  #stateOf(id: string): Pick<Candidate, "id" | "isRecorded" | "isReleased"> {
+    const { removals } = this.#options;
+    return { id, isRecorded: removals.has("routes", id), isReleased: removals.isReleased("routes", id) };
   }
 
   /** A release does not cover what is there again, and absent later. */
@@ -257,29 +174,87 @@ export class RouteGuard {
     this.#absent = absent;
   }
 
-  #candidate(
-    id: string,
-    { destination, absent, isCounted, unlisted }: Omit<Candidate, "id" | "isRecorded" | "isReleased">,
-  ): Candidate {
-    const { removals } = this.#options;
-    const [isRecorded, isReleased] = [removals.has("routes", id), removals.isReleased("routes", id)];
-    return { id, destination, absent, isCounted, isRecorded, isReleased, unlisted };
+  /**
+   * Absent routes of which no change is planned: of Nodes without a known instance, and of paused Nodes. They show that the listing is
+   * wrong: an account that shows nothing lacks instances and routes. With several tables, the condition of the Node does not say which
+   * ones had its routes.
+   */
+  #absentOfUnchanged({ desired, listing }: Survey): readonly Cidr[] {
+    const { routes, clusterCIDRs, table } = this.#options;
+    if (table !== undefined) return [];
+    const isAbsent = (range: Cidr): boolean =>
+      routes.families.includes(cidrFamily(range)) &&
+      isInsideCluster(clusterCIDRs, range) &&
+      !listing.destinations.has(range);
+    return desired.unchanged.filter(hadRoutes).flatMap(podRangesOf).filter(isAbsent);
+  }
+
+  /** The recent removals that count for this table. */
+  get #recent(): number {
+    const { removals, table } = this.#options;
+    let others = 0;
+    for (const [id, itsTable] of this.#shared.tableOfRemoval) {
+      if (!removals.has("routes", id)) this.#shared.tableOfRemoval.delete(id);
+      else if (itsTable !== table) others += 1;
+    }
+    return removals.count("routes") - others;
+  }
+
+  #hold(held: readonly Candidate[]): void {
+    const { removals, table } = this.#options;
+    for (const { id } of this.#held) removals.endHold("routes", id);
+    for (const { id, destination } of held) removals.hold("routes", id, `${destination}${inTable(table)}`);
+    this.#held = held;
   }
 }
 
-/** `key` is that of the evidence. */
-const creationId = (key: string, table: TableOptions["table"]): string => `create ${key}${inTable(table)}`;
+interface CountedWith {
+  /** Removed or created again within the window. */
+  readonly recent: number;
+  /** Absent routes that say the listing is wrong, whether or not a change of them is planned. */
+  readonly unplanned: ReadonlySet<Cidr>;
+  /** The ranges of all Nodes that this manager manages. */
+  readonly managed: ReadonlySet<Cidr>;
+}
 
-function ownerOf({ target }: DesiredRoute, node: Node | undefined): Node | undefined {
-  return node?.metadata.uid === target.uid ? node : undefined;
+/** `lost`: what is to be created again. `lacking`: what the listing lacks; if it lacks too much, it is not believed. */
+function countChanges(
+  candidates: readonly Candidate[],
+  { recent, unplanned, managed }: CountedWith,
+): { readonly counts: LimitedCounts; readonly lost: readonly Cidr[]; readonly lacking: ReadonlySet<Cidr> } {
+  const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
+  const unneeded = candidates.filter(({ destination }) => !managed.has(destination)).length;
+  const counted = candidates.filter(
+    ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
+  );
+  const lost = counted.flatMap(({ absent, destination }) => (absent === "route" ? destination : []));
+  // The others are new: nothing shows that the routes of these Nodes were ever there.
+  const judged = new Set(
+    candidates.flatMap(({ destination, isCounted, isRecorded, isReleased }) =>
+      isCounted || isRecorded || isReleased ? destination : [],
+    ),
+  );
+  // Also one that was created again, and is absent once more. They say nothing about Nodes that vanished.
+  const isRouteAbsent = candidates.some(({ absent, isReleased }) => absent === "route" && !isReleased);
+  const others = isRouteAbsent ? unplanned.difference(judged) : new Set<Cidr>();
+  const total = managed.size + unneeded + recent - recorded;
+  // Fewer Nodes than routes without a Node: that is another cluster, or one that was restored empty, however small it is.
+  const most = counted.some(({ absent }) => absent === "node") ? Math.floor(total / 2) : undefined;
+  return {
+    counts: { recent, affected: counted.length + others.size, total, most },
+    lost,
+    lacking: new Set([...lost, ...others]),
+  };
 }
 
 /** Blocked routes count as undecided, so that the conditions of their Nodes stay as they are. */
-function withoutBlocked(survey: Survey, blocked: readonly Candidate[]): Survey {
-  if (blocked.length === 0) return survey;
-  const isBlocked = new Set(blocked.map(({ destination }) => destination));
+function withoutBlocked(survey: Survey, judged: readonly JudgedChange[]): Survey {
+  const blocked = new Set(
+    judged.flatMap(({ destination, verdict }) => (verdict === "ready" ? [] : destination)),
+  );
+  if (blocked.size === 0) return survey;
   const { plan } = survey;
-  const maySend = ({ destination }: { readonly destination: Cidr }): boolean => !isBlocked.has(destination);
+  const maySend = ({ destination }: { readonly destination: Cidr }): boolean => !blocked.has(destination);
   return {
     ...survey,
     plan: {

@@ -12,7 +12,7 @@ import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
 import { overlaps, type RoutePlan } from "../plan/plan.ts";
 import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/route-change.ts";
-import { inTable } from "../tables.ts";
+import { inTable, type TableName } from "../tables.ts";
 import type { OpenChanges } from "./open-changes.ts";
 
 export interface ApplyContext {
@@ -149,7 +149,7 @@ function heldBack(open: ApplyContext["open"], change: RouteChange): ChangeOutcom
 const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>
   outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "busy";
 
-function describeChange(change: RouteChange, table: string | undefined): JournalledChange {
+function describeChange(change: RouteChange, table: TableName): JournalledChange {
   const { destination } = change.route;
   if (change.do === "remove") {
     const { handle, leadsNowhere, targetName, targetKey, targetAddress } = change.route;

@@ -5,7 +5,13 @@
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import { type OperationDeps, Operations } from "../../operations.ts";
-import { type ChangeOutcome, keyOf, leadsTo, type RouteChange } from "../plan/route-change.ts";
+import {
+  type ChangeOutcome,
+  type ChangeResult,
+  keyOf,
+  leadsTo,
+  type RouteChange,
+} from "../plan/route-change.ts";
 
 /** Why a change must not be sent now. */
 export type HeldBack = "failed" | "waiting";
@@ -18,18 +24,7 @@ interface OpenChange {
   readonly until: number;
   readonly failures: number;
   /** Since when its operation is polled, whose end ends the wait (monotonic). */
-  readonly polledSince?: number;
-}
-
-export interface EndedChanges {
-  readonly failed: readonly {
-    readonly change: RouteChange;
-    readonly error: CloudError;
-    readonly took: Milliseconds;
-  }[];
-  readonly done: readonly RouteChange[];
-  /** The cloud does not say how they ended. */
-  readonly lost: readonly RouteChange[];
+  readonly polledSince?: number | undefined;
 }
 
 const untilUpdate = milliseconds(Number.POSITIVE_INFINITY);
@@ -65,23 +60,21 @@ export class OpenChanges {
   }
 
   failed(change: RouteChange, delay: Milliseconds): void {
-    this.#set(change, "failed", delay, { failures: this.failuresOf(change) + 1 });
+    this.#set(change, "failed", delay);
   }
 
   wait(change: RouteChange, delay: Milliseconds): void {
-    this.#set(change, "waiting", delay, { failures: this.failuresOf(change) });
+    this.#set(change, "waiting", delay);
   }
 
   /** The cloud has accepted it but not completed it. */
-  accepted(change: RouteChange, outcome: Extract<ChangeOutcome, { readonly kind: "pending" }>): void {
-    const { operation, checkAfter } = outcome;
-    const failures = this.failuresOf(change);
-    if (operation === undefined || !this.#operations.track(keyOf(change), operation, checkAfter))
-      this.#set(change, "waiting", checkAfter, { failures });
-    else {
-      const polledSince = this.#deps.clock.monotonic();
-      this.#set(change, "waiting", untilUpdate, { failures, polledSince });
-    }
+  accepted(
+    change: RouteChange,
+    { operation, checkAfter }: Extract<ChangeOutcome, { readonly kind: "pending" }>,
+  ): void {
+    if (operation !== undefined && this.#operations.track(keyOf(change), operation, checkAfter))
+      this.#set(change, "waiting", untilUpdate, this.#deps.clock.monotonic());
+    else this.wait(change, checkAfter);
   }
 
   clear(change: RouteChange): void {
@@ -105,25 +98,20 @@ export class OpenChanges {
     return times.length === 0 ? undefined : times.reduce((first, at) => Math.min(first, at));
   }
 
-  /** Takes the changes whose operations have ended since the last call. */
-  takeEnded(): EndedChanges {
-    const failed: EndedChanges["failed"][number][] = [];
-    const done: RouteChange[] = [];
-    const lost: RouteChange[] = [];
-    for (const { change, polledSince = 0 } of this.#polled) {
+  /** Takes the changes whose operations have ended since the last call: done, failed or lost. */
+  takeEnded(): readonly ChangeResult[] {
+    return this.#polled.flatMap(({ change, polledSince = 0 }): readonly ChangeResult[] => {
       const update = this.#operations.take(keyOf(change));
-      if (update === undefined || update === "pending") continue;
-      if (CloudError.is(update)) {
-        // Its failure is counted by the caller, together with earlier ones.
-        this.wait(change, milliseconds(0));
-        const took = milliseconds(this.#deps.clock.monotonic() - polledSince);
-        failed.push({ change, error: update, took });
-      } else {
+      if (update === undefined || update === "pending") return [];
+      if (!CloudError.is(update)) {
         this.clear(change);
-        (update === "lost" ? lost : done).push(change);
+        return [{ change, outcome: { kind: update === "lost" ? "lost" : "done" } }];
       }
-    }
-    return { failed, done, lost };
+      // Its failure is counted by the caller, together with earlier ones.
+      this.wait(change, milliseconds(0));
+      const took = milliseconds(this.#deps.clock.monotonic() - polledSince);
+      return [{ change, outcome: { kind: "failed", error: update, took } }];
+    });
   }
 
   /** Whether the cloud still works on a change. */
@@ -148,14 +136,10 @@ export class OpenChanges {
     return open?.about === aboutOf(change) ? open : undefined;
   }
 
-  #set(
-    change: RouteChange,
-    kind: HeldBack,
-    delay: Milliseconds,
-    more: Pick<OpenChange, "failures" | "polledSince">,
-  ): void {
+  #set(change: RouteChange, kind: HeldBack, delay: Milliseconds, polledSince?: number): void {
     const until = this.#deps.clock.monotonic() + delay;
-    this.#changes.set(keyOf(change), { change, about: aboutOf(change), kind, until, ...more });
+    const failures = this.failuresOf(change) + (kind === "failed" ? 1 : 0);
+    this.#changes.set(keyOf(change), { change, about: aboutOf(change), kind, until, failures, polledSince });
   }
 }
 

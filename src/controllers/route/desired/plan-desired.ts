@@ -5,19 +5,12 @@ import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr } from "../../../core/cidr.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Node } from "../../../kube/objects.ts";
-import type { Machine } from "../../../provider/instances.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import { ipsOf, isUninitialized, nameOf } from "../../node-facts.ts";
+import { ipsOf, isUninitialized } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../events.ts";
-import { type ServingTable, tablesFor } from "../tables.ts";
+import { type ServingTable, type TableName, type TargetAnswer, tablesFor } from "../tables.ts";
 import { isInsideCluster } from "./cluster-cidrs.ts";
-
-/** `unknown`: the cloud does not return it (yet). `foreign`: it belongs to another cloud. */
-export type MachineAnswer =
-  | { readonly kind: "found"; readonly machine: Machine }
-  | { readonly kind: "unknown" }
-  | { readonly kind: "foreign" };
 
 /** Nodes whose routes are never changed, by everything that may identify the target of an observed route. */
 export interface Exempt {
@@ -31,13 +24,13 @@ export interface DesiredRoutesInput {
   readonly nodes: readonly Node[];
   /** Routes of another manager's Nodes are never changed, whatever their instances are. */
   readonly isSelected: (node: Node) => boolean;
-  readonly machineOf: (node: Node) => MachineAnswer;
+  readonly targetOf: (node: Node) => TargetAnswer;
   /** Every key that the Node's provider id may refer to. */
   readonly keysOf: (node: Node) => readonly string[];
   readonly clusterCIDRs: readonly Cidr[];
   /** All tables, and the one that the routes are planned for. */
   readonly tables: readonly ServingTable[];
-  readonly table: string | undefined;
+  readonly table: TableName;
 }
 
 export interface DesiredRoutes {
@@ -46,40 +39,39 @@ export interface DesiredRoutes {
   /** Ranges of Nodes that this table does not serve. */
   readonly notServed: ReadonlySet<Cidr>;
   /** The tables in which each Node needs routes, by uid. */
-  readonly tablesOfNode: ReadonlyMap<string, ReadonlySet<string | undefined>>;
+  readonly tablesOfNode: ReadonlyMap<string, ReadonlySet<TableName>>;
   readonly exempt: Exempt;
   /** Nodes whose instance is not known yet. */
   readonly waiting: readonly Node[];
-  readonly paused: readonly Node[];
+  /** Nodes of this manager whose routes stay as they are: those that wait, and those that are paused. */
+  readonly unchanged: readonly Node[];
   readonly nodeProblems: ReadonlyMap<string, readonly Problem[]>;
   /** Problems that do not concern a single Node. */
   readonly problems: readonly Problem[];
 }
 
 export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
-  const { nodes, isSelected, machineOf, keysOf, clusterCIDRs, tables, table } = input;
+  const { nodes, isSelected, targetOf, keysOf, clusterCIDRs, tables, table } = input;
   const routes: DesiredRoute[] = [];
   const notServed = new Set<Cidr>();
-  const tablesOfNode = new Map<string, Set<string | undefined>>();
+  const tablesOfNode = new Map<string, Set<TableName>>();
   const waiting: Node[] = [];
-  const paused: Node[] = [];
+  const unchanged: Node[] = [];
   const exemptNodes: Node[] = [];
   const nodeProblems = new Map<string, Problem[]>();
   const missingFamilies = new Set<string>();
   for (const node of nodes.toSorted(byAge)) {
-    // Before it is initialized, its machine may still be the wrong one, and its addresses are not the cloud's.
-    const isLeftAlone = isPaused(node) || !isSelected(node) || isUninitialized(node);
+    const isAlone = isLeftAlone(node, isSelected);
     const ranges = podCIDRsOf(node);
-    if (!isLeftAlone && ranges.length === 0) continue;
-    const answer: MachineAnswer = isLeftAlone ? { kind: "foreign" } : machineOf(node);
-    if (answer.kind !== "found") {
+    if (!isAlone && ranges.length === 0) continue;
+    const target = isAlone ? "foreign" : targetOf(node);
+    if (typeof target === "string") {
       exemptNodes.push(node);
-      if (answer.kind === "unknown") waiting.push(node);
-      if (isPaused(node) && isSelected(node)) paused.push(node);
+      if (target === "unknown") waiting.push(node);
+      if (target === "unknown" || (isPaused(node) && isSelected(node))) unchanged.push(node);
       continue;
     }
-    const target = { node: nameOf(node), uid: node.metadata.uid, machine: answer.machine, ...ipsOf(node) };
-    const needing = new Set<string | undefined>();
+    const needing = new Set<TableName>();
     const problems: Problem[] = [];
     for (const { text, range } of ranges) {
       if (range === undefined) {
@@ -93,7 +85,7 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
       const route = { destination: range, target };
       const { names, isServed } = tablesFor(tables, route);
       for (const name of names) needing.add(name);
-      if (!isServed) problems.push(noRouteTable(range, answer.machine));
+      if (!isServed) problems.push(noRouteTable(route));
       else if (names.length === 0) missingFamilies.add(cidrFamily(range));
       if (names.includes(table)) routes.push(route);
       else notServed.add(range);
@@ -103,7 +95,12 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
   }
   const problems = [...missingFamilies].toSorted().map(familyUnsupported);
   const exempt = exemptionOf(exemptNodes, keysOf);
-  return { routes, notServed, tablesOfNode, exempt, waiting, paused, nodeProblems, problems };
+  return { routes, notServed, tablesOfNode, exempt, waiting, unchanged, nodeProblems, problems };
+}
+
+/** Before a Node is initialized, its instance may still be the wrong one, and its addresses are not the cloud's. */
+export function isLeftAlone(node: Node, isSelected: (node: Node) => boolean): boolean {
+  return isPaused(node) || !isSelected(node) || isUninitialized(node);
 }
 
 /** Each range once, even if it is listed several times or in several spellings. */
@@ -133,7 +130,7 @@ function byAge(a: Node, b: Node): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-function exemptionOf(nodes: readonly Node[], keysOf: DesiredRoutesInput["keysOf"]): Exempt {
+export function exemptionOf(nodes: readonly Node[], keysOf: DesiredRoutesInput["keysOf"]): Exempt {
   return {
     destinations: new Set(nodes.flatMap(podRangesOf)),
     keys: new Set(nodes.flatMap(keysOf)),

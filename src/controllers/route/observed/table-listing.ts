@@ -3,15 +3,19 @@
 
 import type { ListedPage, RouteTable } from "../../../cloud/ideal-route-tables.ts";
 import { type ListedRoute, withoutRepeats } from "../../../cloud/own-route-changes.ts";
-import type { Milliseconds } from "../../../core/brand.ts";
+import { type Cidr, type Milliseconds, seconds } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Call, Urgency } from "../../../provider/call.ts";
 import { abortable } from "../../../runtime/abortable.ts";
 import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
 
+/** The maximum age of a listing for a sync that removes nothing. */
+const maxListingAge: Milliseconds = seconds(10);
+
 export interface RouteListing {
   readonly routes: readonly ListedRoute[];
+  readonly destinations: ReadonlySet<Cidr>;
   readonly problems: readonly Problem[];
   readonly beganAt: number;
 }
@@ -31,11 +35,16 @@ export class TableListing {
     this.#snapshot = this.#begin();
   }
 
-  /** The last listing, unless it is older than this or than a change by Fairlead. */
-  latest(maxAge: Milliseconds): RouteListing | undefined {
+  /** Whether the last listing is recent, and no change by Fairlead is. */
+  get isRecent(): boolean {
     const { latest } = this.#snapshot;
-    const isTooOld = latest === undefined || latest.beganAt < this.#clock.monotonic() - maxAge;
-    return isTooOld ? undefined : toListing(latest);
+    return latest !== undefined && latest.beganAt >= this.#clock.monotonic() - maxListingAge;
+  }
+
+  /** The last listing, if it is recent. */
+  get recent(): RouteListing | undefined {
+    const { latest } = this.#snapshot;
+    return latest !== undefined && this.isRecent ? toListing(latest) : undefined;
   }
 
   /**
@@ -78,9 +87,11 @@ async function* pagesOf(routes: Pick<RouteTable, "list">, call: Call): AsyncIter
 }
 
 function toListing({ items, beganAt }: Complete<ListedPage>): RouteListing {
+  // Otherwise a repeated route looks like a superfluous second one, and both would be removed.
+  const listed = withoutRepeats(items.flatMap(({ routes }) => routes));
   return {
-    // Otherwise a repeated route looks like a superfluous second one, and both would be removed.
-    routes: withoutRepeats(items.flatMap(({ routes }) => routes)),
+    routes: listed,
+    destinations: new Set(listed.map(({ destination }) => destination)),
     problems: items.flatMap(({ routes, problems = [] }) => [
       ...problems,
       ...routes.flatMap((route) => route.problems ?? []),

@@ -9,6 +9,7 @@ import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
 import type { Exempt } from "../desired/plan-desired.ts";
 import { podCIDRTaken, routeTaken } from "../events.ts";
+import type { TableName } from "../tables.ts";
 
 export interface RoutePlanInput {
   /** If several have one destination, the one that is in the table takes precedence, then the first. */
@@ -17,7 +18,7 @@ export interface RoutePlanInput {
   readonly exempt: Exempt;
   readonly clusterCIDRs: readonly Cidr[];
   /** The name of the table, if there are several. */
-  readonly table?: string | undefined;
+  readonly table?: TableName;
 }
 
 export interface RoutePlan {

@@ -13,6 +13,8 @@ export type ChangeOutcome =
   /** The cloud has accepted the change but not completed it. If there is an operation id, it is polled. */
   | { readonly kind: "pending"; readonly checkAfter: Milliseconds; readonly operation?: string }
   | { readonly kind: "failed"; readonly error: unknown; readonly took: Milliseconds }
+  /** Its operation has ended, and the cloud does not say how. */
+  | { readonly kind: "lost" }
   /** Stopped by the leadership fence; not a failure. */
   | { readonly kind: "fenced" }
   /** Not sent: it is backing off after a failure, or blocked by another route. */

@@ -4,11 +4,11 @@
 import type { Inventory } from "../../../cloud/inventory.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
-import type { RouteTarget } from "../../../provider/routes.ts";
 import { identityOf, ipsOf, nameOf, providerIDOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
-import { type DesiredRoutes, type MachineAnswer, planDesiredRoutes } from "../desired/plan-desired.ts";
+import { type DesiredRoutes, planDesiredRoutes } from "../desired/plan-desired.ts";
 import type { RouteListing, TableListing } from "../observed/table-listing.ts";
+import type { TargetAnswer } from "../tables.ts";
 import { planRoutes, type RoutePlan } from "./plan.ts";
 
 export interface Survey {
@@ -17,28 +17,24 @@ export interface Survey {
   readonly plan: RoutePlan;
 }
 
-export interface SurveyMoment {
-  readonly began: number;
-  /** An older listing proves nothing. */
-  readonly needsListing: boolean;
-  readonly isFullCheck: boolean;
-}
-
 type SurveyOptions = Pick<
   TableOptions,
-  "nodes" | "inventory" | "isSelected" | "table" | "tables" | "clusterCIDRs" | "settings"
+  "nodes" | "inventory" | "isSelected" | "table" | "tables" | "clusterCIDRs"
 >;
 
+/** `began`: when the survey did. `needs`: an older listing is not enough for a full check, and proves nothing. */
 export async function takeSurvey(
   options: SurveyOptions,
   table: TableListing,
-  { began, needsListing, isFullCheck }: SurveyMoment,
+  began: number,
+  needs: "full check" | "listing" | undefined,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const latest = isFullCheck || needsListing ? undefined : table.latest(options.settings.maxListingAge);
-  const survey = latest && surveyOf(options, latest);
+  const recent = needs === undefined ? table.recent : undefined;
+  const survey = recent && surveyOf(options, recent);
   if (survey !== undefined && survey.plan.remove.length === 0) return survey;
-  return surveyOf(options, await table.beganAfter(began, isFullCheck ? "refresh" : "new-node", signal));
+  const urgency = needs === "full check" ? "refresh" : "new-node";
+  return surveyOf(options, await table.beganAfter(began, urgency, signal));
 }
 
 function surveyOf(
@@ -48,7 +44,7 @@ function surveyOf(
   const desired = planDesiredRoutes({
     nodes: nodes.list(),
     isSelected,
-    machineOf: (node) => machineOf(inventory, node),
+    targetOf: (node) => targetOf(inventory, node),
     keysOf: (node) => keysOf(inventory, node),
     clusterCIDRs,
     tables,
@@ -59,20 +55,14 @@ function surveyOf(
   return { desired, listing, plan };
 }
 
-/** The Node as a target; undefined if its machine is not known for certain. */
-export function targetOf(inventory: Inventory, node: Node): RouteTarget | undefined {
-  const answer = machineOf(inventory, node);
-  if (answer.kind !== "found") return undefined;
-  return { node: nameOf(node), uid: node.metadata.uid, machine: answer.machine, ...ipsOf(node) };
-}
-
-/** Uses only the inventory; sends no request to the cloud. */
-function machineOf(inventory: Inventory, node: Node): MachineAnswer {
+/** The Node as a target. Uses only the inventory; sends no request to the cloud. */
+export function targetOf(inventory: Inventory, node: Node): TargetAnswer {
   const answer = inventory.check(identityOf(node));
-  if (answer.kind === "foreign") return { kind: "foreign" };
-  if (answer.kind !== "exists") return { kind: "unknown" };
+  if (answer.kind === "foreign") return "foreign";
+  if (answer.kind !== "exists") return "unknown";
   const { key, handles } = answer.instance;
-  return { kind: "found", machine: { source: answer.source, key, ...defined({ handles }) } };
+  const machine = { source: answer.source, key, ...defined({ handles }) };
+  return { node: nameOf(node), uid: node.metadata.uid, machine, ...ipsOf(node) };
 }
 
 /** The keys of the provider id in every source that recognizes it. */

@@ -1,29 +1,29 @@
 // Decides when routes are synced: after a change of a Node that concerns them, but not too soon after the last sync if another listing
 // is needed. Kubelets update the status of their Node all the time, and almost none of these updates do. A full sync runs periodically.
 
-import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
-import type { Clock } from "../../../platform/clock.ts";
-import type { Random } from "../../../platform/random.ts";
 import { ipsOf, isUninitialized } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { networkCondition } from "../../well-known.ts";
-import { nextFullCheck, type RouteSettings } from "../deps.ts";
+import type { RouteControllerOptions, RouteSettings } from "../deps.ts";
 import { podCIDRsOf } from "../desired/plan-desired.ts";
 
-export interface SyncScheduleOptions {
-  readonly settings: RouteSettings;
-  readonly clock: Clock;
-  readonly random: Random;
-}
+/** How long changes are collected, so that a burst is one sync. */
+export const batchWindow: Milliseconds = seconds(0.5);
+
+/** The shortest interval between the starts of two syncs that list the route table because of changes. */
+export const minInterval: Milliseconds = seconds(5);
+
+type ScheduleOptions = Pick<RouteControllerOptions, "settings" | "clock" | "random">;
 
 export class SyncSchedule {
-  readonly #options: SyncScheduleOptions;
+  readonly #options: ScheduleOptions;
   #lastSync = Number.NEGATIVE_INFINITY;
   #fullCheckAt = 0;
   #isFirst = true;
 
-  constructor(options: SyncScheduleOptions) {
+  constructor(options: ScheduleOptions) {
     this.#options = options;
   }
 
@@ -39,10 +39,8 @@ export class SyncSchedule {
 
   /** How long to wait after a change, so that other changes join the same sync. */
   delayAfterChange(needsListing: boolean): Milliseconds {
-    const { clock, settings } = this.#options;
-    const soon = clock.monotonic() + settings.batchWindow;
-    const earliest = needsListing ? Math.max(soon, this.#lastSync + settings.minInterval) : soon;
-    return milliseconds(earliest - clock.monotonic());
+    const sinceLast = this.#options.clock.monotonic() - this.#lastSync;
+    return milliseconds(needsListing ? Math.max(batchWindow, minInterval - sinceLast) : batchWindow);
   }
 
   synced(began: number, knowsAllInstances: boolean): void {
@@ -63,6 +61,11 @@ export class SyncSchedule {
     const at = Math.min(this.#fullCheckAt, end);
     return milliseconds(Math.max(0, at - this.#options.clock.monotonic()));
   }
+}
+
+/** The delay until the next full sync. `fraction` is random, from zero to one. */
+export function nextFullCheck({ every, jitter }: RouteSettings["fullCheck"], fraction: number): Milliseconds {
+  return milliseconds(Math.round(every * (1 + jitter * (2 * fraction - 1))));
 }
 
 /** Whether a change of a Node concerns its routes. */

@@ -1,7 +1,7 @@
 // Looks up the instances of Nodes that wait for a route, without listing the route table. An instance that the cloud does not
 // return yet is looked up again with increasing delays.
 
-import { minutes } from "../../../core/brand.ts";
+import { minutes, seconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { alignToGrid, backoff } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
@@ -14,10 +14,7 @@ import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import { instanceNotVisible } from "../events.ts";
 
 export interface InstanceSearchOptions
-  extends Pick<
-    RouteControllerOptions,
-    "nodes" | "isSelected" | "inventory" | "clock" | "random" | "settings" | "report"
-  > {
+  extends Pick<RouteControllerOptions, "nodes" | "isSelected" | "inventory" | "clock" | "random" | "report"> {
   /** Called with every Node whose instance must be looked up. */
   readonly enqueue: (name: string) => void;
   /** Called when the instance of a waiting Node is known. */
@@ -25,6 +22,9 @@ export interface InstanceSearchOptions
 }
 
 const attemptsBeforeEvent = 3;
+
+/** The delays between lookups of an instance that is not visible yet. */
+const notVisibleBackoff = { first: seconds(5), cap: minutes(5) };
 
 export class InstanceSearch {
   readonly #options: InstanceSearchOptions;
@@ -81,13 +81,13 @@ export class InstanceSearch {
   }
 
   #retryLater(node: Node): Outcome {
-    const { clock, random, settings, report } = this.#options;
+    const { clock, random, report } = this.#options;
     const { name } = node.metadata;
     const attempts = (this.#attempts.get(name) ?? 0) + 1;
     this.#attempts.set(name, attempts);
     // A Node with routes keeps them.
     if (attempts === attemptsBeforeEvent && !hadRoutes(node)) report(node, instanceNotVisible(name));
-    const delay = backoff(attempts, settings.notVisibleBackoff, random);
+    const delay = backoff(attempts, notVisibleBackoff, random);
     return requeue(alignToGrid(clock.monotonic(), delay), "the instance is not visible yet");
   }
 

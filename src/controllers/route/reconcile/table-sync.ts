@@ -4,12 +4,12 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
+import type { DesiredRoute } from "../../../provider/routes.ts";
 import { endOf } from "../../../runtime/draining.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { delayAfterError } from "../../classify-error.ts";
 import type { Finding } from "../../reporter.ts";
-import { RouteGuard } from "../absence/route-guard.ts";
-import type { SharedEvidence } from "../absence/shared-evidence.ts";
+import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
 import { OpenChanges } from "../apply/open-changes.ts";
 import type { TableOptions } from "../deps.ts";
@@ -18,7 +18,7 @@ import type { ChangeResult, RouteChange } from "../plan/route-change.ts";
 import { type Survey, takeSurvey } from "../plan/survey.ts";
 import { SyncSchedule } from "../queue/schedule.ts";
 import { type ConditionWriter, decideNetworkConditions, isTransient } from "../status/network-condition.ts";
-import { type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
+import { type NodeFinding, type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
 import type { InstanceSearch } from "./instance-search.ts";
 
 /** What all tables share. */
@@ -70,6 +70,10 @@ export class TableSync {
     return this.#reporter.findings;
   }
 
+  get nodeFindings(): readonly NodeFinding[] {
+    return this.#reporter.nodeFindings;
+  }
+
   end(): void {
     this.#open.end();
     this.#guard.end();
@@ -79,33 +83,33 @@ export class TableSync {
   forgetEvidence(): boolean {
     this.#options.routes.begin();
     this.#listing?.invalidate();
-    return this.#guard.forgetEvidence();
+    return this.#guard.evidence.forget();
   }
 
   /** How long the sync after a change waits for other changes. */
   delayAfterChange(): Milliseconds {
-    const needsListing = this.#listing?.latest(this.#options.settings.maxListingAge) === undefined;
-    return this.#schedule.delayAfterChange(needsListing);
+    return this.#schedule.delayAfterChange(this.#listing?.isRecent !== true);
   }
 
   async sync(signal: AbortSignal): Promise<Outcome> {
     const table = this.#listing;
     if (table === undefined) return settled;
     this.#began = this.#options.clock.monotonic();
-    const isFullCheck = this.#schedule.isFullCheckDue;
-    if (this.#recordUpdates()) table.invalidate();
-    const needsListing = this.#nextListing <= this.#began;
-    const moment = { began: this.#began, needsListing, isFullCheck };
-    const guarded = await this.#guard.limit(await takeSurvey(this.#options, table, moment, signal));
+    if (this.#recordEnded()) table.invalidate();
+    const needsListing = this.#nextListing <= this.#began ? "listing" : undefined;
+    const needs = this.#schedule.isFullCheckDue ? "full check" : needsListing;
+    const observed = await takeSurvey(this.#options, table, this.#began, needs, signal);
+    const guarded = await this.#guard.limit(observed);
     if (guarded === "decide again") return requeue(milliseconds(0), "the changes are recorded");
-    const { survey, limited } = guarded;
-    const { desired, listing, plan } = survey;
+    const { survey } = guarded;
+    const { desired } = survey;
     this.#schedule.synced(this.#began, desired.waiting.length === 0);
-    this.#reporter.problems(desired, listing, plan, this.#open.unchecked, limited);
-    this.#reporter.hold(limited);
+    this.#reporter.surveyed(guarded, this.#open.unchecked);
     const results = await this.#apply(survey, table, signal);
     this.#recordResults(results);
-    this.#decideConditions(survey, results);
+    const failuresOf = (route: DesiredRoute): number => this.#open.failuresOf({ do: "create", route });
+    const decided = decideNetworkConditions(survey, results, failuresOf);
+    this.#shared.conditions.update(this.#options.table, decided, desired.tablesOfNode);
     this.#shared.instances.follow(desired);
     this.#reportSync(survey, results);
     const end = Math.min(this.#open.nextAfter(this.#began) ?? Number.POSITIVE_INFINITY, this.#nextListing);
@@ -128,9 +132,8 @@ export class TableSync {
 
   /** When the routes must be listed although nothing has changed. */
   get #nextListing(): number {
-    const { nextListing } = this.#guard;
-    const { shownAt } = this.#options.routes;
-    return Math.min(nextListing ?? Number.POSITIVE_INFINITY, shownAt ?? Number.POSITIVE_INFINITY);
+    const { shownAt = Number.POSITIVE_INFINITY } = this.#options.routes;
+    return Math.min(this.#guard.nextListing, shownAt);
   }
 
   async #apply(survey: Survey, table: TableListing, signal: AbortSignal): Promise<readonly ChangeResult[]> {
@@ -149,20 +152,10 @@ export class TableSync {
       await applyPlan(plan, context, { signal, urgency: "new-node" }, results);
     } finally {
       // Also after an abort, because the changes may have been applied.
-      this.#guard.noteResults(survey, results);
+      this.#guard.evidence.noteResults(results, listing.beganAt);
       table.invalidate();
     }
     return results;
-  }
-
-  #decideConditions({ desired, plan }: Survey, results: readonly ChangeResult[]): void {
-    const decided = decideNetworkConditions(
-      plan,
-      results,
-      (route) => this.#open.failuresOf({ do: "create", route }),
-      (node) => desired.nodeProblems.has(node),
-    );
-    this.#shared.conditions.update(this.#options.table, decided, desired.tablesOfNode);
   }
 
   #recordResults(results: readonly ChangeResult[]): void {
@@ -181,18 +174,15 @@ export class TableSync {
   }
 
   /** Records how pending changes ended since the last sync; returns whether they may have changed the table. */
-  #recordUpdates(): boolean {
-    const { failed, done, lost } = this.#open.takeEnded();
-    for (const { change, error, took } of failed) {
-      this.#recordFailure(change, error, took);
-      this.#guard.noteOperation(change, "failed");
+  #recordEnded(): boolean {
+    const ended = this.#open.takeEnded();
+    for (const result of ended) {
+      const { change, outcome } = result;
+      if (outcome.kind === "failed") this.#recordFailure(change, outcome.error, outcome.took);
+      if (outcome.kind === "done") this.#options.routes.noteDone(change);
+      this.#guard.evidence.noteEnd(result);
     }
-    for (const change of done) {
-      this.#options.routes.noteDone(change);
-      this.#guard.noteOperation(change, "done");
-    }
-    for (const change of lost) this.#guard.noteOperation(change, "lost");
-    return failed.length + done.length + lost.length > 0;
+    return ended.length > 0;
   }
 
   #recordFailure(change: RouteChange, error: unknown, took: Milliseconds): void {

@@ -3,6 +3,7 @@
 // while too little is known about the Node's routes.
 
 import { errorPolicies } from "../../../cloud/error-policies.ts";
+import type { Cidr } from "../../../core/brand.ts";
 import { isKubeError } from "../../../kube/errors/kube-error.ts";
 import { type Condition, type Node, toTime } from "../../../kube/objects.ts";
 import { nodeConditionsPatch } from "../../../kube/patches/node-patch.ts";
@@ -13,8 +14,9 @@ import { isPaused } from "../../pause.ts";
 import { networkCondition } from "../../well-known.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
-import type { RoutePlan } from "../plan/plan.ts";
 import type { ChangeOutcome, ChangeResult } from "../plan/route-change.ts";
+import type { Survey } from "../plan/survey.ts";
+import type { TableName } from "../tables.ts";
 
 type ConditionWriterOptions = Pick<RouteControllerOptions, "nodes" | "writes" | "clock" | "isSelected">;
 
@@ -26,7 +28,7 @@ export class ConditionWriter {
   /** Called with every Node whose condition must be written. */
   readonly #enqueue: (name: string) => void;
   /** Whether each Node has its routes in a table, by table and uid. Nodes that are not decided yet are omitted. */
-  readonly #byTable = new Map<string | undefined, ReadonlyMap<string, boolean>>();
+  readonly #byTable = new Map<TableName, ReadonlyMap<string, boolean>>();
   /** The tables that each Node needs, by uid. */
   #tablesOfNode: TablesOfNode = new Map();
 
@@ -42,11 +44,7 @@ export class ConditionWriter {
   }
 
   /** Replaces the decisions of a table, by uid. The conditions of Nodes that are not decided stay as they are. */
-  update(
-    table: string | undefined,
-    decisions: ReadonlyMap<string, boolean>,
-    tablesOfNode: TablesOfNode,
-  ): void {
+  update(table: TableName, decisions: ReadonlyMap<string, boolean>, tablesOfNode: TablesOfNode): void {
     this.#byTable.set(table, decisions);
     this.#tablesOfNode = tablesOfNode;
     for (const { metadata } of this.#options.nodes.list()) {
@@ -69,9 +67,8 @@ export class ConditionWriter {
 
   /** Only when every table that serves the Node has its routes; undefined while one is not decided. */
   #hasRoutes(uid: string): boolean | undefined {
-    const found = [...(this.#tablesOfNode.get(uid) ?? [])].map((table) => this.#byTable.get(table)?.get(uid));
-    if (found.includes(false)) return false;
-    return found.length > 0 && !found.includes(undefined) ? true : undefined;
+    const tables = [...(this.#tablesOfNode.get(uid) ?? [])];
+    return tables.length === 0 ? undefined : allOf(tables.map((table) => this.#byTable.get(table)?.get(uid)));
   }
 
   #plan(name: string) {
@@ -86,7 +83,7 @@ export class ConditionWriter {
 }
 
 /** Undefined when the Node already has this status and reason. */
-export function planNetworkCondition(
+function planNetworkCondition(
   node: Node,
   hasRoutes: boolean,
   now: number,
@@ -106,21 +103,19 @@ export function isTransient(error: unknown, failures: number): boolean {
 }
 
 /**
- * Whether each Node has its routes, by uid, because another Node may take the name. Nodes that are not decided yet
- * are omitted.
+ * Whether each Node has its routes, by uid, because another Node may take the name. Nodes that are not decided yet are omitted. One with
+ * a pod range that gets no route never has all of them.
  */
 export function decideNetworkConditions(
-  plan: RoutePlan,
+  { desired, plan }: Survey,
   results: readonly ChangeResult[],
   failuresOf: (route: DesiredRoute) => number,
-  /** Whether the Node has a pod range that gets no route. */
-  isIncomplete: (node: DesiredRoute["target"]["node"]) => boolean = () => false,
 ): ReadonlyMap<string, boolean> {
-  const outcomes = new Map<DesiredRoute["destination"], ChangeOutcome>();
+  const outcomes = new Map<Cidr, ChangeOutcome>();
   for (const { change, outcome } of results) {
     if (change.do === "create") outcomes.set(change.route.destination, outcome);
   }
-  const routes: readonly (readonly [DesiredRoute, boolean | undefined])[] = [
+  const answers: readonly (readonly [DesiredRoute, boolean | undefined])[] = [
     ...plan.present.map((route) => [route, true] as const),
     ...plan.undecided.map((route) => [route, undefined] as const),
     ...plan.refused.map(({ route }) => [route, false] as const),
@@ -129,14 +124,18 @@ export function decideNetworkConditions(
     ),
   ];
   const decisions = new Map<string, boolean>();
-  for (const [uid, routesOfNode] of Map.groupBy(routes, ([{ target }]) => target.uid)) {
-    const hasAll = routesOfNode.every(
-      ([{ target }, present]) => present === true && !isIncomplete(target.node),
-    );
-    if (routesOfNode.some(([, present]) => present === false)) decisions.set(uid, false);
-    else if (hasAll) decisions.set(uid, true);
+  for (const [uid, ofNode] of Map.groupBy(answers, ([{ target }]) => target.uid)) {
+    const isIncomplete = ofNode.some(([{ target }]) => desired.nodeProblems.has(target.node));
+    const hasAll = allOf([...ofNode.map(([, isThere]) => isThere), isIncomplete ? undefined : true]);
+    if (hasAll !== undefined) decisions.set(uid, hasAll);
   }
   return decisions;
+}
+
+/** Whether all are so: not if one is not, and unknown while one is unknown. */
+function allOf(answers: readonly (boolean | undefined)[]): boolean | undefined {
+  if (answers.includes(false)) return false;
+  return answers.includes(undefined) ? undefined : true;
 }
 
 /** Whether a planned route is in the table now; undefined if that is not known yet. */
@@ -151,6 +150,7 @@ function isPresent(outcome: ChangeOutcome | undefined, failures: number): boolea
       return false;
     case undefined:
     case "pending":
+    case "lost":
     case "fenced":
     case "waiting":
       return undefined;

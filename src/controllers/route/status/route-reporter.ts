@@ -1,14 +1,12 @@
 // Reports problems of route tables and their routes: as an event on the Node that they concern, or as a warning in the log. A problem
 // that lasts is reported once, also if several tables have it in common.
 
-import type { Cidr, Milliseconds } from "../../../core/brand.ts";
+import type { Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { describeError } from "../../classify-error.ts";
-import { isUninitialized } from "../../node-facts.ts";
-import { isPaused } from "../../pause.ts";
 import {
   type Finding,
   findingsIn,
@@ -18,11 +16,11 @@ import {
   Reporter,
   ReportsByName,
 } from "../../reporter.ts";
-import type { LimitedChanges } from "../absence/allowed-changes.ts";
 import { hadRoutes } from "../absence/route-evidence.ts";
+import type { Guarded } from "../absence/route-guard.ts";
 import type { OpenChanges } from "../apply/open-changes.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
-import { type DesiredRoutes, podCIDRsOf } from "../desired/plan-desired.ts";
+import { isLeftAlone, podCIDRsOf } from "../desired/plan-desired.ts";
 import {
   changeUnknown,
   createFailed,
@@ -37,100 +35,46 @@ import {
   syncFailed,
   tableNearLimit,
 } from "../events.ts";
-import type { RouteListing } from "../observed/table-listing.ts";
-import type { RoutePlan } from "../plan/plan.ts";
 import { type ChangeResult, keyOf, type RouteChange } from "../plan/route-change.ts";
 import { targetOf } from "../plan/survey.ts";
-import { concernedTables } from "../tables.ts";
+import { concernedTables, type TableName } from "../tables.ts";
 
 type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
-type NodeProblemsOptions = Pick<
-  RouteControllerOptions,
-  "nodes" | "report" | "isSelected" | "inventory" | "tables"
->;
 
-/** What lasts although no listing of the table succeeds. */
-interface Failures {
-  /** Concerns every Node without a route that the table serves. */
-  readonly listing?: Finding | undefined;
-  /** Of creations, by Node. */
-  readonly byNode: ReadonlyMap<string, readonly Finding[]>;
-}
-
-/** The problems of routes that concern single Nodes. Shared by all tables. */
+/** Reports problems of single Nodes, once for all tables. */
 export class NodeProblems {
-  readonly #options: NodeProblemsOptions;
-  readonly #failures = new Map<string | undefined, Failures>();
-  readonly #byTable = new Map<string | undefined, ProblemsByNode>();
+  readonly #options: Pick<RouteControllerOptions, "nodes" | "report">;
+  readonly #byTable = new Map<TableName, ProblemsByNode>();
   readonly #reports = new ReportsByName<"routes">();
   readonly #reporter: Reporter<Node, "routes">;
 
-  constructor(options: NodeProblemsOptions) {
+  constructor(options: Pick<RouteControllerOptions, "nodes" | "report">) {
     this.#options = options;
     this.#reporter = new Reporter(options.report, this.#reports);
-  }
-
-  /** The active problems, by Node. */
-  get findings(): ReadonlyMap<string, readonly Finding[]> {
-    const found = new Map<string, readonly Finding[]>();
-    const add = (name: string, findings: readonly Finding[]): void => {
-      if (findings.length > 0) found.set(name, [...(found.get(name) ?? []), ...findings]);
-    };
-    for (const byNode of this.#byTable.values())
-      for (const [name, problems] of byNode) add(name, problems.map(problemFinding));
-    for (const [table, { listing, byNode }] of this.#failures) {
-      for (const [name, findings] of byNode) add(name, findings);
-      if (listing !== undefined) for (const name of this.#nodesWithoutRoutes(table)) add(name, [listing]);
-    }
-    return found;
-  }
-
-  /** Replaces what the table fails to do. */
-  failing(table: string | undefined, failures: Failures): void {
-    this.#failures.set(table, failures);
   }
 
   /** Another replica may have led since. */
   clear(): void {
     this.#byTable.clear();
-    this.#failures.clear();
   }
 
-  /** Those that the table may serve. */
-  #nodesWithoutRoutes(table: string | undefined): readonly string[] {
-    const { nodes, isSelected, inventory, tables } = this.#options;
-    const needsTable = (node: Node): boolean =>
-      concernedTables(tables, [targetOf(inventory, node)]).some(({ name }) => name === table);
-    return nodes
-      .list()
-      .filter((node) => isSelected(node) && awaitsRoutes(node) && needsTable(node))
-      .map(({ metadata }) => metadata.name);
+  /** The problems that this table has with each Node. */
+  of(table: TableName): ProblemsByNode {
+    return this.#byTable.get(table) ?? new Map();
   }
 
   /** Replaces the problems that this table has with each Node. */
-  report(table: string | undefined, byNode: ProblemsByNode): void {
+  report(table: TableName, byNode: ProblemsByNode): void {
     this.#byTable.set(table, byNode);
     const nodes = this.#options.nodes.list();
     this.#reports.forgetAllBut(new Set(nodes.map(({ metadata }) => metadata.name)));
     for (const node of nodes) {
-      const events = this.#of(node.metadata.name).map(problemEvent);
-      this.#reporter.report(node, "routes", events.map(quietIfHeld));
+      const problems = [...this.#byTable.values()].flatMap(
+        (ofTable) => ofTable.get(node.metadata.name) ?? [],
+      );
+      this.#reporter.report(node, "routes", problems.map(problemEvent).map(quietIfHeld));
     }
   }
-
-  #of(name: string): readonly Problem[] {
-    return [...this.#byTable.values()].flatMap((problemsOf) => problemsOf.get(name) ?? []);
-  }
-
-  send(name: string, event: ObjectEvent): void {
-    const node = this.#options.nodes.get(name);
-    if (node !== undefined) this.#options.report(node, event);
-  }
-}
-
-/** Whether the Node needs routes and does not show that it has them. */
-function awaitsRoutes(node: Node): boolean {
-  return !isPaused(node) && !isUninitialized(node) && podCIDRsOf(node).length > 0 && !hadRoutes(node);
 }
 
 /** One line about the hold is logged for all Nodes. */
@@ -138,34 +82,27 @@ function quietIfHeld(event: ObjectEvent): ObjectEvent {
   return event.reason === massRouteRecreationReason ? { ...event, quiet: true } : event;
 }
 
-type RouteReporterOptions = Pick<
-  TableOptions,
-  "routes" | "table" | "settings" | "removals" | "reportHold" | "reportProblem" | "note"
->;
-
-interface NodeFinding {
-  readonly node: string;
-  readonly finding: Finding;
-}
-
-type Topic = "table" | "listing" | "sync" | "hold";
+/** A finding about a Node, by its name. */
+export type NodeFinding = readonly [node: string, finding: Finding];
 
 /** Its problems concern no object of Kubernetes, and are logged. */
 const wholeTable = { metadata: { name: "table", uid: "" } } as const;
 
+type Topic = "table" | "listing" | "sync" | "hold";
+
 export class RouteReporter {
-  readonly #options: RouteReporterOptions;
-  /** Shared by all tables. */
+  readonly #options: TableOptions;
   readonly #nodeProblems: NodeProblems;
   readonly #reports = new ReportsByName<Topic>();
   readonly #reporter: Reporter<typeof wholeTable, Topic>;
   /** The last failure of each change that is still needed, or what it waits for. */
-  readonly #unfinished = new Map<string, { readonly change: RouteChange; readonly finding: Finding }>();
+  #unfinished = new Map<string, { readonly change: RouteChange; readonly finding: Finding }>();
   /** Routes that are missing, and are created once that is proved. */
   #unproved: readonly NodeFinding[] = [];
+  /** The last listing failed. */
   #unlisted: Finding | undefined;
 
-  constructor(options: RouteReporterOptions, nodeProblems: NodeProblems) {
+  constructor(options: TableOptions, nodeProblems: NodeProblems) {
     this.#options = options;
     this.#nodeProblems = nodeProblems;
     const { reportHold, reportProblem } = options;
@@ -173,6 +110,13 @@ export class RouteReporter {
       (_, event, topic) => (topic === "hold" ? reportHold : reportProblem)(event),
       this.#reports,
     );
+  }
+
+  /** Another replica may have led since. */
+  begin(): void {
+    this.#unfinished.clear();
+    this.#unproved = [];
+    this.#unlisted = undefined;
   }
 
   /** What concerns the whole table. */
@@ -184,65 +128,81 @@ export class RouteReporter {
     return [...lasting, ...removals.map(({ finding }) => finding)];
   }
 
-  /** Another replica may have led since. */
-  begin(): void {
-    this.#unfinished.clear();
-    this.#unproved = [];
-    this.#unlisted = undefined;
+  /** What concerns single Nodes. While the table cannot be listed, that is a problem of every Node without a route. */
+  get nodeFindings(): readonly NodeFinding[] {
+    const unlisted = this.#unlisted;
+    return [
+      ...[...this.#nodeProblems.of(this.#options.table)].flatMap(([node, problems]) =>
+        problems.map((problem) => [node, problemFinding(problem)] as const),
+      ),
+      ...[...this.#unfinished.values()].flatMap(({ change, finding }): readonly NodeFinding[] =>
+        change.do === "create" ? [[change.route.target.node, finding]] : [],
+      ),
+      ...this.#unproved,
+      ...(unlisted === undefined ? [] : this.#nodesWithoutRoutes().map((node) => [node, unlisted] as const)),
+    ];
   }
 
-  problems(
-    desired: DesiredRoutes,
-    listing: RouteListing,
-    plan: RoutePlan,
-    unchecked: OpenChanges["unchecked"],
-    { held, unlisted, blocked }: Pick<LimitedChanges, "held" | "unlisted" | "blocked">,
-  ): void {
+  /** Nodes that may need routes in this table, and do not show that they have them. */
+  #nodesWithoutRoutes(): readonly string[] {
+    const { nodes, isSelected, inventory, tables, table } = this.#options;
+    const lacksRoutes = (node: Node): boolean =>
+      !isLeftAlone(node, isSelected) && podCIDRsOf(node).length > 0 && !hadRoutes(node);
+    return nodes.list().flatMap((node) => {
+      if (!lacksRoutes(node)) return [];
+      const concerned = concernedTables(tables, [targetOf(inventory, node)]);
+      return concerned.some(({ name }) => name === table) ? node.metadata.name : [];
+    });
+  }
+
+  /** Reports what a survey shows, and a hold once while it lasts. */
+  surveyed(guarded: Guarded, unchecked: OpenChanges["unchecked"]): void {
     const { routes, table, settings, removals } = this.#options;
+    const { desired, listing, plan } = guarded.survey;
     const fill = {
       routes: listing.routes.length + plan.create.length - plan.remove.length,
       limit: routes.limit,
       table,
     };
-    const ofTable = [...listing.problems, ...desired.problems, ...tableNearLimit(fill, settings.nearLimit)];
+    const ofTable = [...listing.problems, ...desired.problems, ...tableNearLimit(fill)];
     const byNode = new Map([...desired.nodeProblems].map(([name, problems]) => [name, [...problems]]));
     const addToNode = (name: string, problem: Problem): void => {
       byNode.set(name, [...(byNode.get(name) ?? []), problem]);
     };
     for (const { route, problem } of plan.refused) addToNode(route.target.node, problem);
-    const rangesOf = (changes: LimitedChanges["held"]): ReadonlySet<Cidr> =>
-      new Set(changes.flatMap(({ absent, destination }) => (absent === "route" ? destination : [])));
-    const missing = rangesOf(held);
-    const unproved = rangesOf(blocked).difference(missing);
-    const created = new Map(unlisted.map((route) => [route.destination, route.unlisted ?? 0] as const));
+    const confirmAfter = routes.proofsApart(settings.confirmAfter);
+    const howToRelease = removals.howToRelease("routes");
+    const unproved: NodeFinding[] = [];
+    const missing = new Map(
+      guarded.judged.flatMap((one) => (one.absent === "route" ? [[one.destination, one]] : [])),
+    );
     for (const { destination, target } of desired.routes) {
-      if (missing.has(destination))
-        addToNode(target.node, massRouteRecreationHeld(destination, removals.howToRelease("routes"), table));
-      const count = created.get(destination);
-      if (count !== undefined) addToNode(target.node, routeCreatedButNotListed(destination, count, table));
+      const { verdict, unlisted = 0 } = missing.get(destination) ?? {};
+      if (verdict === "held")
+        addToNode(target.node, massRouteRecreationHeld(destination, howToRelease, table));
+      if (verdict === "unlisted")
+        addToNode(target.node, routeCreatedButNotListed(destination, unlisted, table));
+      if (verdict === "unproved")
+        unproved.push([target.node, routeUnproved(destination, confirmAfter, table)]);
     }
     for (const { change, error } of unchecked) {
       const problem = changeUnknown(change.do, change.route.destination, error, table);
       if (change.do === "remove") ofTable.push(problem);
       else addToNode(change.route.target.node, problem);
     }
-    this.#unproved = desired.routes.flatMap(({ destination, target: { node } }) =>
-      unproved.has(destination) && !created.has(destination)
-        ? { node, finding: routeUnproved(destination, routes.proofsApart(settings.confirmAfter), table) }
-        : [],
-    );
+    this.#unproved = unproved;
     this.#unlisted = undefined;
     this.#report("listing", []);
     this.#report("table", ofTable);
     this.#nodeProblems.report(table, byNode);
+    this.#reportHold(guarded, howToRelease);
   }
 
-  /** Reports a hold once while it lasts. */
-  hold({ held, counts, allowed }: LimitedChanges): void {
-    const { removals, note, table } = this.#options;
+  #reportHold({ judged, counts, allowed }: Guarded, howToRelease: string): void {
+    const { note, table } = this.#options;
+    const held = judged.filter(({ verdict }) => verdict === "held");
     if (held.length === 0 && this.#reports.of(wholeTable).has("hold"))
       note("No route change is held by --removal-limit any more", defined({ table }));
-    const howToRelease = removals.howToRelease("routes");
     const event = () => massRouteChangeHeld(held, counts, allowed, howToRelease, table);
     this.#reporter.report(wholeTable, "hold", held.length === 0 ? [] : [event()]);
   }
@@ -272,7 +232,7 @@ export class RouteReporter {
 
   /** Reports every failure, as upstream does. The backoffs limit how often that happens. */
   failure(change: RouteChange, error: unknown, took: Milliseconds): void {
-    const { table, reportProblem } = this.#options;
+    const { table, nodes, report, reportProblem } = this.#options;
     if (change.do === "remove") {
       const problem = removeFailed(change.route, error, table);
       this.#unfinished.set(keyOf(change), { change, finding: problemFinding(problem) });
@@ -283,48 +243,37 @@ export class RouteReporter {
     const { reason, message: text } = event;
     const finding = defined({ kind: "problem" as const, reason, cause: describeError(error)?.reason, text });
     this.#unfinished.set(keyOf(change), { change, finding });
-    this.#updateNodes();
-    this.#nodeProblems.send(change.route.target.node, event);
+    const node = nodes.get(change.route.target.node);
+    if (node !== undefined) report(node, event);
   }
 
   failedListing(error: unknown): void {
     const problem = listFailed(error, this.#options.table);
     this.#unlisted = defined({ ...problemFinding(problem), cause: describeError(error)?.reason });
-    this.#updateNodes();
     this.#report("listing", [problem]);
-  }
-
-  #keepUnfinished(results: readonly ChangeResult[]): void {
-    const open = results.filter(({ outcome: { kind } }) => kind !== "done" && kind !== "observed");
-    const keys = new Set(open.map(({ change }) => keyOf(change)));
-    for (const key of this.#unfinished.keys()) if (!keys.has(key)) this.#unfinished.delete(key);
-    const isBusy = this.#options.routes.oneAtATime && open.some(({ outcome }) => outcome.kind === "pending");
-    for (const { change, outcome } of open) {
-      const key = keyOf(change);
-      const isAccepted = outcome.kind === "pending";
-      const isNext = isBusy && outcome.kind === "waiting" && !this.#unfinished.has(key);
-      if (change.do === "remove" || !(isAccepted || isNext)) continue;
-      const finding = routeUnfinished(change.route.destination, isAccepted, this.#options.table);
-      this.#unfinished.set(key, { change, finding });
-    }
-    this.#updateNodes();
-  }
-
-  #updateNodes(): void {
-    const creations = [...this.#unfinished.values()].flatMap(({ change, finding }): readonly NodeFinding[] =>
-      change.do === "create" ? [{ node: change.route.target.node, finding }] : [],
-    );
-    const byNode = new Map<string, readonly Finding[]>(
-      [...Map.groupBy([...creations, ...this.#unproved], ({ node }) => node)].map(([node, failed]) => [
-        node,
-        failed.map(({ finding }) => finding),
-      ]),
-    );
-    this.#nodeProblems.failing(this.#options.table, { listing: this.#unlisted, byNode });
   }
 
   failedSync(error: unknown): void {
     this.#report("sync", [syncFailed(error, this.#options.table)]);
+  }
+
+  /** Keeps the failures of changes that are still needed. A creation that goes on is no failure: its Node waits for it. */
+  #keepUnfinished(results: readonly ChangeResult[]): void {
+    const { routes, table } = this.#options;
+    const isBusy = routes.oneAtATime && results.some(({ outcome }) => outcome.kind === "pending");
+    const failed = this.#unfinished;
+    this.#unfinished = new Map();
+    for (const { change, outcome } of results) {
+      if (outcome.kind === "done" || outcome.kind === "observed") continue;
+      const key = keyOf(change);
+      const known = failed.get(key);
+      const isAccepted = outcome.kind === "pending";
+      const isNext = isBusy && outcome.kind === "waiting" && known === undefined;
+      if (change.do === "create" && (isAccepted || isNext)) {
+        const finding = routeUnfinished(change.route.destination, isAccepted, table);
+        this.#unfinished.set(key, { change, finding });
+      } else if (known !== undefined) this.#unfinished.set(key, known);
+    }
   }
 
   #report(topic: Topic, problems: readonly Problem[]): void {

@@ -1,4 +1,4 @@
-// What the guards of all tables share: which Nodes were seen to be deleted, and how many of the recent removals belong to which table.
+// Which Nodes were seen to be deleted: their routes may be removed at once. Those of Nodes that vanished need proof that it is no fault.
 
 import type { Answer } from "../../../cloud/inventory.ts";
 import type { Cidr } from "../../../core/brand.ts";
@@ -7,11 +7,6 @@ import type { Change } from "../../../kube/watch/store.ts";
 import type { RemovalHistory } from "../../absence/removal-history.ts";
 import { isLeaving } from "../../node-facts.ts";
 import { podRangesOf } from "../desired/plan-desired.ts";
-
-export interface SharedEvidence {
-  readonly deletions: SeenDeletions;
-  readonly recent: TableRemovals;
-}
 
 interface SeenDeletionsDeps {
   readonly answerFor: (node: Node) => Answer;
@@ -64,29 +59,5 @@ export class SeenDeletions {
     this.#ranges.set(range, how);
     const [oldest] = this.#ranges.keys();
     if (this.#ranges.size > maxRanges && oldest !== undefined) this.#ranges.delete(oldest);
-  }
-}
-
-/** The limit applies to each table alone, but the Lease stores the removals of all; those of an earlier process count for every table. */
-export class TableRemovals {
-  readonly #removals: Pick<RemovalHistory, "count" | "has">;
-  /** The tables of the removals of this process, by id. */
-  readonly #tables = new Map<string, string | undefined>();
-
-  constructor(removals: Pick<RemovalHistory, "count" | "has">) {
-    this.#removals = removals;
-  }
-
-  note(table: string | undefined, ids: readonly string[]): void {
-    for (const id of ids) this.#tables.set(id, table);
-  }
-
-  recentIn(table: string | undefined): number {
-    let others = 0;
-    for (const [id, itsTable] of this.#tables) {
-      if (!this.#removals.has("routes", id)) this.#tables.delete(id);
-      else if (itsTable !== table) others += 1;
-    }
-    return this.#removals.count("routes") - others;
   }
 }

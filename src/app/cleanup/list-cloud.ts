@@ -1,7 +1,7 @@
 // Lists everything that a cloud has: load balancers, and routes by table. What cannot be listed is returned as a problem.
 
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
-import { type RouteListing, TableListing } from "../../controllers/route/observed/table-listing.ts";
+import { listTable, type RouteListing } from "../../controllers/route/observed/table-listing.ts";
 import { inTable } from "../../controllers/route/tables.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
@@ -44,10 +44,9 @@ export async function listCloud(
     return all;
   });
   const tables = (routes === undefined ? [] : routeTablesOf(routes, clock)).map((table) =>
-    orProblem(`Routes${inTable(table.name)}`, async () => {
-      const listing = new TableListing(table, clock, call.signal);
-      return [{ table, listing: await listing.beganAfter(clock.monotonic(), "refresh", call.signal) }];
-    }),
+    orProblem(`Routes${inTable(table.name)}`, async () => [
+      { table, listing: await listTable(table, clock, { ...call, urgency: "refresh" }) },
+    ]),
   );
   return {
     balancers: await balancers,

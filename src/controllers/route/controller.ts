@@ -7,11 +7,10 @@ import { CloudError } from "../../provider/errors.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
-import { identityOf } from "../node-facts.ts";
 import type { ControllerReport, Finding } from "../reporter.ts";
 import { SeenDeletions } from "./absence/seen-deletions.ts";
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
-import { targetOf } from "./plan/survey.ts";
+import { targetOf } from "./desired/plan-desired.ts";
 import { isRelevantForRoutes } from "./queue/schedule.ts";
 import { InstanceSearch } from "./reconcile/instance-search.ts";
 import { TableSync } from "./reconcile/table-sync.ts";
@@ -40,14 +39,12 @@ export class RouteController {
   readonly #conditions: ConditionWriter;
   readonly #nodeProblems: NodeProblems;
   readonly #instances: InstanceSearch;
-  readonly #lastSyncs = new Map<TableName, RouteSync>();
   /** By queue key. */
   readonly #tables: ReadonlyMap<string, TableSync>;
 
   constructor(options: RouteControllerOptions) {
-    const { clock, nodes, inventory, removals } = options;
     this.#options = options;
-    this.queue = new WorkQueue(clock);
+    this.queue = new WorkQueue(options.clock);
     this.#conditions = new ConditionWriter(options, (name) => this.queue.add(conditionKey(name)));
     this.#instances = new InstanceSearch({
       ...options,
@@ -55,11 +52,8 @@ export class RouteController {
       onFound: () => this.#enqueueAll(),
     });
     this.#nodeProblems = new NodeProblems(options);
-    const deletions = new SeenDeletions({ answerFor: (node) => inventory.check(identityOf(node)), removals });
-    // For the life of the process, because the next leader must know which deletions were seen.
-    nodes.subscribe((change) => deletions.note(change));
     const shared = {
-      deletions,
+      deletions: new SeenDeletions(options),
       tableOfRemoval: new Map(),
       instances: this.#instances,
       conditions: this.#conditions,
@@ -68,11 +62,7 @@ export class RouteController {
     this.#tables = new Map(
       options.tables.map((routes) => {
         const key = tableKey(routes.name);
-        const onSync = (sync: RouteSync): void => {
-          this.#lastSyncs.set(sync.table, sync);
-          options.onSync(sync);
-        };
-        const ofTable = { ...options, onSync, routes, table: routes.name };
+        const ofTable = { ...options, routes, table: routes.name };
         return [key, new TableSync(ofTable, shared, () => this.#enqueue(key))] as const;
       }),
     );
@@ -85,7 +75,7 @@ export class RouteController {
     return {
       findings: new Map(byNode.map(([node, found]) => [node, found.map(([, finding]) => finding)])),
       tables: new Map(tables.filter(([, findings]) => findings.length > 0)),
-      syncs: [...this.#lastSyncs.values()],
+      syncs: [...this.#tables.values()].flatMap(({ lastSync }) => lastSync ?? []),
     };
   }
 

@@ -1,15 +1,11 @@
 // The dependencies of the route controller. `src/app` composes them; tests use small fakes.
 
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
-import type { Inventory } from "../../cloud/inventory.ts";
 import { type Cidr, type Milliseconds, minutes, seconds } from "../../core/brand.ts";
-import type { Node } from "../../kube/objects.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Random } from "../../platform/random.ts";
 import type { Pending } from "../../provider/plan.ts";
 import { defaultRemovalLimit, type RemovalLimitSetting } from "../absence/mass-limit.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
-import type { NodeStore, NodeWrites, Note } from "../node-deps.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { TableName } from "./tables.ts";
@@ -34,21 +30,13 @@ export interface RouteSync {
   readonly failed: number;
 }
 
-export interface RouteControllerOptions {
-  readonly nodes: NodeStore;
-  readonly writes: NodeWrites;
+/** `isSelected`: routes of other Nodes are never changed. */
+export interface RouteControllerOptions extends Omit<NodeDeps, "concurrency"> {
   /** Sends changes to the cloud. */
   readonly send: JournalledSend;
-  readonly inventory: Inventory;
-  /** Whether this manager manages the Node; routes of other Nodes are never changed. */
-  readonly isSelected: (node: Node) => boolean;
   readonly tables: readonly RouteTable[];
   /** How long-running operations are polled; undefined if the cloud has no operation IDs. */
   readonly pending: Pending | undefined;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: (node: Node, event: ObjectEvent) => void;
-  readonly note: Note;
   /** Reports problems that do not concern a single Node. */
   readonly reportProblem: (event: ObjectEvent) => void;
   /** Reports what concerns all routes, such as a hold. */

@@ -8,10 +8,9 @@ import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-d
 import { tableNearLimit } from "../../../src/controllers/route/events.ts";
 import { overlaps } from "../../../src/controllers/route/plan/plan.ts";
 import type { RouteChange } from "../../../src/controllers/route/plan/route-change.ts";
-import { targetOf } from "../../../src/controllers/route/plan/survey.ts";
 import { isRelevantForRoutes, nextFullCheck } from "../../../src/controllers/route/queue/schedule.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
-import { milliseconds, minutes, nodeName, seconds } from "../../../src/core/brand.ts";
+import { milliseconds, minutes, nodeName, providerID, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import { goDuration } from "../../../src/core/duration.ts";
 import type { Node } from "../../../src/kube/objects.ts";
@@ -111,18 +110,26 @@ describe("isRelevantForRoutes", () => {
 });
 
 describe("planDesiredRoutes", () => {
-  const inventoryWith = (kind: "exists" | "unknown" | "foreign"): Inventory =>
-    ({ check: ({ name: key }: NodeIdentity) => ({ kind, source: "cloud", instance: { key } }) }) as never;
-  const plan = (drafts: readonly NodeDraft[], kind: "exists" | "unknown" | "foreign" = "exists") =>
-    planDesiredRoutes({
-      nodes: drafts.map((draft) => toNode(draft)),
-      targetOf: (node) => targetOf(inventoryWith(kind), node),
-      isSelected: () => true,
-      keysOf: ({ metadata }) => [`key-${metadata.name}`],
-      clusterCIDRs: [cidr("10.244.0.0/16"), cidr("fd00::/48")],
-      tables: [{ name: undefined, serves: () => true, families: ["IPv4"] }],
-      table: undefined,
+  const inventoryWith = (kind: "exists" | "unknown" | "foreign"): Inventory => {
+    const key = (id: string): string => id.replace("fake://", "key-");
+    const check = ({ providerID: id }: NodeIdentity) => ({
+      ...{ kind, source: "cloud", instance: { key: key(id ?? "") } },
     });
+    return { check, sources: [{ keyOf: key }], unreadableMachineOf: () => undefined } as never;
+  };
+  const plan = (drafts: readonly NodeDraft[], kind: "exists" | "unknown" | "foreign" = "exists") =>
+    planDesiredRoutes(
+      drafts.map(({ spec, ...draft }) =>
+        toNode({ ...draft, spec: { ...spec, providerID: providerID(`fake://${draft.name}`) } }),
+      ),
+      {
+        inventory: inventoryWith(kind),
+        isSelected: () => true,
+        clusterCIDRs: [cidr("10.244.0.0/16"), cidr("fd00::/48")],
+        tables: [{ name: undefined, serves: () => true, families: ["IPv4"] }],
+        table: undefined,
+      },
+    );
   const spec = { podCIDRs: ["10.244.1.0/24", "10.9.0.0/24", "nonsense", "fd00::/64", "10.244.1.3/24"] };
 
   test("plans only possible routes and reports the others on their Nodes or once for all", () => {

@@ -13,8 +13,8 @@ import { isRefusal } from "../../classify-error.ts";
 import { networkCondition } from "../../well-known.ts";
 import type { TableOptions } from "../deps.ts";
 import { podRangesOf } from "../desired/plan-desired.ts";
+import type { Survey } from "../plan/plan.ts";
 import { type ChangeOutcome, type ChangeResult, leadsTo } from "../plan/route-change.ts";
-import type { Survey } from "../plan/survey.ts";
 import { inTable } from "../tables.ts";
 
 interface Known extends Evidence {

@@ -10,7 +10,7 @@ import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
 import { podRangesOf } from "../desired/plan-desired.ts";
 import type { HeldRoute } from "../events.ts";
-import type { Survey } from "../plan/survey.ts";
+import type { Survey } from "../plan/plan.ts";
 import { inTable, type TableName } from "../tables.ts";
 import { hadRoutes, RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";

@@ -1,17 +1,11 @@
 // Which Nodes were seen to be deleted: their routes may be removed at once. Those of Nodes that vanished need proof that it is no fault.
 
-import type { Answer } from "../../../cloud/inventory.ts";
 import type { Cidr } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
-import type { RemovalHistory } from "../../absence/removal-history.ts";
-import { isLeaving } from "../../node-facts.ts";
+import { identityOf, isLeaving } from "../../node-facts.ts";
+import type { RouteControllerOptions } from "../deps.ts";
 import { podRangesOf } from "../desired/plan-desired.ts";
-
-interface SeenDeletionsDeps {
-  readonly answerFor: (node: Node) => Answer;
-  readonly removals: Pick<RemovalHistory, "isOwn">;
-}
 
 /** Bounds the memory of a replica that never leads. */
 const maxRanges = 10_000;
@@ -21,12 +15,14 @@ const maxRanges = 10_000;
  * is terminating. Nodes that are only missing from a new list of the API server may be missing because of a fault.
  */
 export class SeenDeletions {
-  readonly #deps: SeenDeletionsDeps;
+  readonly #options: Pick<RouteControllerOptions, "inventory" | "removals">;
   /** How the Nodes with the range went. It is forgotten when a Node gets the range. */
   readonly #ranges = new Map<Cidr, "deleted" | "vanished">();
 
-  constructor(deps: SeenDeletionsDeps) {
-    this.#deps = deps;
+  /** Follows the Nodes for the life of the process, because the next leader must know which deletions were seen. */
+  constructor(options: Pick<RouteControllerOptions, "nodes" | "inventory" | "removals">) {
+    this.#options = options;
+    options.nodes.subscribe((change) => this.#note(change));
   }
 
   /** Whether the deletion of all Nodes with this range was seen. */
@@ -34,7 +30,7 @@ export class SeenDeletions {
     return this.#ranges.get(range) === "deleted";
   }
 
-  note({ before, after, isFromList }: Change<Node>): void {
+  #note({ before, after, isFromList }: Change<Node>): void {
     const isReplaced = before?.metadata.uid !== after?.metadata.uid;
     const had = before === undefined ? [] : podRangesOf(before);
     const isSeen = before !== undefined && (!isReplaced || this.#isSeen(before, isFromList === true));
@@ -48,9 +44,10 @@ export class SeenDeletions {
   }
 
   #isSeen(node: Node, isFromList: boolean): boolean {
-    if (!isFromList || isLeaving(node) || this.#deps.removals.isOwn("nodes", node.metadata.uid)) return true;
+    const { removals, inventory } = this.#options;
+    if (!isFromList || isLeaving(node) || removals.isOwn("nodes", node.metadata.uid)) return true;
     // An instance that is missing too explains nothing: a single answer of the cloud may be wrong.
-    const answer = this.#deps.answerFor(node);
+    const answer = inventory.check(identityOf(node));
     return answer.kind === "exists" && answer.instance.state === "terminating";
   }
 

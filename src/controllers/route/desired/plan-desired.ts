@@ -1,13 +1,16 @@
 // Plans the desired routes of one table: one per pod range of a Node that the table serves and whose instance is known, inside the
 // cluster's ranges and of a family that the table supports. Also lists the Nodes whose existing routes must not be changed. Pure.
 
+import type { Inventory } from "../../../cloud/inventory.ts";
 import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr } from "../../../core/cidr.ts";
+import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import { ipsOf, isUninitialized } from "../../node-facts.ts";
+import { identityOf, ipsOf, isUninitialized, nameOf, providerIDOf } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
+import type { TableOptions } from "../deps.ts";
 import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../events.ts";
 import { type ServingTable, type TableName, type TargetAnswer, tablesFor } from "../tables.ts";
 import { isInsideCluster } from "./cluster-cidrs.ts";
@@ -18,19 +21,6 @@ export interface Exempt {
   readonly keys: ReadonlySet<string>;
   readonly names: ReadonlySet<string>;
   readonly addresses: ReadonlySet<string>;
-}
-
-export interface DesiredRoutesInput {
-  readonly nodes: readonly Node[];
-  /** Routes of another manager's Nodes are never changed, whatever their instances are. */
-  readonly isSelected: (node: Node) => boolean;
-  readonly targetOf: (node: Node) => TargetAnswer;
-  /** Every key that the Node's provider id may refer to. */
-  readonly keysOf: (node: Node) => readonly string[];
-  readonly clusterCIDRs: readonly Cidr[];
-  /** All tables, and the one that the routes are planned for. */
-  readonly tables: readonly ServingTable[];
-  readonly table: TableName;
 }
 
 export interface DesiredRoutes {
@@ -50,8 +40,19 @@ export interface DesiredRoutes {
   readonly problems: readonly Problem[];
 }
 
-export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
-  const { nodes, isSelected, targetOf, keysOf, clusterCIDRs, tables, table } = input;
+/** `isSelected`: routes of another manager's Nodes are never changed, whatever their instances are. */
+export function planDesiredRoutes(
+  nodes: readonly Node[],
+  {
+    inventory,
+    isSelected,
+    clusterCIDRs,
+    tables,
+    table,
+  }: Pick<TableOptions, "inventory" | "isSelected" | "clusterCIDRs" | "table"> & {
+    readonly tables: readonly ServingTable[];
+  },
+): DesiredRoutes {
   const routes: DesiredRoute[] = [];
   const notServed = new Set<Cidr>();
   const tablesOfNode = new Map<string, Set<TableName>>();
@@ -64,7 +65,7 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
     const isAlone = isLeftAlone(node, isSelected);
     const ranges = podCIDRsOf(node);
     if (!isAlone && ranges.length === 0) continue;
-    const target = isAlone ? "foreign" : targetOf(node);
+    const target = isAlone ? "foreign" : targetOf(inventory, node);
     if (typeof target === "string") {
       exemptNodes.push(node);
       if (target === "unknown") waiting.push(node);
@@ -94,7 +95,7 @@ export function planDesiredRoutes(input: DesiredRoutesInput): DesiredRoutes {
     if (problems.length > 0) nodeProblems.set(node.metadata.name, problems);
   }
   const problems = [...missingFamilies].toSorted().map(familyUnsupported);
-  const exempt = exemptionOf(exemptNodes, keysOf);
+  const exempt = exemptionOf(exemptNodes, (node) => keysOf(inventory, node));
   return { routes, notServed, tablesOfNode, exempt, waiting, unchanged, nodeProblems, problems };
 }
 
@@ -130,11 +131,33 @@ function byAge(a: Node, b: Node): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-export function exemptionOf(nodes: readonly Node[], keysOf: DesiredRoutesInput["keysOf"]): Exempt {
+/** `keysOf`: every key that the Node's provider id may refer to. */
+export function exemptionOf(nodes: readonly Node[], keysOf: (node: Node) => readonly string[]): Exempt {
   return {
     destinations: new Set(nodes.flatMap(podRangesOf)),
     keys: new Set(nodes.flatMap(keysOf)),
     names: new Set(nodes.map(({ metadata }) => metadata.name)),
     addresses: new Set(nodes.flatMap((node) => ipsOf(node).addresses)),
   };
+}
+
+/** The Node as a target. Uses only the inventory; sends no request to the cloud. */
+export function targetOf(inventory: Inventory, node: Node): TargetAnswer {
+  const answer = inventory.check(identityOf(node));
+  if (answer.kind === "foreign") return "foreign";
+  if (answer.kind !== "exists") return "unknown";
+  const { key, handles } = answer.instance;
+  const machine = { source: answer.source, key, ...defined({ handles }) };
+  return { node: nameOf(node), uid: node.metadata.uid, machine, ...ipsOf(node) };
+}
+
+/** The keys of the provider id in every source that recognizes it. */
+function keysOf(inventory: Inventory, node: Node): readonly string[] {
+  const providerID = providerIDOf(node);
+  if (providerID === undefined) return [];
+  const unreadable = inventory.unreadableMachineOf(identityOf(node))?.key;
+  return [
+    ...inventory.sources.flatMap((source) => source.keyOf(providerID) ?? []),
+    ...(unreadable === undefined ? [] : [unreadable]),
+  ];
 }

@@ -1,62 +1,49 @@
-// A route table as last listed. Listings are shared while they run; the listing knows its age, and a change by Fairlead
-// invalidates it.
+// A route table as last listed. The listing knows its age, and a change by Fairlead invalidates it.
 
 import type { ListedPage, RouteTable } from "../../../cloud/ideal-route-tables.ts";
 import { type ListedRoute, withoutRepeats } from "../../../cloud/own-route-changes.ts";
 import { type Cidr, type Milliseconds, seconds } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Clock } from "../../../platform/clock.ts";
-import type { Call, Urgency } from "../../../provider/call.ts";
+import type { Call } from "../../../provider/call.ts";
 import { abortable } from "../../../runtime/abortable.ts";
-import { type Complete, Snapshot } from "../../../runtime/snapshot.ts";
-
-/** The maximum age of a listing for a sync that removes nothing. */
-const maxListingAge: Milliseconds = seconds(10);
 
 export interface RouteListing {
   readonly routes: readonly ListedRoute[];
   readonly destinations: ReadonlySet<Cidr>;
   readonly problems: readonly Problem[];
+  /** Monotonic. */
   readonly beganAt: number;
 }
 
+/** The maximum age of a listing for a sync that removes nothing. */
+const maxAge: Milliseconds = seconds(10);
+
 export class TableListing {
-  readonly #routes: Pick<RouteTable, "list">;
+  readonly #table: Pick<RouteTable, "list">;
   readonly #clock: Clock;
-  readonly #signal: AbortSignal;
-  #snapshot: Snapshot<ListedPage>;
-  #urgency: Urgency = "refresh";
+  #latest: RouteListing | undefined;
   #failure: unknown;
 
-  constructor(routes: Pick<RouteTable, "list">, clock: Clock, signal: AbortSignal) {
-    this.#routes = routes;
+  constructor(table: Pick<RouteTable, "list">, clock: Clock) {
+    this.#table = table;
     this.#clock = clock;
-    this.#signal = signal;
-    this.#snapshot = this.#begin();
   }
 
-  /** Whether the last listing is recent, and no change by Fairlead is. */
-  get isRecent(): boolean {
-    const { latest } = this.#snapshot;
-    return latest !== undefined && latest.beganAt >= this.#clock.monotonic() - maxListingAge;
-  }
-
-  /** The last listing, if it is recent. */
+  /** The last listing, unless it is old, or older than a change by Fairlead. */
   get recent(): RouteListing | undefined {
-    const { latest } = this.#snapshot;
-    return latest !== undefined && this.isRecent ? toListing(latest) : undefined;
+    const isRecent = this.#latest !== undefined && this.#latest.beganAt >= this.#clock.monotonic() - maxAge;
+    return isRecent ? this.#latest : undefined;
   }
 
-  /**
-   * A complete listing that began at or after this time. When the signal is aborted, the listing is given up: it would go on until
-   * the session ends, and a reload must not wait for it.
-   */
-  async beganAfter(moment: number, urgency: Urgency, signal: AbortSignal): Promise<RouteListing> {
-    this.#urgency = urgency;
+  /** A complete listing that began at or after this time: the last one, or a new one. */
+  async beganAfter(moment: number, call: Call): Promise<RouteListing> {
+    if (this.#latest !== undefined && this.#latest.beganAt >= moment) return this.#latest;
     try {
-      return toListing(await abortable(this.#snapshot.beganAfter(moment), signal));
+      // A provider may ignore the signal, and a reload must not wait for it.
+      this.#latest = await abortable(listTable(this.#table, this.#clock, call), call.signal);
+      return this.#latest;
     } catch (error) {
-      if (signal.aborted) this.invalidate();
       this.#failure = error;
       throw error;
     }
@@ -69,33 +56,24 @@ export class TableListing {
 
   /** A change was sent. Call it after a failure too: the change may have been applied. */
   invalidate(): void {
-    // A new snapshot, because a listing in progress may or may not contain the change.
-    this.#snapshot = this.#begin();
-  }
-
-  #begin(): Snapshot<ListedPage> {
-    return new Snapshot({
-      clock: this.#clock,
-      signal: this.#signal,
-      list: (signal) => pagesOf(this.#routes, { signal, urgency: this.#urgency }),
-    });
+    this.#latest = undefined;
   }
 }
 
-async function* pagesOf(routes: Pick<RouteTable, "list">, call: Call): AsyncIterable<readonly ListedPage[]> {
-  for await (const page of routes.list(call)) yield [page];
-}
-
-function toListing({ items, beganAt }: Complete<ListedPage>): RouteListing {
+export async function listTable(
+  table: Pick<RouteTable, "list">,
+  clock: Clock,
+  call: Call,
+): Promise<RouteListing> {
+  const beganAt = clock.monotonic();
+  const pages: ListedPage[] = [];
+  for await (const page of table.list(call)) pages.push(page);
   // Otherwise a repeated route looks like a superfluous second one, and both would be removed.
-  const listed = withoutRepeats(items.flatMap(({ routes }) => routes));
+  const routes = withoutRepeats(pages.flatMap((page) => page.routes));
   return {
-    routes: listed,
-    destinations: new Set(listed.map(({ destination }) => destination)),
-    problems: items.flatMap(({ routes, problems = [] }) => [
-      ...problems,
-      ...routes.flatMap((route) => route.problems ?? []),
-    ]),
+    routes,
+    destinations: new Set(routes.map(({ destination }) => destination)),
+    problems: pages.flatMap((page) => [page, ...page.routes]).flatMap(({ problems = [] }) => problems),
     beganAt,
   };
 }

@@ -6,9 +6,11 @@ import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily, parseCidr, prefixLength } from "../../../core/cidr.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
+import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
-import type { Exempt } from "../desired/plan-desired.ts";
+import { type DesiredRoutes, type Exempt, planDesiredRoutes } from "../desired/plan-desired.ts";
 import { podCIDRTaken, routeTaken } from "../events.ts";
+import type { RouteListing } from "../observed/table-listing.ts";
 import type { TableName } from "../tables.ts";
 
 export interface RoutePlanInput {
@@ -81,6 +83,21 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: R
     plan.create.push(winner);
   }
   return plan;
+}
+
+/** What the Nodes need, what the table has, and what to change. */
+export interface Survey {
+  readonly desired: DesiredRoutes;
+  readonly listing: RouteListing;
+  readonly plan: RoutePlan;
+}
+
+export function surveyOf(options: TableOptions, listing: RouteListing): Survey {
+  const { nodes, clusterCIDRs, table } = options;
+  const desired = planDesiredRoutes(nodes.list(), options);
+  const { routes, exempt } = desired;
+  const plan = planRoutes({ desired: routes, observed: listing.routes, exempt, clusterCIDRs, table });
+  return { desired, listing, plan };
 }
 
 function leadsTo({ target }: DesiredRoute) {

@@ -5,17 +5,16 @@
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import { endOf } from "../../../runtime/draining.ts";
-import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
+import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError } from "../../classify-error.ts";
 import type { Finding } from "../../reporter.ts";
 import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
 import { OpenChanges } from "../apply/open-changes.ts";
-import type { TableOptions } from "../deps.ts";
+import type { RouteSync, TableOptions } from "../deps.ts";
 import { TableListing } from "../observed/table-listing.ts";
+import { type Survey, surveyOf } from "../plan/plan.ts";
 import type { ChangeResult, RouteChange } from "../plan/route-change.ts";
-import { type Survey, takeSurvey } from "../plan/survey.ts";
 import { SyncSchedule } from "../queue/schedule.ts";
 import { type ConditionWriter, decideNetworkConditions, isTransient } from "../status/network-condition.ts";
 import { type NodeFinding, type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
@@ -39,8 +38,9 @@ export class TableSync {
   readonly #open: OpenChanges;
   readonly #guard: RouteGuard;
   readonly #reporter: RouteReporter;
-  #listing: TableListing | undefined;
+  readonly #listing: TableListing;
   #began = 0;
+  #lastSync: RouteSync | undefined;
   /** Failed changes that no result of a sync has counted yet. */
   #failed = 0;
 
@@ -48,6 +48,7 @@ export class TableSync {
   constructor(options: TableOptions, shared: SharedByTables, onUpdate: () => void) {
     this.#options = options;
     this.#shared = shared;
+    this.#listing = new TableListing(options.routes, options.clock);
     this.#schedule = new SyncSchedule(options);
     this.#open = new OpenChanges(options, onUpdate);
     this.#guard = new RouteGuard(options, shared);
@@ -56,10 +57,8 @@ export class TableSync {
 
   /** A leadership session begins. */
   begin(signal: AbortSignal): void {
-    const { routes, clock } = this.#options;
-    routes.begin();
-    // During a drain, a running listing completes.
-    this.#listing = new TableListing(routes, clock, endOf(signal).signal);
+    this.#options.routes.begin();
+    this.#listing.invalidate();
     this.#schedule.begin();
     this.#reporter.begin();
     this.#guard.begin();
@@ -74,6 +73,10 @@ export class TableSync {
     return this.#reporter.nodeFindings;
   }
 
+  get lastSync(): RouteSync | undefined {
+    return this.#lastSync;
+  }
+
   end(): void {
     this.#open.end();
     this.#guard.end();
@@ -82,52 +85,52 @@ export class TableSync {
   /** Another account may answer from now on. Returns whether anything must be proved again. */
   forgetEvidence(): boolean {
     this.#options.routes.begin();
-    this.#listing?.invalidate();
+    this.#listing.invalidate();
     return this.#guard.evidence.forget();
   }
 
   /** How long the sync after a change waits for other changes. */
   delayAfterChange(): Milliseconds {
-    return this.#schedule.delayAfterChange(this.#listing?.isRecent !== true);
+    return this.#schedule.delayAfterChange(this.#listing.recent === undefined);
   }
 
   async sync(signal: AbortSignal): Promise<Outcome> {
-    const table = this.#listing;
-    if (table === undefined) return settled;
     this.#began = this.#options.clock.monotonic();
-    if (this.#recordEnded()) table.invalidate();
-    const needsListing = this.#nextListing <= this.#began ? "listing" : undefined;
-    const needs = this.#schedule.isFullCheckDue ? "full check" : needsListing;
-    const observed = await takeSurvey(this.#options, table, this.#began, needs, signal);
-    const guarded = await this.#guard.limit(observed);
+    if (this.#recordEnded()) this.#listing.invalidate();
+    const guarded = await this.#guard.limit(await this.#survey(signal));
     if (guarded === "decide again") return requeue(milliseconds(0), "the changes are recorded");
     const { survey } = guarded;
     const { desired } = survey;
     this.#schedule.synced(this.#began, desired.waiting.length === 0);
     this.#reporter.surveyed(guarded, this.#open.unchecked);
-    const results = await this.#apply(survey, table, signal);
+    const results = await this.#apply(survey, signal);
     this.#recordResults(results);
     const failuresOf = (route: DesiredRoute): number => this.#open.failuresOf({ do: "create", route });
     const decided = decideNetworkConditions(survey, results, failuresOf);
     this.#shared.conditions.update(this.#options.table, decided, desired.tablesOfNode);
     this.#shared.instances.follow(desired);
-    this.#reportSync(survey, results);
+    this.#reportSync(this.#resultOf(survey, results));
     const end = Math.min(this.#open.nextAfter(this.#began) ?? Number.POSITIVE_INFINITY, this.#nextListing);
     return requeue(this.#schedule.delayToNext(end), "the next sync");
   }
 
-  /** Handles an interrupted sync. Without a listing nothing was changed; otherwise the next sync continues. */
-  failed(error: unknown): void {
-    if (this.#listing?.hasFailedWith(error) === true) this.#reporter.failedListing(error);
-    else this.#reporter.failedSync(error);
-    const nothing = { wanted: 0, present: 0, waitingNodes: 0, there: 0, created: 0, removed: 0 };
-    this.#options.onSync({ ...this.#measured, isComplete: false, ...nothing, failed: this.#takeFailed() });
+  /** A plan that removes routes is always based on a listing that began after the sync did. Proofs need one too. */
+  async #survey(signal: AbortSignal): Promise<Survey> {
+    const { isFullCheckDue } = this.#schedule;
+    const needsListing = isFullCheckDue || this.#nextListing <= this.#began;
+    const recent = needsListing ? undefined : this.#listing.recent;
+    const survey = recent && surveyOf(this.#options, recent);
+    if (survey?.plan.remove.length === 0) return survey;
+    const urgency = isFullCheckDue ? "refresh" : "new-node";
+    return surveyOf(this.#options, await this.#listing.beganAfter(this.#began, { signal, urgency }));
   }
 
-  #takeFailed(): number {
-    const failed = this.#failed;
-    this.#failed = 0;
-    return failed;
+  /** Handles an interrupted sync. Without a listing nothing was changed; otherwise the next sync continues. */
+  failed(error: unknown): void {
+    if (this.#listing.hasFailedWith(error)) this.#reporter.failedListing(error);
+    else this.#reporter.failedSync(error);
+    const nothing = { wanted: 0, present: 0, waitingNodes: 0, there: 0, created: 0, removed: 0 };
+    this.#reportSync({ isComplete: false, ...nothing });
   }
 
   /** When the routes must be listed although nothing has changed. */
@@ -136,7 +139,7 @@ export class TableSync {
     return Math.min(this.#guard.nextListing, shownAt);
   }
 
-  async #apply(survey: Survey, table: TableListing, signal: AbortSignal): Promise<readonly ChangeResult[]> {
+  async #apply(survey: Survey, signal: AbortSignal): Promise<readonly ChangeResult[]> {
     const { plan, listing } = survey;
     if (plan.create.length + plan.remove.length === 0) return [];
     const { settings, ...options } = this.#options;
@@ -153,7 +156,7 @@ export class TableSync {
     } finally {
       // Also after an abort, because the changes may have been applied.
       this.#guard.evidence.noteResults(results, listing.beganAt);
-      table.invalidate();
+      this.#listing.invalidate();
     }
     return results;
   }
@@ -192,12 +195,11 @@ export class TableSync {
     if (!isTransient(error, failures)) this.#reporter.failure(change, error, took);
   }
 
-  #reportSync({ desired, listing, plan }: Survey, results: readonly ChangeResult[]): void {
+  #resultOf({ desired, listing, plan }: Survey, results: readonly ChangeResult[]) {
     const done = results.filter(({ outcome }) => outcome.kind === "done");
     const created = done.filter(({ change }) => change.do === "create").length;
     const removed = done.length - created;
-    this.#options.onSync({
-      ...this.#measured,
+    return {
       isComplete: true,
       wanted: desired.routes.length,
       present: plan.present.length + created,
@@ -206,12 +208,14 @@ export class TableSync {
       ...defined({ limit: this.#options.routes.limit }),
       created,
       removed,
-      failed: this.#takeFailed(),
-    });
+    };
   }
 
-  get #measured() {
-    const duration = milliseconds(this.#options.clock.monotonic() - this.#began);
-    return { ...defined({ table: this.#options.table }), duration };
+  #reportSync(result: Omit<RouteSync, "table" | "duration" | "failed">): void {
+    const { table, clock, onSync } = this.#options;
+    const duration = milliseconds(clock.monotonic() - this.#began);
+    this.#lastSync = { ...defined({ table }), duration, ...result, failed: this.#failed };
+    this.#failed = 0;
+    onSync(this.#lastSync);
   }
 }

@@ -14,8 +14,8 @@ import { isPaused } from "../../pause.ts";
 import { networkCondition } from "../../well-known.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
+import type { Survey } from "../plan/plan.ts";
 import type { ChangeOutcome, ChangeResult } from "../plan/route-change.ts";
-import type { Survey } from "../plan/survey.ts";
 import type { TableName } from "../tables.ts";
 
 type ConditionWriterOptions = Pick<RouteControllerOptions, "nodes" | "writes" | "clock" | "isSelected">;

@@ -20,7 +20,7 @@ import { hadRoutes } from "../absence/route-evidence.ts";
 import type { Guarded } from "../absence/route-guard.ts";
 import type { OpenChanges } from "../apply/open-changes.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
-import { isLeftAlone, podCIDRsOf } from "../desired/plan-desired.ts";
+import { isLeftAlone, podCIDRsOf, targetOf } from "../desired/plan-desired.ts";
 import {
   changeUnknown,
   createFailed,
@@ -36,7 +36,6 @@ import {
   tableNearLimit,
 } from "../events.ts";
 import { type ChangeResult, keyOf, type RouteChange } from "../plan/route-change.ts";
-import { targetOf } from "../plan/survey.ts";
 import { concernedTables, type TableName } from "../tables.ts";
 
 type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;

@@ -1,5 +1,5 @@
 // Every event and problem that the route controller reports, as a function of the objects that it is about. Pure;
-// messages marked "upstream" are upstream's, verbatim. `table` is the name of the table, if the cloud has several.
+// messages marked "upstream" are upstream's, verbatim. `table` is the name of the table, if the cloud has several; `range` names it too.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
@@ -103,29 +103,24 @@ export function removeFailed(
 }
 
 /** For a change that the cloud has accepted but not completed. */
-export function changeUnknown(
-  action: "create" | "remove",
-  destination: Cidr,
-  error: unknown,
-  table: TableName,
-): Problem {
+export function changeUnknown(action: "create" | "remove", range: string, error: unknown): Problem {
   return {
     severity: "warning",
     reason: "RouteUnknown",
-    text: `Could not check whether the cloud has ${action}d route ${destination}${inTable(table)}; will check again: ${messageOf(error)}`,
+    text: `Could not check whether the cloud has ${action}d route ${range}; will check again: ${messageOf(error)}`,
   };
 }
 
 /** `isAccepted`: the cloud works on it. Otherwise it works on another change, and accepts one at a time. */
-export function routeUnfinished(destination: Cidr, isAccepted: boolean, table: TableName): Finding {
+export function routeUnfinished(range: string, isAccepted: boolean): Finding {
   const text = isAccepted
-    ? `The cloud has accepted the route for pod CIDR ${destination}${inTable(table)}, and may still work on it. Fairlead asks until it is done.`
-    : `The route for pod CIDR ${destination}${inTable(table)} is created after the change that the cloud works on now.`;
+    ? `The cloud has accepted the route for pod CIDR ${range}, and may still work on it. Fairlead asks until it is done.`
+    : `The route for pod CIDR ${range} is created after the change that the cloud works on now.`;
   return { kind: "wait", reason: "RouteInProgress", text };
 }
 
-export function routeUnproved(destination: Cidr, confirmAfter: Milliseconds, table: TableName): Finding {
-  const text = `No listing shows the route for pod CIDR ${destination}${inTable(table)}, which existed, or which an earlier request may have created, perhaps one of a former leader. It is created if a listing lacks it ${goDuration(confirmAfter)} later too.`;
+export function routeUnproved(range: string, confirmAfter: Milliseconds): Finding {
+  const text = `No listing shows the route for pod CIDR ${range}, which existed, or which an earlier request may have created, perhaps one of a former leader. It is created if a listing lacks it ${goDuration(confirmAfter)} later too.`;
   return { kind: "wait", reason: "RouteMissing", text };
 }
 
@@ -142,20 +137,20 @@ export interface HeldRoute {
 
 export const massRouteRecreationReason = "MassRouteRecreationHeld";
 
-export function massRouteRecreationHeld(destination: Cidr, howToRelease: string, table: TableName): Problem {
+export function massRouteRecreationHeld(range: string, howToRelease: string): Problem {
   return {
     severity: "warning",
     reason: massRouteRecreationReason,
-    text: `The cloud lists no route for pod CIDR ${destination}${inTable(table)}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`,
+    text: `The cloud lists no route for pod CIDR ${range}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`,
   };
 }
 
 /** `count`: how often it was created. */
-export function routeCreatedButNotListed(destination: Cidr, count: number, table: TableName): Problem {
+export function routeCreatedButNotListed(range: string, count: number): Problem {
   return {
     severity: "error",
     reason: "RouteCreatedButNotListed",
-    text: `Fairlead sent ${count} requests to create the route for pod CIDR ${destination}${inTable(table)}, and no listing shows it, so it is not created again until a listing does. Check in the cloud whether the route exists, and that the credential, project, network and filter of the cloud configuration show it to Fairlead; delete what is not needed. To create it once more, release held routes on the Lease (fairlead.dev/release-hold=routes).`,
+    text: `Fairlead sent ${count} requests to create the route for pod CIDR ${range}, and no listing shows it, so it is not created again until a listing does. Check in the cloud whether the route exists, and that the credential, project, network and filter of the cloud configuration show it to Fairlead; delete what is not needed. To create it once more, release held routes on the Lease (fairlead.dev/release-hold=routes).`,
   };
 }
 

@@ -11,10 +11,10 @@ import { Creations, nextLateCheck } from "../../absence/creations.ts";
 import { type Absence, addProof, awaited, type Evidence, isLost, judge } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
 import { networkCondition } from "../../well-known.ts";
+import { type ChangeOutcome, type ChangeResult, leadsTo } from "../apply/open-changes.ts";
 import type { TableOptions } from "../deps.ts";
 import { podRangesOf } from "../desired/plan-desired.ts";
 import type { Survey } from "../plan/plan.ts";
-import { type ChangeOutcome, type ChangeResult, leadsTo } from "../plan/route-change.ts";
 import { inTable } from "../tables.ts";
 
 interface Known extends Evidence {

@@ -8,12 +8,11 @@ import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Call } from "../../../provider/call.ts";
 import { CloudError } from "../../../provider/errors.ts";
-import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
+import type { ObservedRoute } from "../../../provider/routes.ts";
 import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
 import { overlaps, type RoutePlan } from "../plan/plan.ts";
-import type { ChangeOutcome, ChangeResult, RouteChange } from "../plan/route-change.ts";
 import { inTable, type TableName } from "../tables.ts";
-import type { OpenChanges } from "./open-changes.ts";
+import type { ChangeOutcome, ChangeResult, HeldBack, OpenChanges, RouteChange } from "./open-changes.ts";
 
 export interface ApplyContext {
   readonly routes: RouteTable;
@@ -35,59 +34,50 @@ export async function applyPlan(
   results: ChangeResult[],
 ): Promise<void> {
   const { routes } = context;
-  let isBusy = context.isBusy;
-  const heldOf = heldTogether(plan, context);
+  const removals = plan.remove.map((route) => ({ do: "remove", route }) as const);
+  const creations = plan.create.map((route) => ({ do: "create", route }) as const);
+  const heldBack = heldBackOf([...removals, ...creations], context);
+  let { isBusy } = context;
   const apply = async (change: RouteChange, isBlocked = false): Promise<ChangeOutcome> => {
-    const held = isBlocked ? ({ kind: "held" } as const) : heldOf(change);
-    const isWaiting = held === undefined && routes.oneAtATime && isBusy;
-    const outcome = isWaiting
-      ? ({ kind: "waiting" } as const)
-      : (held ?? (await send(change, context, call)));
+    const isNext = routes.oneAtATime && isBusy;
+    const held = isBlocked ? "held" : (heldBack(change) ?? (isNext ? "waiting" : undefined));
+    const outcome = held === undefined ? await send(change, context, call) : { kind: held };
     if (outcome.kind === "pending" || isRefusedAsBusy(outcome)) isBusy = true;
     results.push({ change, outcome });
     if (outcome.kind === "failed" || outcome.kind === "fenced") call.signal.throwIfAborted();
     return outcome;
   };
+  /** By the removed route: whether the way is clear for others. */
+  const cleared = new Map<ObservedRoute, Promise<boolean>>();
+  const remove = async (change: (typeof removals)[number]): Promise<void> => {
+    const removed = apply(change);
+    // Where changes are sent together, the creation in its place is part of the same request.
+    const isClear = routes.sendsTogether
+      ? Promise.resolve(heldBack(change) === undefined)
+      : removed.then(({ kind }) => kind === "done" || kind === "observed");
+    cleared.set(change.route, isClear);
+    await Promise.all([removed, isClear]);
+  };
   const inTheWay = overlaps(
     plan.create.map(({ destination }) => destination),
     plan.remove.map(({ destination }) => destination),
   );
-  /** Each resolves to whether the way is clear, and never rejects. */
-  const removals = plan.remove.map((route) => ({ route, cleared: Promise.withResolvers<boolean>() }));
-  const removalsOf = Map.groupBy(removals, ({ route }) => route.destination);
+  const removalsOf = Map.groupBy(plan.remove, ({ destination }) => destination);
   // The table has no space for new routes until all removals are done.
   const isFull =
     !routes.sendsTogether && routes.limit !== undefined && context.listed + plan.create.length > routes.limit;
-
-  const remove = async (route: ObservedRoute, cleared: PromiseWithResolvers<boolean>): Promise<void> => {
-    let isGone = false;
-    try {
-      const change = { do: "remove", route } as const;
-      // The creation in its place is part of the same request.
-      if (routes.sendsTogether && heldOf(change) === undefined) cleared.resolve(true);
-      const { kind } = await apply(change);
-      isGone = kind === "done" || kind === "observed";
-    } finally {
-      cleared.resolve(isGone);
-    }
-  };
-  const create = async (route: DesiredRoute): Promise<void> => {
-    const before = [...(inTheWay.get(route.destination) ?? [])].flatMap((range) =>
-      (removalsOf.get(range) ?? []).map(({ cleared }) => cleared.promise),
-    );
-    const isUnobstructed = (await Promise.all(before)).every((isCleared) => isCleared);
-    if (isFull) await Promise.all(removals.map(({ cleared }) => cleared.promise));
+  const create = async (change: (typeof creations)[number]): Promise<void> => {
+    const ranges = [...(inTheWay.get(change.route.destination) ?? [])];
+    // All removals have begun: they are the first jobs.
+    const before = ranges.flatMap((range) => removalsOf.get(range) ?? []).map((route) => cleared.get(route));
+    const isUnobstructed = (await Promise.all(before)).every((isClear) => isClear);
+    if (isFull) await Promise.allSettled(cleared.values());
     call.signal.throwIfAborted();
-    await apply({ do: "create", route }, !isUnobstructed);
+    await apply(change, !isUnobstructed);
   };
-
   await runConcurrently(concurrencyOf(context), [
-    ...removals.map(
-      ({ route, cleared }) =>
-        () =>
-          remove(route, cleared),
-    ),
-    ...plan.create.map((route) => () => create(route)),
+    ...removals.map((change) => () => remove(change)),
+    ...creations.map((change) => () => create(change)),
   ]);
 }
 
@@ -97,19 +87,15 @@ function concurrencyOf({ routes, concurrentChanges }: ApplyContext): number {
 }
 
 /** Where changes are sent together, a removal and the creation in its place wait for each other: a Node must not lose its route. */
-function heldTogether(
-  plan: RoutePlan,
+function heldBackOf(
+  changes: readonly RouteChange[],
   { routes, open }: ApplyContext,
-): (change: RouteChange) => ChangeOutcome | undefined {
-  if (!routes.sendsTogether) return (change) => heldBack(open, change);
-  const held = new Map<Cidr, ChangeOutcome>();
-  const changes: readonly RouteChange[] = [
-    ...plan.remove.map((route) => ({ do: "remove", route }) as const),
-    ...plan.create.map((route) => ({ do: "create", route }) as const),
-  ];
+): (change: RouteChange) => HeldBack | undefined {
+  if (!routes.sendsTogether) return (change) => open.of(change);
+  const held = new Map<Cidr, HeldBack>();
   for (const change of changes) {
-    const outcome = heldBack(open, change);
-    if (outcome !== undefined) held.set(change.route.destination, outcome);
+    const why = open.of(change);
+    if (why !== undefined) held.set(change.route.destination, why);
   }
   return ({ route }) => held.get(route.destination);
 }
@@ -137,13 +123,6 @@ function outcomeOf(error: unknown, change: RouteChange, took: Milliseconds): Cha
   if (isFenced(error)) return { kind: "fenced" };
   const isGone = CloudError.is(error) && error.kind === "not-found";
   return isGone && change.do === "remove" ? { kind: "done" } : { kind: "failed", error, took };
-}
-
-/** The outcome of a change that must not be sent now; undefined when it may be sent. */
-function heldBack(open: ApplyContext["open"], change: RouteChange): ChangeOutcome | undefined {
-  const backoff = open.of(change);
-  if (backoff === undefined) return undefined;
-  return backoff === "failed" ? { kind: "held" } : { kind: "waiting" };
 }
 
 const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>

@@ -1,20 +1,48 @@
-// The route changes that are not done: those that back off after a failure, and those that the cloud has accepted and still works on. Each
-// is held back separately, so that one route does not delay the others. A change to a new target starts without a backoff. Nothing outlives
-// a leadership session: the next one observes the table.
+// Changes of routes, their outcomes, and those that are not done: they back off after a failure, or the cloud has accepted them and still
+// works on them. Each is held back separately, so that one route does not delay the others. A change to a new target starts without a
+// backoff. Nothing outlives a leadership session: the next one observes the table.
 
+import type { RouteChange } from "../../../cloud/own-route-changes.ts";
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";
+import type { DesiredRoute } from "../../../provider/routes.ts";
 import { type OperationDeps, Operations } from "../../operations.ts";
-import {
-  type ChangeOutcome,
-  type ChangeResult,
-  keyOf,
-  leadsTo,
-  type RouteChange,
-} from "../plan/route-change.ts";
 
-/** Why a change must not be sent now. */
-export type HeldBack = "failed" | "waiting";
+export type { RouteChange } from "../../../cloud/own-route-changes.ts";
+
+export type ChangeOutcome =
+  | { readonly kind: "done" }
+  /** Observe mode: journalled, and treated as done. */
+  | { readonly kind: "observed" }
+  /** The cloud has accepted the change but not completed it. If there is an operation id, it is polled. */
+  | { readonly kind: "pending"; readonly checkAfter: Milliseconds; readonly operation?: string }
+  | { readonly kind: "failed"; readonly error: unknown; readonly took: Milliseconds }
+  /** Its operation has ended, and the cloud does not say how. */
+  | { readonly kind: "lost" }
+  /** Stopped by the leadership fence; not a failure. */
+  | { readonly kind: "fenced" }
+  /** Not sent. */
+  | { readonly kind: HeldBack };
+
+/** `held`: it is backing off after a failure, or blocked by another route. `waiting`: the cloud is still working on it. */
+export type HeldBack = "held" | "waiting";
+
+export interface ChangeResult {
+  readonly change: RouteChange;
+  readonly outcome: ChangeOutcome;
+}
+
+/** Identifies a change from one sync to the next. */
+export function keyOf(change: RouteChange): string {
+  return change.do === "create"
+    ? `create ${change.route.destination} for ${change.route.target.node}`
+    : `remove ${change.route.handle}`;
+}
+
+/** Where a route leads, as text. A route to a new target is another one. */
+export function leadsTo({ target: { machine, addresses } }: DesiredRoute): string {
+  return JSON.stringify([machine?.source, machine?.key, addresses]);
+}
 
 interface OpenChange {
   readonly change: RouteChange;
@@ -60,7 +88,7 @@ export class OpenChanges {
   }
 
   failed(change: RouteChange, delay: Milliseconds): void {
-    this.#set(change, "failed", delay);
+    this.#set(change, "held", delay);
   }
 
   wait(change: RouteChange, delay: Milliseconds): void {
@@ -138,7 +166,7 @@ export class OpenChanges {
 
   #set(change: RouteChange, kind: HeldBack, delay: Milliseconds, polledSince?: number): void {
     const until = this.#deps.clock.monotonic() + delay;
-    const failures = this.failuresOf(change) + (kind === "failed" ? 1 : 0);
+    const failures = this.failuresOf(change) + (kind === "held" ? 1 : 0);
     this.#changes.set(keyOf(change), { change, about: aboutOf(change), kind, until, failures, polledSince });
   }
 }

@@ -12,10 +12,10 @@ import type { DesiredRoute } from "../../../provider/routes.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
 import { isPaused } from "../../pause.ts";
 import { networkCondition } from "../../well-known.ts";
+import type { ChangeOutcome, ChangeResult } from "../apply/open-changes.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import type { Survey } from "../plan/plan.ts";
-import type { ChangeOutcome, ChangeResult } from "../plan/route-change.ts";
 import type { TableName } from "../tables.ts";
 
 type ConditionWriterOptions = Pick<RouteControllerOptions, "nodes" | "writes" | "clock" | "isSelected">;
@@ -140,19 +140,7 @@ function allOf(answers: readonly (boolean | undefined)[]): boolean | undefined {
 
 /** Whether a planned route is in the table now; undefined if that is not known yet. */
 function isPresent(outcome: ChangeOutcome | undefined, failures: number): boolean | undefined {
-  switch (outcome?.kind) {
-    case "done":
-    case "observed":
-      return true;
-    case "failed":
-      return isTransient(outcome.error, failures) ? undefined : false;
-    case "held":
-      return false;
-    case undefined:
-    case "pending":
-    case "lost":
-    case "fenced":
-    case "waiting":
-      return undefined;
-  }
+  if (outcome?.kind === "done" || outcome?.kind === "observed") return true;
+  if (outcome?.kind === "failed") return isTransient(outcome.error, failures) ? undefined : false;
+  return outcome?.kind === "held" ? false : undefined;
 }

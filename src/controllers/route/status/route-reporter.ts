@@ -1,7 +1,7 @@
 // Reports problems of route tables and their routes: as an event on the Node that they concern, or as a warning in the log. A problem
 // that lasts is reported once, also if several tables have it in common.
 
-import type { Milliseconds } from "../../../core/brand.ts";
+import type { Cidr, Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
@@ -19,6 +19,7 @@ import {
 import { hadRoutes } from "../absence/route-evidence.ts";
 import type { Guarded } from "../absence/route-guard.ts";
 import type { OpenChanges } from "../apply/open-changes.ts";
+import { type ChangeResult, keyOf, type RouteChange } from "../apply/open-changes.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
 import { isLeftAlone, podCIDRsOf, targetOf } from "../desired/plan-desired.ts";
 import {
@@ -35,8 +36,7 @@ import {
   syncFailed,
   tableNearLimit,
 } from "../events.ts";
-import { type ChangeResult, keyOf, type RouteChange } from "../plan/route-change.ts";
-import { concernedTables, type TableName } from "../tables.ts";
+import { concernedTables, inTable, type TableName } from "../tables.ts";
 
 type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
 
@@ -177,15 +177,13 @@ export class RouteReporter {
     );
     for (const { destination, target } of desired.routes) {
       const { verdict, unlisted = 0 } = missing.get(destination) ?? {};
-      if (verdict === "held")
-        addToNode(target.node, massRouteRecreationHeld(destination, howToRelease, table));
-      if (verdict === "unlisted")
-        addToNode(target.node, routeCreatedButNotListed(destination, unlisted, table));
-      if (verdict === "unproved")
-        unproved.push([target.node, routeUnproved(destination, confirmAfter, table)]);
+      const range = this.#named(destination);
+      if (verdict === "held") addToNode(target.node, massRouteRecreationHeld(range, howToRelease));
+      if (verdict === "unlisted") addToNode(target.node, routeCreatedButNotListed(range, unlisted));
+      if (verdict === "unproved") unproved.push([target.node, routeUnproved(range, confirmAfter)]);
     }
     for (const { change, error } of unchecked) {
-      const problem = changeUnknown(change.do, change.route.destination, error, table);
+      const problem = changeUnknown(change.do, this.#named(change.route.destination), error);
       if (change.do === "remove") ofTable.push(problem);
       else addToNode(change.route.target.node, problem);
     }
@@ -258,8 +256,8 @@ export class RouteReporter {
 
   /** Keeps the failures of changes that are still needed. A creation that goes on is no failure: its Node waits for it. */
   #keepUnfinished(results: readonly ChangeResult[]): void {
-    const { routes, table } = this.#options;
-    const isBusy = routes.oneAtATime && results.some(({ outcome }) => outcome.kind === "pending");
+    const isBusy =
+      this.#options.routes.oneAtATime && results.some(({ outcome }) => outcome.kind === "pending");
     const failed = this.#unfinished;
     this.#unfinished = new Map();
     for (const { change, outcome } of results) {
@@ -269,10 +267,14 @@ export class RouteReporter {
       const isAccepted = outcome.kind === "pending";
       const isNext = isBusy && outcome.kind === "waiting" && known === undefined;
       if (change.do === "create" && (isAccepted || isNext)) {
-        const finding = routeUnfinished(change.route.destination, isAccepted, table);
+        const finding = routeUnfinished(this.#named(change.route.destination), isAccepted);
         this.#unfinished.set(key, { change, finding });
       } else if (known !== undefined) this.#unfinished.set(key, known);
     }
+  }
+
+  #named(range: Cidr): string {
+    return `${range}${inTable(this.#options.table)}`;
   }
 
   #report(topic: Topic, problems: readonly Problem[]): void {

@@ -144,10 +144,15 @@ export class LeftoverRemoval {
 
   #routeContext(routes: RouteTable, listed: number): ApplyContext {
     const { clock } = this.#options;
-    const { concurrentChanges } = routeDefaults;
     const send: ApplyContext["send"] = (_, request) => request();
-    const open = { of: () => undefined };
-    return { routes, send, clock, open, concurrentChanges, listed, isBusy: false };
+    return {
+      routes,
+      send,
+      clock,
+      settings: routeDefaults,
+      open: { of: () => undefined, isBusy: false },
+      listed,
+    };
   }
 
   async #delete(

@@ -22,8 +22,6 @@ import { concernedTables, type TableName } from "./tables.ts";
 const concurrentConditions = 32;
 
 const tableKey = (name: TableName): string => (name === undefined ? "routes" : `routes/${name}`);
-const conditionKey = (name: string): string => `condition/${name}`;
-const machineKey = (name: string): string => `machine/${name}`;
 
 export interface RouteReport extends ControllerReport {
   /** What concerns a whole table, by its name. */
@@ -45,12 +43,12 @@ export class RouteController {
   constructor(options: RouteControllerOptions) {
     this.#options = options;
     this.queue = new WorkQueue(options.clock);
-    this.#conditions = new ConditionWriter(options, (name) => this.queue.add(conditionKey(name)));
-    this.#instances = new InstanceSearch({
-      ...options,
-      enqueue: (name) => this.queue.add(machineKey(name)),
-      onFound: () => this.#enqueueAll(),
-    });
+    this.#conditions = new ConditionWriter(options, (name) => this.queue.add(`condition/${name}`));
+    this.#instances = new InstanceSearch(
+      options,
+      (name) => this.queue.add(`machine/${name}`),
+      () => this.reconsider(),
+    );
     this.#nodeProblems = new NodeProblems(options);
     const shared = {
       deletions: new SeenDeletions(options),
@@ -69,13 +67,15 @@ export class RouteController {
   }
 
   report(): RouteReport {
-    const tables = [...this.#tables].map(([key, { findings }]) => [key, findings] as const);
-    const ofNodes = [...this.#tables.values()].flatMap(({ nodeFindings }) => nodeFindings);
-    const byNode = [...Map.groupBy(ofNodes, ([node]) => node)];
+    const reports = [...this.#tables].map(([key, { report }]) => ({ key, ...report }));
+    const byNode = Map.groupBy(
+      reports.flatMap(({ nodeFindings }) => nodeFindings),
+      ([node]) => node,
+    );
     return {
-      findings: new Map(byNode.map(([node, found]) => [node, found.map(([, finding]) => finding)])),
-      tables: new Map(tables.filter(([, findings]) => findings.length > 0)),
-      syncs: [...this.#tables.values()].flatMap(({ lastSync }) => lastSync ?? []),
+      findings: new Map([...byNode].map(([node, found]) => [node, found.map(([, finding]) => finding)])),
+      tables: new Map(reports.flatMap(({ key, findings }) => (findings.length > 0 ? [[key, findings]] : []))),
+      syncs: reports.flatMap(({ lastSync }) => lastSync ?? []),
     };
   }
 
@@ -90,7 +90,7 @@ export class RouteController {
     });
     const unsubscribeInventory = inventory.subscribe(() => this.#instances.onInventoryNews());
     const unsubscribeReleases = removals.subscribe((kind) => {
-      if (kind === "routes") this.#enqueueAll();
+      if (kind === "routes") this.reconsider();
     });
     for (const [key, table] of this.#tables) {
       table.begin(signal);
@@ -115,9 +115,9 @@ export class RouteController {
     }
   }
 
-  /** The settings have changed: all routes are synced again. */
+  /** All routes are synced again, for example after a change of the settings. */
   reconsider(): void {
-    this.#enqueueAll();
+    for (const key of this.#tables.keys()) this.#enqueue(key);
   }
 
   /** Another account may answer from now on: absence must be proved again. */
@@ -131,10 +131,6 @@ export class RouteController {
     const nodes = versions.filter((node) => node !== undefined);
     const targets = nodes.map((node) => targetOf(inventory, node));
     for (const { name } of concernedTables(tables, targets)) this.#enqueue(tableKey(name));
-  }
-
-  #enqueueAll(): void {
-    for (const key of this.#tables.keys()) this.#enqueue(key);
   }
 
   #enqueue(key: string): void {

@@ -3,7 +3,6 @@
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
-import { defined } from "../../core/defined.ts";
 import { goDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -16,37 +15,25 @@ import { inTable, type TableName } from "./tables.ts";
 
 // Problems of a Node's pod ranges and of the instance that they are routed to.
 
-export function invalidPodCIDR(text: string): Problem {
-  return {
-    severity: "error",
-    reason: "InvalidPodCIDR",
-    text: `spec.podCIDRs contains ${JSON.stringify(text)}, which is not an address range such as 10.244.1.0/24. No route is created for it. Check the component that allocates pod CIDRs.`,
-  };
+export function invalidPodCIDR(range: string): Problem {
+  const text = `spec.podCIDRs contains ${JSON.stringify(range)}, which is not an address range such as 10.244.1.0/24. No route is created for it. Check the component that allocates pod CIDRs.`;
+  return { severity: "error", reason: "InvalidPodCIDR", text };
 }
 
 export function podCIDROutsideCluster(range: Cidr, clusterCIDRs: readonly Cidr[]): Problem {
-  return {
-    severity: "error",
-    reason: "PodCIDROutsideCluster",
-    text: `Pod CIDR ${range} is outside --cluster-cidr=${clusterCIDRs.join(",")}. No route is created for it. If the range is correct, extend --cluster-cidr.`,
-  };
+  const text = `Pod CIDR ${range} is outside --cluster-cidr=${clusterCIDRs.join(",")}. No route is created for it. If the range is correct, extend --cluster-cidr.`;
+  return { severity: "error", reason: "PodCIDROutsideCluster", text };
 }
 
 export function podCIDRTaken({ destination }: DesiredRoute, winner: DesiredRoute): Problem {
-  return {
-    severity: "error",
-    reason: "PodCIDRTaken",
-    text: `Pod CIDR ${destination} is also assigned to Node ${winner.target.node}, which gets the route. No route to this Node is created. Register one of the Nodes again with another pod CIDR.`,
-  };
+  const text = `Pod CIDR ${destination} is also assigned to Node ${winner.target.node}, which gets the route. No route to this Node is created. Register one of the Nodes again with another pod CIDR.`;
+  return { severity: "error", reason: "PodCIDRTaken", text };
 }
 
 /** The instance belongs to no table: a network or region that is not configured, for example. */
 export function noRouteTable({ destination, target: { machine } }: DesiredRoute): Problem {
-  return {
-    severity: "error",
-    reason: "NoRouteTable",
-    text: `No route table of the cloud serves the instance of this Node (in ${machine?.source}). No route is created for pod CIDR ${destination}. Configure the route table of its network, or attach the instance to a network that has one.`,
-  };
+  const text = `No route table of the cloud serves the instance of this Node (in ${machine?.source}). No route is created for pod CIDR ${destination}. Configure the route table of its network, or attach the instance to a network that has one.`;
+  return { severity: "error", reason: "NoRouteTable", text };
 }
 
 export function routeTaken(
@@ -58,19 +45,13 @@ export function routeTaken(
     ownership === "foreign"
       ? "is not managed by Fairlead"
       : "may belong to a Node that Fairlead leaves alone";
-  return {
-    severity: "error",
-    reason: "RouteTaken",
-    text: `No route is created for ${destination}: the cloud has a route for it (${handle})${inTable(table)} that leads elsewhere and ${owner}. Remove that route, or register the Node again with another pod CIDR.`,
-  };
+  const text = `No route is created for ${destination}: the cloud has a route for it (${handle})${inTable(table)} that leads elsewhere and ${owner}. Remove that route, or register the Node again with another pod CIDR.`;
+  return { severity: "error", reason: "RouteTaken", text };
 }
 
 export function instanceNotVisible(node: string): ObjectEvent {
-  return {
-    type: "Warning",
-    reason: "RouteWaitsForMachine",
-    message: `The cloud shows no instance for Node ${node}, so its pod CIDRs get no route. Fairlead keeps checking. If this persists, compare the Node's name and provider ID with the cloud's.`,
-  };
+  const message = `The cloud shows no instance for Node ${node}, so its pod CIDRs get no route. Fairlead keeps checking. If this persists, compare the Node's name and provider ID with the cloud's.`;
+  return { type: "Warning", reason: "RouteWaitsForMachine", message };
 }
 
 // Changes of single routes.
@@ -82,12 +63,9 @@ export function createFailed(
   error: unknown,
   table: TableName,
 ): ObjectEvent {
-  return {
-    type: "Warning",
-    reason: "FailedToCreateRoute",
-    message: `Could not create route ${target.uid} ${destination} for node ${target.node}${inTable(table)} after ${goDuration(took)}: ${messageOf(error)}`,
-    ...defined({ quiet: isAccountWide(error) ? (true as const) : undefined }),
-  };
+  const message = `Could not create route ${target.uid} ${destination} for node ${target.node}${inTable(table)} after ${goDuration(took)}: ${messageOf(error)}`;
+  const event: ObjectEvent = { type: "Warning", reason: "FailedToCreateRoute", message };
+  return isAccountWide(error) ? { ...event, quiet: true } : event;
 }
 
 export function removeFailed(
@@ -95,20 +73,14 @@ export function removeFailed(
   error: unknown,
   table: TableName,
 ): Problem {
-  return {
-    severity: "warning",
-    reason: "FailedToRemoveRoute",
-    text: `Could not remove route ${destination} (${handle})${inTable(table)}, which no Node needs; will retry: ${messageOf(error)}`,
-  };
+  const text = `Could not remove route ${destination} (${handle})${inTable(table)}, which no Node needs; will retry: ${messageOf(error)}`;
+  return { severity: "warning", reason: "FailedToRemoveRoute", text };
 }
 
 /** For a change that the cloud has accepted but not completed. */
 export function changeUnknown(action: "create" | "remove", range: string, error: unknown): Problem {
-  return {
-    severity: "warning",
-    reason: "RouteUnknown",
-    text: `Could not check whether the cloud has ${action}d route ${range}; will check again: ${messageOf(error)}`,
-  };
+  const text = `Could not check whether the cloud has ${action}d route ${range}; will check again: ${messageOf(error)}`;
+  return { severity: "warning", reason: "RouteUnknown", text };
 }
 
 /** `isAccepted`: the cloud works on it. Otherwise it works on another change, and accepts one at a time. */
@@ -138,20 +110,14 @@ export interface HeldRoute {
 export const massRouteRecreationReason = "MassRouteRecreationHeld";
 
 export function massRouteRecreationHeld(range: string, howToRelease: string): Problem {
-  return {
-    severity: "warning",
-    reason: massRouteRecreationReason,
-    text: `The cloud lists no route for pod CIDR ${range}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`,
-  };
+  const text = `The cloud lists no route for pod CIDR ${range}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`;
+  return { severity: "warning", reason: massRouteRecreationReason, text };
 }
 
 /** `count`: how often it was created. */
 export function routeCreatedButNotListed(range: string, count: number): Problem {
-  return {
-    severity: "error",
-    reason: "RouteCreatedButNotListed",
-    text: `Fairlead sent ${count} requests to create the route for pod CIDR ${range}, and no listing shows it, so it is not created again until a listing does. Check in the cloud whether the route exists, and that the credential, project, network and filter of the cloud configuration show it to Fairlead; delete what is not needed. To create it once more, release held routes on the Lease (fairlead.dev/release-hold=routes).`,
-  };
+  const text = `Fairlead sent ${count} requests to create the route for pod CIDR ${range}, and no listing shows it, so it is not created again until a listing does. Check in the cloud whether the route exists, and that the credential, project, network and filter of the cloud configuration show it to Fairlead; delete what is not needed. To create it once more, release held routes on the Lease (fairlead.dev/release-hold=routes).`;
+  return { severity: "error", reason: "RouteCreatedButNotListed", text };
 }
 
 export function massRouteChangeHeld(
@@ -161,17 +127,18 @@ export function massRouteChangeHeld(
   howToRelease: string,
   table: TableName,
 ): ObjectEvent {
-  const countOf = (which: HeldRoute["absent"]): number =>
-    held.filter(({ absent }) => absent === which).length;
-  const [lost, unneeded, unserved] = [countOf("route"), countOf("node"), countOf("table")];
+  const cause = (absent: HeldRoute["absent"], textOf: (count: number) => string): readonly string[] => {
+    const count = held.filter((one) => one.absent === absent).length;
+    return count === 0 ? [] : [textOf(count)];
+  };
   const causes = [
-    ...(unneeded > 0
-      ? [
-          `the Nodes of ${unneeded} routes vanished from the API server without a deletion that this process saw`,
-        ]
-      : []),
-    ...(unserved > 0 ? [`the table no longer serves the Nodes of ${unserved} routes`] : []),
-    ...(lost > 0 ? [`the cloud no longer lists ${lost} routes that Nodes need`] : []),
+    ...cause(
+      "node",
+      (count) =>
+        `the Nodes of ${count} routes vanished from the API server without a deletion that this process saw`,
+    ),
+    ...cause("table", (count) => `the table no longer serves the Nodes of ${count} routes`),
+    ...cause("route", (count) => `the cloud no longer lists ${count} routes that Nodes need`),
   ];
   const before =
     recent === 0
@@ -198,40 +165,26 @@ export function listFailed(error: unknown, table: TableName): Problem {
 
 /** For a sync that was interrupted for another reason than a response of the cloud, which is reported for each route. */
 export function syncFailed(error: unknown, table: TableName): Problem {
-  return {
-    severity: "error",
-    reason: "RoutesUnfinished",
-    text: `The cloud's routes${inTable(table)} were listed, but reconciling them failed; will retry: ${messageOf(error)}`,
-  };
+  const text = `The cloud's routes${inTable(table)} were listed, but reconciling them failed; will retry: ${messageOf(error)}`;
+  return { severity: "error", reason: "RoutesUnfinished", text };
 }
 
 export function familyUnsupported(family: string): Problem {
-  return {
-    severity: "warning",
-    reason: "RouteFamilyUnsupported",
-    text: `The cloud does not support ${family} routes. ${family} pod CIDRs get no route, and the NetworkUnavailable condition does not cover them.`,
-  };
-}
-
-export interface TableFill {
-  /** All routes in the table after the planned changes, including foreign ones. */
-  readonly routes: number;
-  readonly limit: number | undefined;
-  readonly table?: TableName;
+  const text = `The cloud does not support ${family} routes. ${family} pod CIDRs get no route, and the NetworkUnavailable condition does not cover them.`;
+  return { severity: "warning", reason: "RouteFamilyUnsupported", text };
 }
 
 /** The share of the table's limit above which a warning is reported. */
 const nearLimit = 0.8;
 
-/** Only warns; the cloud itself refuses routes beyond the limit. */
-export function tableNearLimit({ routes, limit, table }: TableFill): readonly Problem[] {
-  if (limit === undefined || limit <= 0 || routes < limit * nearLimit) return [];
-  return [
-    {
-      severity: "warning",
-      reason: "RouteTableNearLimit",
-      // The text has no count, because every new Node would cause another report. A metric has the count.
-      text: `The cloud's route table${table === undefined ? "" : ` ${table}`} is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route. Remove unused routes or request a higher limit.`,
-    },
-  ];
+/** `count`: the routes after the planned changes, including foreign ones. Only warns; the cloud itself refuses routes beyond the limit. */
+export function tableNearLimit(
+  count: number,
+  limit: number | undefined,
+  table: TableName,
+): readonly Problem[] {
+  if (limit === undefined || limit <= 0 || count < limit * nearLimit) return [];
+  // The text has no count, because every new Node would cause another report. A metric has the count.
+  const text = `The cloud's route table${table === undefined ? "" : ` ${table}`} is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route. Remove unused routes or request a higher limit.`;
+  return [{ severity: "warning", reason: "RouteTableNearLimit", text }];
 }

@@ -105,7 +105,7 @@ describe("isRelevantForRoutes", () => {
       false,
     ],
   ])("%s", (_, before, after, expected) => {
-    expect(isRelevantForRoutes(before, after)).toBe(expected);
+    expect(isRelevantForRoutes(before, after, () => true)).toBe(expected);
   });
 });
 
@@ -231,7 +231,7 @@ test.each([
   [130, 100, 1],
   [1_000_000, undefined, 0],
 ])("describeFill warns from four fifths on: %p routes of %p", (routes, limit, expected) => {
-  expect(tableNearLimit({ routes, limit })).toHaveLength(expected);
+  expect(tableNearLimit(routes, limit, undefined)).toHaveLength(expected);
 });
 
 test.each([

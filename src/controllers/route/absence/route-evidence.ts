@@ -44,13 +44,8 @@ const there: Known = { certainty: "exists", proofs: [] };
 const taken: Known = { ...there, isTaken: true };
 const unknown: Known = { proofs: [] };
 
-type RouteEvidenceOptions = Pick<
-  TableOptions,
-  "nodes" | "table" | "routes" | "clock" | "settings" | "removals" | "formerLeaders"
->;
-
 export class RouteEvidence {
-  readonly #options: RouteEvidenceOptions;
+  readonly #options: TableOptions;
   /** When a hold has ended that concerned the creation with this id. */
   readonly #restartedFor: (id: string) => number | undefined;
   /** Without a certainty, its absence is no surprise: Fairlead removed it to replace it, or its Node has just got the range. */
@@ -68,7 +63,7 @@ export class RouteEvidence {
   #lastListing = 0;
 
   /** Follows the Nodes for the life of the process. */
-  constructor(options: RouteEvidenceOptions, restartedFor: (id: string) => number | undefined) {
+  constructor(options: TableOptions, restartedFor: (id: string) => number | undefined) {
     this.#options = options;
     this.#restartedFor = restartedFor;
     options.nodes.subscribe((change) => this.#noteNode(change));

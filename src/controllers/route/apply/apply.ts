@@ -2,28 +2,22 @@
 // removed; a failed removal does not delay other routes.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
-import type { RouteTable } from "../../../cloud/ideal-route-tables.ts";
-import { type Cidr, type Milliseconds, milliseconds } from "../../../core/brand.ts";
+import { type Cidr, milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
-import type { Clock } from "../../../platform/clock.ts";
 import type { Call } from "../../../provider/call.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { ObservedRoute } from "../../../provider/routes.ts";
-import type { JournalledChange, JournalledSend } from "../../writes/journalled-send.ts";
+import type { JournalledChange } from "../../writes/journalled-send.ts";
+import type { TableOptions } from "../deps.ts";
 import { overlaps, type RoutePlan } from "../plan/plan.ts";
 import { inTable, type TableName } from "../tables.ts";
 import type { ChangeOutcome, ChangeResult, HeldBack, OpenChanges, RouteChange } from "./open-changes.ts";
 
-export interface ApplyContext {
-  readonly routes: RouteTable;
-  readonly send: JournalledSend;
-  readonly clock: Clock;
-  readonly open: Pick<OpenChanges, "of">;
-  readonly concurrentChanges: number;
+export interface ApplyContext extends Pick<TableOptions, "routes" | "send" | "clock" | "settings"> {
+  /** It is busy with changes of earlier syncs. What an earlier process started is noticed when the cloud refuses a change. */
+  readonly open: Pick<OpenChanges, "of" | "isBusy">;
   /** How many routes the table has now. */
   readonly listed: number;
-  /** A change of an earlier sync is in progress. One that an earlier process started is noticed when the cloud refuses a change. */
-  readonly isBusy: boolean;
 }
 
 /** Adds the outcome of each change to `results`, also when it throws, which it does only after the call was aborted. */
@@ -37,7 +31,7 @@ export async function applyPlan(
   const removals = plan.remove.map((route) => ({ do: "remove", route }) as const);
   const creations = plan.create.map((route) => ({ do: "create", route }) as const);
   const heldBack = heldBackOf([...removals, ...creations], context);
-  let { isBusy } = context;
+  let { isBusy } = context.open;
   const apply = async (change: RouteChange, isBlocked = false): Promise<ChangeOutcome> => {
     const isNext = routes.oneAtATime && isBusy;
     const held = isBlocked ? "held" : (heldBack(change) ?? (isNext ? "waiting" : undefined));
@@ -81,9 +75,9 @@ export async function applyPlan(
   ]);
 }
 
-function concurrencyOf({ routes, concurrentChanges }: ApplyContext): number {
+function concurrencyOf({ routes, settings }: ApplyContext): number {
   if (routes.sendsTogether) return Number.POSITIVE_INFINITY;
-  return routes.oneAtATime ? 1 : concurrentChanges;
+  return routes.oneAtATime ? 1 : settings.concurrentChanges;
 }
 
 /** Where changes are sent together, a removal and the creation in its place wait for each other: a Node must not lose its route. */
@@ -115,14 +109,11 @@ async function send(
     const { checkAfter, operation } = outcome;
     return { kind: "pending", checkAfter, ...defined({ operation }) };
   } catch (error) {
-    return outcomeOf(error, change, milliseconds(clock.monotonic() - started));
+    if (isFenced(error)) return { kind: "fenced" };
+    const isGone = CloudError.is(error) && error.kind === "not-found";
+    if (isGone && change.do === "remove") return { kind: "done" };
+    return { kind: "failed", error, took: milliseconds(clock.monotonic() - started) };
   }
-}
-
-function outcomeOf(error: unknown, change: RouteChange, took: Milliseconds): ChangeOutcome {
-  if (isFenced(error)) return { kind: "fenced" };
-  const isGone = CloudError.is(error) && error.kind === "not-found";
-  return isGone && change.do === "remove" ? { kind: "done" } : { kind: "failed", error, took };
 }
 
 const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>

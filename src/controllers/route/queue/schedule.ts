@@ -72,15 +72,17 @@ export function nextFullCheck({ every, jitter }: RouteSettings["fullCheck"], fra
 export function isRelevantForRoutes(
   before: Node | undefined,
   after: Node | undefined,
-  isSelected: (node: Node) => boolean = () => true,
+  isSelected: (node: Node) => boolean,
 ): boolean {
   const known = [before, after].filter((node) => node !== undefined);
   // Without a pod range, it neither had a route nor gets one.
   if (known.every((node) => podCIDRsOf(node).length === 0)) return false;
   if (before === undefined || after === undefined) return true;
-  return (
-    routeInputs(before, isSelected) !== routeInputs(after, isSelected) || becameUnavailable(before, after)
-  );
+  if (routeInputs(before, isSelected) !== routeInputs(after, isSelected)) return true;
+  // A kubelet or another program set the condition to True after Fairlead set it to False. Without a sync it would stay until the next
+  // full one. A foreign reason with the right status may wait: a network plugin that restores its own reason immediately would cause an
+  // endless loop of writes.
+  return isUnavailable(after) && !isUnavailable(before);
 }
 
 function routeInputs(node: Node, isSelected: (node: Node) => boolean): string {
@@ -95,15 +97,6 @@ function routeInputs(node: Node, isSelected: (node: Node) => boolean): string {
     isUninitialized(node),
     isSelected(node),
   ]);
-}
-
-/**
- * A kubelet or another program set the condition to True after Fairlead set it to False. Without a sync it would
- * stay until the next full one. A foreign reason with the right status may wait: a network plugin that restores its
- * own reason immediately would cause an endless loop of writes.
- */
-function becameUnavailable(before: Node, after: Node): boolean {
-  return isUnavailable(after) && !isUnavailable(before);
 }
 
 function isUnavailable({ status }: Node): boolean {

@@ -5,21 +5,12 @@ import { minutes, seconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { alignToGrid, backoff } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
-import { identityOf, isUninitialized } from "../../node-facts.ts";
-import { isPaused } from "../../pause.ts";
+import { identityOf } from "../../node-facts.ts";
 import { PendingLookups } from "../../pending-lookups.ts";
 import { hadRoutes } from "../absence/route-evidence.ts";
 import type { RouteControllerOptions } from "../deps.ts";
-import type { DesiredRoutes } from "../desired/plan-desired.ts";
+import { type DesiredRoutes, isLeftAlone } from "../desired/plan-desired.ts";
 import { instanceNotVisible } from "../events.ts";
-
-export interface InstanceSearchOptions
-  extends Pick<RouteControllerOptions, "nodes" | "isSelected" | "inventory" | "clock" | "random" | "report"> {
-  /** Called with every Node whose instance must be looked up. */
-  readonly enqueue: (name: string) => void;
-  /** Called when the instance of a waiting Node is known. */
-  readonly onFound: () => void;
-}
 
 const attemptsBeforeEvent = 3;
 
@@ -27,12 +18,18 @@ const attemptsBeforeEvent = 3;
 const notVisibleBackoff = { first: seconds(5), cap: minutes(5) };
 
 export class InstanceSearch {
-  readonly #options: InstanceSearchOptions;
+  readonly #options: RouteControllerOptions;
+  /** Called with every Node whose instance must be looked up. */
+  readonly #enqueue: (name: string) => void;
+  /** Called when the instance of a waiting Node is known. */
+  readonly #onFound: () => void;
   readonly #pendingLookups: PendingLookups;
   readonly #attempts = new Map<string, number>();
 
-  constructor(options: InstanceSearchOptions) {
+  constructor(options: RouteControllerOptions, enqueue: (name: string) => void, onFound: () => void) {
     this.#options = options;
+    this.#enqueue = enqueue;
+    this.#onFound = onFound;
     this.#pendingLookups = new PendingLookups(options.inventory, options.clock);
   }
 
@@ -42,33 +39,32 @@ export class InstanceSearch {
     for (const { metadata } of nodes) {
       if (this.#attempts.has(metadata.name)) continue;
       this.#attempts.set(metadata.name, 0);
-      this.#options.enqueue(metadata.name);
+      this.#enqueue(metadata.name);
     }
   }
 
   /** The answer of a pending lookup, or an instance that another request has found. */
   onInventoryNews(): void {
-    const { nodes, inventory, enqueue } = this.#options;
+    const { nodes, inventory } = this.#options;
     for (const name of this.#attempts.keys()) {
       const node = nodes.get(name);
       const isFound = node !== undefined && inventory.check(identityOf(node)).kind === "exists";
-      if (isFound || this.#pendingLookups.has(name)) enqueue(name);
+      if (isFound || this.#pendingLookups.has(name)) this.#enqueue(name);
     }
   }
 
   /** One step of the search. Throws the error of a failed lookup. */
   check(name: string): Outcome {
-    const { nodes, inventory, isSelected, onFound } = this.#options;
+    const { nodes, inventory, isSelected } = this.#options;
     const node = nodes.get(name);
-    const isLeftAlone = node === undefined || isPaused(node) || isUninitialized(node) || !isSelected(node);
-    if (isLeftAlone || !this.#attempts.has(name)) {
+    if (node === undefined || isLeftAlone(node, isSelected) || !this.#attempts.has(name)) {
       this.#forget(name);
       return settled;
     }
     const answer = inventory.check(identityOf(node));
     if (answer.kind === "exists" || answer.kind === "foreign") {
       this.#forget(name);
-      if (answer.kind === "exists") onFound();
+      if (answer.kind === "exists") this.#onFound();
       return settled;
     }
     const isUnanswered = !("asOf" in answer) || answer.kind === "unconfirmed";

@@ -10,8 +10,7 @@ import { delayAfterError } from "../../classify-error.ts";
 import type { Finding } from "../../reporter.ts";
 import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
-import type { ChangeResult, RouteChange } from "../apply/open-changes.ts";
-import { OpenChanges } from "../apply/open-changes.ts";
+import { type ChangeResult, OpenChanges, type RouteChange } from "../apply/open-changes.ts";
 import type { RouteSync, TableOptions } from "../deps.ts";
 import { TableListing } from "../observed/table-listing.ts";
 import { type Survey, surveyOf } from "../plan/plan.ts";
@@ -25,6 +24,12 @@ export interface SharedByTables extends SharedEvidence {
   readonly instances: InstanceSearch;
   readonly conditions: ConditionWriter;
   readonly nodeProblems: NodeProblems;
+}
+
+export interface TableReport {
+  readonly findings: readonly Finding[];
+  readonly nodeFindings: readonly NodeFinding[];
+  readonly lastSync: RouteSync | undefined;
 }
 
 const fencedBackoff: Milliseconds = seconds(10);
@@ -65,16 +70,9 @@ export class TableSync {
     this.#open.begin(signal);
   }
 
-  get findings(): readonly Finding[] {
-    return this.#reporter.findings;
-  }
-
-  get nodeFindings(): readonly NodeFinding[] {
-    return this.#reporter.nodeFindings;
-  }
-
-  get lastSync(): RouteSync | undefined {
-    return this.#lastSync;
+  get report(): TableReport {
+    const { findings, nodeFindings } = this.#reporter;
+    return { findings, nodeFindings, lastSync: this.#lastSync };
   }
 
   end(): void {
@@ -142,14 +140,7 @@ export class TableSync {
   async #apply(survey: Survey, signal: AbortSignal): Promise<readonly ChangeResult[]> {
     const { plan, listing } = survey;
     if (plan.create.length + plan.remove.length === 0) return [];
-    const { settings, ...options } = this.#options;
-    const context = {
-      ...options,
-      open: this.#open,
-      concurrentChanges: settings.concurrentChanges,
-      listed: listing.routes.length,
-      isBusy: this.#open.isBusy,
-    };
+    const context = { ...this.#options, open: this.#open, listed: listing.routes.length };
     const results: ChangeResult[] = [];
     try {
       await applyPlan(plan, context, { signal, urgency: "new-node" }, results);

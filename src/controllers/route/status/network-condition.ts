@@ -18,13 +18,11 @@ import type { DesiredRoutes } from "../desired/plan-desired.ts";
 import type { Survey } from "../plan/plan.ts";
 import type { TableName } from "../tables.ts";
 
-type ConditionWriterOptions = Pick<RouteControllerOptions, "nodes" | "writes" | "clock" | "isSelected">;
-
 type TablesOfNode = DesiredRoutes["tablesOfNode"];
 
 /** Shared by all tables. */
 export class ConditionWriter {
-  readonly #options: ConditionWriterOptions;
+  readonly #options: RouteControllerOptions;
   /** Called with every Node whose condition must be written. */
   readonly #enqueue: (name: string) => void;
   /** Whether each Node has its routes in a table, by table and uid. Nodes that are not decided yet are omitted. */
@@ -32,7 +30,7 @@ export class ConditionWriter {
   /** The tables that each Node needs, by uid. */
   #tablesOfNode: TablesOfNode = new Map();
 
-  constructor(options: ConditionWriterOptions, enqueue: (name: string) => void) {
+  constructor(options: RouteControllerOptions, enqueue: (name: string) => void) {
     this.#options = options;
     this.#enqueue = enqueue;
   }

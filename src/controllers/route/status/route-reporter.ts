@@ -158,12 +158,8 @@ export class RouteReporter {
   surveyed(guarded: Guarded, unchecked: OpenChanges["unchecked"]): void {
     const { routes, table, settings, removals } = this.#options;
     const { desired, listing, plan } = guarded.survey;
-    const fill = {
-      routes: listing.routes.length + plan.create.length - plan.remove.length,
-      limit: routes.limit,
-      table,
-    };
-    const ofTable = [...listing.problems, ...desired.problems, ...tableNearLimit(fill)];
+    const count = listing.routes.length + plan.create.length - plan.remove.length;
+    const ofTable = [...listing.problems, ...desired.problems, ...tableNearLimit(count, routes.limit, table)];
     const byNode = new Map([...desired.nodeProblems].map(([name, problems]) => [name, [...problems]]));
     const addToNode = (name: string, problem: Problem): void => {
       byNode.set(name, [...(byNode.get(name) ?? []), problem]);

@@ -85,13 +85,15 @@ export class RouteController {
     // Drops the decisions of the last session, because another replica has been the leader since.
     this.#conditions.clear();
     this.#nodeProblems.clear();
-    const unsubscribeNodes = nodes.subscribe(({ before, after }) => {
-      if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueFor(before, after);
-    });
-    const unsubscribeInventory = inventory.subscribe(() => this.#instances.onInventoryNews());
-    const unsubscribeReleases = removals.subscribe((kind) => {
-      if (kind === "routes") this.reconsider();
-    });
+    const subscriptions = [
+      nodes.subscribe(({ before, after }) => {
+        if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueFor(before, after);
+      }),
+      inventory.subscribe(() => this.#instances.onInventoryNews()),
+      removals.subscribe((kind) => {
+        if (kind === "routes") this.reconsider();
+      }),
+    ];
     for (const [key, table] of this.#tables) {
       table.begin(signal);
       this.queue.add(key);
@@ -108,9 +110,7 @@ export class RouteController {
         signal,
       );
     } finally {
-      unsubscribeNodes();
-      unsubscribeInventory();
-      unsubscribeReleases();
+      for (const unsubscribe of subscriptions) unsubscribe();
       for (const table of this.#tables.values()) table.end();
     }
   }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
 import type { Inventory } from "../../../src/cloud/inventory.ts";
 import type { NodeIdentity } from "../../../src/cloud/node-identity.ts";
 import type { RouteChange } from "../../../src/controllers/route/apply/open-changes.ts";
@@ -7,7 +6,6 @@ import { exactly, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
 import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
 import { tableNearLimit } from "../../../src/controllers/route/events.ts";
-import { overlaps } from "../../../src/controllers/route/plan/plan.ts";
 import { isRelevantForRoutes, nextFullCheck } from "../../../src/controllers/route/queue/schedule.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, nodeName, providerID, seconds } from "../../../src/core/brand.ts";
@@ -16,7 +14,7 @@ import { goDuration } from "../../../src/core/duration.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
-import { cidrsOverlap, openChanges } from "./scripted-routes.ts";
+import { openChanges } from "./scripted-routes.ts";
 
 describe("--cluster-cidr", () => {
   test.each([
@@ -176,23 +174,6 @@ describe("planDesiredRoutes", () => {
     const { routes } = plan([at("c", 2000), at("b", 1000), at("a", 1000)]);
     expect(routes.map(({ target }) => target.node as string)).toEqual(["a", "b", "c"]);
   });
-});
-
-test("overlaps finds exactly the overlapping ranges", () => {
-  const range = fc
-    .tuple(fc.integer({ min: 0, max: 15 }), fc.integer({ min: 20, max: 32 }), fc.boolean())
-    .map(([part, bits, isIPv4]) =>
-      cidr(isIPv4 ? `10.0.${part}.${part}/${bits}` : `fd00::${part}:0/${bits + 80}`),
-    );
-  fc.assert(
-    fc.property(fc.array(range), fc.array(range), (ranges, others) => {
-      const found = overlaps(ranges, others);
-      for (const each of ranges) {
-        const expected = others.filter((other) => cidrsOverlap(each, other));
-        expect(new Set(found.get(each) ?? [])).toEqual(new Set(expected));
-      }
-    }),
-  );
 });
 
 describe("OpenChanges", () => {

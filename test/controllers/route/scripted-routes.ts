@@ -25,7 +25,7 @@ export const openChanges = (clock: Clock): OpenChanges => {
 };
 
 /** Whether two ranges share an address. */
-export const cidrsOverlap = (one: Cidr, other: Cidr): boolean =>
+const cidrsOverlap = (one: Cidr, other: Cidr): boolean =>
   cidrContains(one, other) || cidrContains(other, one);
 
 export interface RoutesScript {

@@ -3,13 +3,14 @@
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { type Cidr, milliseconds } from "../../../core/brand.ts";
+import { overlaps } from "../../../core/cidr-overlaps.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Call } from "../../../provider/call.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { ObservedRoute } from "../../../provider/routes.ts";
 import type { JournalledChange } from "../../writes/journalled-send.ts";
 import type { TableOptions } from "../deps.ts";
-import { overlaps, type RoutePlan } from "../plan/plan.ts";
+import type { RoutePlan } from "../plan/plan.ts";
 import { inTable, type TableName } from "../tables.ts";
 import type { ChangeOutcome, ChangeResult, HeldBack, OpenChanges, RouteChange } from "./open-changes.ts";
 

@@ -1,15 +1,16 @@
-// Reads facts from a Node object: its identity, taints, readiness, age, and whether it is leaving. Pure.
+// Reads facts from a Node object: its identity, addresses, pod ranges, taints, conditions, and whether it is leaving. Pure.
 
 import type { NodeIdentity } from "../cloud/node-identity.ts";
-import { type IpAddress, type NodeName, nodeName, type ProviderID } from "../core/brand.ts";
+import { type Cidr, type IpAddress, type NodeName, nodeName, type ProviderID } from "../core/brand.ts";
+import { parseCidr } from "../core/cidr.ts";
 import { defined } from "../core/defined.ts";
 import { didYouMean } from "../core/did-you-mean.ts";
 import { quoted } from "../core/fields.ts";
 import { parseIp } from "../core/ip.ts";
 import type { Problem } from "../core/problem.ts";
-import type { Node, Taint } from "../kube/objects.ts";
+import type { Condition, Node, Taint } from "../kube/objects.ts";
 import type { Instance } from "../provider/instances.ts";
-import { deletionAnnotation, leavingTaints, uninitializedTaint } from "./well-known.ts";
+import { deletionAnnotation, leavingTaints, networkCondition, uninitializedTaint } from "./well-known.ts";
 
 export const nameOf = (node: Node): NodeName => nodeName(node.metadata.name);
 
@@ -68,6 +69,34 @@ export function isUninitialized(node: Node): boolean {
 /** "Unknown" if the Node has no Ready condition, as in upstream. */
 export function readiness(node: Node): string {
   return node.status.conditions?.find(({ type }) => type === "Ready")?.status ?? "Unknown";
+}
+
+export const networkConditionOf = ({ status }: Node): Condition | undefined =>
+  status.conditions?.find(({ type }) => type === networkCondition);
+
+/** The pod ranges of a Node, each once, even if it is listed several times or in several spellings. */
+export function podCIDRsOf(
+  node: Node,
+): readonly { readonly text: string; readonly range: Cidr | undefined }[] {
+  const { podCIDR, podCIDRs } = node.spec;
+  const texts = podCIDRs ?? (podCIDR === undefined || podCIDR === "" ? [] : [podCIDR]);
+  const found = new Map<string, { text: string; range: Cidr | undefined }>();
+  for (const text of texts) {
+    const range = parseCidr(text, "sloppy");
+    found.set(range ?? text, { text, range });
+  }
+  return [...found.values()];
+}
+
+/** Those that are valid. */
+export function podRangesOf(node: Node): readonly Cidr[] {
+  return podCIDRsOf(node).flatMap(({ range }) => range ?? []);
+}
+
+/** Fairlead or a Go manager set the condition when all routes of the Node existed. */
+export function hadRoutes(node: Node): boolean {
+  const condition = networkConditionOf(node);
+  return condition?.status === "False" && condition.reason === "RouteCreated";
 }
 
 export const isReady = (node: Node): boolean => readiness(node) === "True";

@@ -1,7 +1,7 @@
 // Wrong answers of the cloud to reads and writes of balancers and routes, within the limits of the design: shorter than the confirmation time, or
 // about more objects than the mass limit. Other objects are really lost, or half made.
 
-import { hadRoutes } from "../../src/controllers/route/absence/route-evidence.ts";
+import { hadRoutes } from "../../src/controllers/node-facts.ts";
 import { hasAddress } from "../../src/controllers/service/desired/facts.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import { milliseconds } from "../../src/core/brand.ts";

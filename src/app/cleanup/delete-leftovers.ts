@@ -2,10 +2,10 @@
 // minutes, so the cluster is read again before each part of it.
 
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
+import { podRangesOf } from "../../controllers/node-facts.ts";
 import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
 import type { ChangeResult } from "../../controllers/route/apply/open-changes.ts";
 import { routeDefaults } from "../../controllers/route/deps.ts";
-import { podRangesOf } from "../../controllers/route/desired/plan-desired.ts";
 import type { Cidr } from "../../core/brand.ts";
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";

@@ -13,7 +13,7 @@ import type { RouteControllerOptions, RouteSync } from "./deps.ts";
 import { targetOf } from "./desired/plan-desired.ts";
 import { isRelevantForRoutes } from "./queue/schedule.ts";
 import { InstanceSearch } from "./reconcile/instance-search.ts";
-import { TableSync } from "./reconcile/table-sync.ts";
+import { type SharedByTables, TableSync } from "./reconcile/table-sync.ts";
 import { ConditionWriter } from "./status/network-condition.ts";
 import { NodeProblems } from "./status/route-reporter.ts";
 import { concernedTables, type TableName } from "./tables.ts";
@@ -34,34 +34,29 @@ export class RouteController {
   /** One key for each table, one per Node whose condition must be written, and one per Node whose instance is looked up. */
   readonly queue: WorkQueue;
   readonly #options: RouteControllerOptions;
-  readonly #conditions: ConditionWriter;
-  readonly #nodeProblems: NodeProblems;
-  readonly #instances: InstanceSearch;
+  readonly #shared: SharedByTables;
   /** By queue key. */
   readonly #tables: ReadonlyMap<string, TableSync>;
 
   constructor(options: RouteControllerOptions) {
     this.#options = options;
     this.queue = new WorkQueue(options.clock);
-    this.#conditions = new ConditionWriter(options, (name) => this.queue.add(`condition/${name}`));
-    this.#instances = new InstanceSearch(
-      options,
-      (name) => this.queue.add(`machine/${name}`),
-      () => this.reconsider(),
-    );
-    this.#nodeProblems = new NodeProblems(options);
-    const shared = {
+    this.#shared = {
       deletions: new SeenDeletions(options),
       tableOfRemoval: new Map(),
-      instances: this.#instances,
-      conditions: this.#conditions,
-      nodeProblems: this.#nodeProblems,
+      nodeProblems: new NodeProblems(options),
+      conditions: new ConditionWriter(options, (name) => this.queue.add(`condition/${name}`)),
+      instances: new InstanceSearch(
+        options,
+        (name) => this.queue.add(`machine/${name}`),
+        () => this.reconsider(),
+      ),
     };
     this.#tables = new Map(
       options.tables.map((routes) => {
         const key = tableKey(routes.name);
         const ofTable = { ...options, routes, table: routes.name };
-        return [key, new TableSync(ofTable, shared, () => this.#enqueue(key))] as const;
+        return [key, new TableSync(ofTable, this.#shared, () => this.#enqueue(key))];
       }),
     );
   }
@@ -83,13 +78,13 @@ export class RouteController {
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, inventory, clock, isSelected, removals } = this.#options;
     // Drops the decisions of the last session, because another replica has been the leader since.
-    this.#conditions.clear();
-    this.#nodeProblems.clear();
+    this.#shared.conditions.clear();
+    this.#shared.nodeProblems.clear();
     const subscriptions = [
       nodes.subscribe(({ before, after }) => {
         if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueFor(before, after);
       }),
-      inventory.subscribe(() => this.#instances.onInventoryNews()),
+      inventory.subscribe(() => this.#shared.instances.onInventoryNews()),
       removals.subscribe((kind) => {
         if (kind === "routes") this.reconsider();
       }),
@@ -140,12 +135,10 @@ export class RouteController {
 
   async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
     const table = this.#tables.get(key);
-    if (table === undefined) {
-      const [kind, name = ""] = key.split("/");
-      if (kind === "condition") return this.#conditions.write(name, signal);
-      return kind === "machine" ? this.#instances.check(name) : settled;
-    }
-    return table.sync(signal);
+    if (table !== undefined) return table.sync(signal);
+    const [kind, name = ""] = key.split("/");
+    if (kind === "condition") return this.#shared.conditions.write(name, signal);
+    return kind === "machine" ? this.#shared.instances.check(name) : settled;
   }
 
   #onError(key: string, error: unknown, failures: number): Outcome {

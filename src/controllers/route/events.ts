@@ -120,6 +120,13 @@ export function routeCreatedButNotListed(range: string, count: number): Problem 
   return { severity: "error", reason: "RouteCreatedButNotListed", text };
 }
 
+const causeOf: Readonly<Record<HeldRoute["absent"], (count: number) => string>> = {
+  node: (count) =>
+    `the Nodes of ${count} routes vanished from the API server without a deletion that this process saw`,
+  table: (count) => `the table no longer serves the Nodes of ${count} routes`,
+  route: (count) => `the cloud no longer lists ${count} routes that Nodes need`,
+};
+
 export function massRouteChangeHeld(
   held: readonly HeldRoute[],
   { recent, affected, total }: LimitedCounts,
@@ -127,19 +134,10 @@ export function massRouteChangeHeld(
   howToRelease: string,
   table: TableName,
 ): ObjectEvent {
-  const cause = (absent: HeldRoute["absent"], textOf: (count: number) => string): readonly string[] => {
+  const causes = (["node", "table", "route"] as const).flatMap((absent) => {
     const count = held.filter((one) => one.absent === absent).length;
-    return count === 0 ? [] : [textOf(count)];
-  };
-  const causes = [
-    ...cause(
-      "node",
-      (count) =>
-        `the Nodes of ${count} routes vanished from the API server without a deletion that this process saw`,
-    ),
-    ...cause("table", (count) => `the table no longer serves the Nodes of ${count} routes`),
-    ...cause("route", (count) => `the cloud no longer lists ${count} routes that Nodes need`),
-  ];
+    return count === 0 ? [] : causeOf[absent](count);
+  });
   const before =
     recent === 0
       ? ""

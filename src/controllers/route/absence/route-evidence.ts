@@ -10,10 +10,9 @@ import type { DesiredRoute } from "../../../provider/routes.ts";
 import { Creations, nextLateCheck } from "../../absence/creations.ts";
 import { type Absence, addProof, awaited, type Evidence, isLost, judge } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
-import { networkCondition } from "../../well-known.ts";
+import { hadRoutes, podRangesOf } from "../../node-facts.ts";
 import { type ChangeOutcome, type ChangeResult, leadsTo } from "../apply/open-changes.ts";
 import type { TableOptions } from "../deps.ts";
-import { podRangesOf } from "../desired/plan-desired.ts";
 import type { Survey } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
 
@@ -315,9 +314,3 @@ const keyOf = ({ destination, target }: DesiredRoute): string => keyFor(destinat
 
 const keysOf = (node: Node): readonly string[] =>
   podRangesOf(node).map((range) => keyFor(range, node.metadata.uid));
-
-/** Fairlead or a Go manager set the condition when all routes of the Node existed. */
-export function hadRoutes({ status }: Node): boolean {
-  const condition = status.conditions?.find(({ type }) => type === networkCondition);
-  return condition?.status === "False" && condition.reason === "RouteCreated";
-}

@@ -6,13 +6,13 @@ import { cidrFamily } from "../../../core/cidr.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { type LimitedCounts, MassLimit } from "../../absence/mass-limit.ts";
 import { awaited, isLost } from "../../absence/proof.ts";
+import { hadRoutes, podRangesOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
-import { podRangesOf } from "../desired/plan-desired.ts";
 import type { HeldRoute } from "../events.ts";
 import type { Survey } from "../plan/plan.ts";
 import { inTable, type TableName } from "../tables.ts";
-import { hadRoutes, RouteEvidence } from "./route-evidence.ts";
+import { RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";
 
 /** The interval between listings while changes are held by the limit. */
@@ -94,8 +94,7 @@ export class RouteGuard {
 
   /** When another listing may prove an absence or show that the cloud has recovered, monotonic. */
   get nextListing(): number {
-    const { lastListing, nextListing } = this.evidence;
-    return this.#held.length > 0 ? lastListing + heldRecheck : nextListing;
+    return this.#held.length > 0 ? this.evidence.lastListing + heldRecheck : this.evidence.nextListing;
   }
 
   /**

@@ -3,9 +3,8 @@
 import type { Cidr } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
-import { identityOf, isLeaving } from "../../node-facts.ts";
+import { identityOf, isLeaving, podRangesOf } from "../../node-facts.ts";
 import type { RouteControllerOptions } from "../deps.ts";
-import { podRangesOf } from "../desired/plan-desired.ts";
 
 /** Bounds the memory of a replica that never leads. */
 const maxRanges = 10_000;

@@ -3,12 +3,20 @@
 
 import type { Inventory } from "../../../cloud/inventory.ts";
 import type { Cidr } from "../../../core/brand.ts";
-import { cidrFamily, parseCidr } from "../../../core/cidr.ts";
+import { cidrFamily } from "../../../core/cidr.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import { identityOf, ipsOf, isUninitialized, nameOf, providerIDOf } from "../../node-facts.ts";
+import {
+  identityOf,
+  ipsOf,
+  isUninitialized,
+  nameOf,
+  podCIDRsOf,
+  podRangesOf,
+  providerIDOf,
+} from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import type { TableOptions } from "../deps.ts";
 import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../events.ts";
@@ -43,16 +51,11 @@ export interface DesiredRoutes {
 /** `isSelected`: routes of another manager's Nodes are never changed, whatever their instances are. */
 export function planDesiredRoutes(
   nodes: readonly Node[],
-  {
-    inventory,
-    isSelected,
-    clusterCIDRs,
-    tables,
-    table,
-  }: Pick<TableOptions, "inventory" | "isSelected" | "clusterCIDRs" | "table"> & {
+  options: Pick<TableOptions, "inventory" | "isSelected" | "clusterCIDRs" | "table"> & {
     readonly tables: readonly ServingTable[];
   },
 ): DesiredRoutes {
+  const { inventory, isSelected, clusterCIDRs, tables, table } = options;
   const routes: DesiredRoute[] = [];
   const notServed = new Set<Cidr>();
   const tablesOfNode = new Map<string, Set<TableName>>();
@@ -75,12 +78,10 @@ export function planDesiredRoutes(
     const needing = new Set<TableName>();
     const problems: Problem[] = [];
     for (const { text, range } of ranges) {
-      if (range === undefined) {
-        problems.push(invalidPodCIDR(text));
-        continue;
-      }
-      if (!isInsideCluster(clusterCIDRs, range)) {
-        problems.push(podCIDROutsideCluster(range, clusterCIDRs));
+      if (range === undefined || !isInsideCluster(clusterCIDRs, range)) {
+        problems.push(
+          range === undefined ? invalidPodCIDR(text) : podCIDROutsideCluster(range, clusterCIDRs),
+        );
         continue;
       }
       const route = { destination: range, target };
@@ -102,25 +103,6 @@ export function planDesiredRoutes(
 /** Before a Node is initialized, its instance may still be the wrong one, and its addresses are not the cloud's. */
 export function isLeftAlone(node: Node, isSelected: (node: Node) => boolean): boolean {
   return isPaused(node) || !isSelected(node) || isUninitialized(node);
-}
-
-/** Each range once, even if it is listed several times or in several spellings. */
-export function podCIDRsOf(
-  node: Node,
-): readonly { readonly text: string; readonly range: Cidr | undefined }[] {
-  const { podCIDR, podCIDRs } = node.spec;
-  const texts = podCIDRs ?? (podCIDR === undefined || podCIDR === "" ? [] : [podCIDR]);
-  const found = new Map<string, { text: string; range: Cidr | undefined }>();
-  for (const text of texts) {
-    const range = parseCidr(text, "sloppy");
-    found.set(range ?? text, { text, range });
-  }
-  return [...found.values()];
-}
-
-/** Those that are valid. */
-export function podRangesOf(node: Node): readonly Cidr[] {
-  return podCIDRsOf(node).flatMap(({ range }) => range ?? []);
 }
 
 /** The older Node takes precedence for a range. Nodes of the same age are ordered by name, so that the order is stable. */
@@ -155,9 +137,7 @@ export function targetOf(inventory: Inventory, node: Node): TargetAnswer {
 function keysOf(inventory: Inventory, node: Node): readonly string[] {
   const providerID = providerIDOf(node);
   if (providerID === undefined) return [];
-  const unreadable = inventory.unreadableMachineOf(identityOf(node))?.key;
-  return [
-    ...inventory.sources.flatMap((source) => source.keyOf(providerID) ?? []),
-    ...(unreadable === undefined ? [] : [unreadable]),
-  ];
+  const unreadable = inventory.unreadableMachineOf(identityOf(node));
+  const keys = inventory.sources.flatMap((source) => source.keyOf(providerID) ?? []);
+  return unreadable === undefined ? keys : [...keys, unreadable.key];
 }

@@ -16,16 +16,18 @@ export interface RouteListing {
   readonly beganAt: number;
 }
 
+type ListedTable = Pick<RouteTable, "list">;
+
 /** The maximum age of a listing for a sync that removes nothing. */
 const maxAge: Milliseconds = seconds(10);
 
 export class TableListing {
-  readonly #table: Pick<RouteTable, "list">;
+  readonly #table: ListedTable;
   readonly #clock: Clock;
   #latest: RouteListing | undefined;
   #failure: unknown;
 
-  constructor(table: Pick<RouteTable, "list">, clock: Clock) {
+  constructor(table: ListedTable, clock: Clock) {
     this.#table = table;
     this.#clock = clock;
   }
@@ -60,11 +62,7 @@ export class TableListing {
   }
 }
 
-export async function listTable(
-  table: Pick<RouteTable, "list">,
-  clock: Clock,
-  call: Call,
-): Promise<RouteListing> {
+export async function listTable(table: ListedTable, clock: Clock, call: Call): Promise<RouteListing> {
   const beganAt = clock.monotonic();
   const pages: ListedPage[] = [];
   for await (const page of table.list(call)) pages.push(page);

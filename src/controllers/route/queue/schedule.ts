@@ -3,11 +3,9 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
-import { ipsOf, isUninitialized } from "../../node-facts.ts";
+import { ipsOf, isUninitialized, networkConditionOf, podCIDRsOf } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
-import { networkCondition } from "../../well-known.ts";
 import type { RouteControllerOptions, RouteSettings } from "../deps.ts";
-import { podCIDRsOf } from "../desired/plan-desired.ts";
 
 /** How long changes are collected, so that a burst is one sync. */
 export const batchWindow: Milliseconds = seconds(0.5);
@@ -99,7 +97,4 @@ function routeInputs(node: Node, isSelected: (node: Node) => boolean): string {
   ]);
 }
 
-function isUnavailable({ status }: Node): boolean {
-  const condition = status.conditions?.find(({ type }) => type === networkCondition);
-  return condition?.status === "True";
-}
+const isUnavailable = (node: Node): boolean => networkConditionOf(node)?.status === "True";

@@ -7,7 +7,6 @@ import { defined } from "../../../core/defined.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError } from "../../classify-error.ts";
-import type { Finding } from "../../reporter.ts";
 import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
 import { type ChangeResult, OpenChanges, type RouteChange } from "../apply/open-changes.ts";
@@ -16,7 +15,7 @@ import { TableListing } from "../observed/table-listing.ts";
 import { type Survey, surveyOf } from "../plan/plan.ts";
 import { SyncSchedule } from "../queue/schedule.ts";
 import { type ConditionWriter, decideNetworkConditions, isTransient } from "../status/network-condition.ts";
-import { type NodeFinding, type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
+import { type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
 import type { InstanceSearch } from "./instance-search.ts";
 
 /** What all tables share. */
@@ -24,12 +23,6 @@ export interface SharedByTables extends SharedEvidence {
   readonly instances: InstanceSearch;
   readonly conditions: ConditionWriter;
   readonly nodeProblems: NodeProblems;
-}
-
-export interface TableReport {
-  readonly findings: readonly Finding[];
-  readonly nodeFindings: readonly NodeFinding[];
-  readonly lastSync: RouteSync | undefined;
 }
 
 const fencedBackoff: Milliseconds = seconds(10);
@@ -70,7 +63,7 @@ export class TableSync {
     this.#open.begin(signal);
   }
 
-  get report(): TableReport {
+  get report() {
     const { findings, nodeFindings } = this.#reporter;
     return { findings, nodeFindings, lastSync: this.#lastSync };
   }
@@ -98,15 +91,14 @@ export class TableSync {
     const guarded = await this.#guard.limit(await this.#survey(signal));
     if (guarded === "decide again") return requeue(milliseconds(0), "the changes are recorded");
     const { survey } = guarded;
-    const { desired } = survey;
-    this.#schedule.synced(this.#began, desired.waiting.length === 0);
+    this.#schedule.synced(this.#began, survey.desired.waiting.length === 0);
     this.#reporter.surveyed(guarded, this.#open.unchecked);
     const results = await this.#apply(survey, signal);
     this.#recordResults(results);
     const failuresOf = (route: DesiredRoute): number => this.#open.failuresOf({ do: "create", route });
     const decided = decideNetworkConditions(survey, results, failuresOf);
-    this.#shared.conditions.update(this.#options.table, decided, desired.tablesOfNode);
-    this.#shared.instances.follow(desired);
+    this.#shared.conditions.update(this.#options.table, decided, survey.desired.tablesOfNode);
+    this.#shared.instances.follow(survey.desired);
     this.#reportSync(this.#resultOf(survey, results));
     const end = Math.min(this.#open.nextAfter(this.#began) ?? Number.POSITIVE_INFINITY, this.#nextListing);
     return requeue(this.#schedule.delayToNext(end), "the next sync");

@@ -5,11 +5,12 @@
 import { errorPolicies } from "../../../cloud/error-policies.ts";
 import type { Cidr } from "../../../core/brand.ts";
 import { isKubeError } from "../../../kube/errors/kube-error.ts";
-import { type Condition, type Node, toTime } from "../../../kube/objects.ts";
+import { toTime } from "../../../kube/objects.ts";
 import { nodeConditionsPatch } from "../../../kube/patches/node-patch.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
+import { networkConditionOf } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import { networkCondition } from "../../well-known.ts";
 import type { ChangeOutcome, ChangeResult } from "../apply/open-changes.ts";
@@ -69,30 +70,30 @@ export class ConditionWriter {
     return tables.length === 0 ? undefined : allOf(tables.map((table) => this.#byTable.get(table)?.get(uid)));
   }
 
+  /** Undefined while too little is known, and when the Node already has this status and reason. */
   #plan(name: string) {
     const { nodes, clock } = this.#options;
     const node = nodes.get(name);
     const hasRoutes = node && this.#hasRoutes(node.metadata.uid);
     if (node === undefined || hasRoutes === undefined) return undefined;
-    const condition = planNetworkCondition(node, hasRoutes, clock.now());
-    const why = hasRoutes ? "all routes of the Node exist" : "a route of the Node is missing";
-    return condition && { node, condition, why };
+    const desired = hasRoutes
+      ? { status: "False", reason: "RouteCreated", message: "RouteController created a route" }
+      : { status: "True", reason: "NoRouteCreated", message: "RouteController failed to create a route" };
+    const present = networkConditionOf(node);
+    if (present?.status === desired.status && present.reason === desired.reason) return undefined;
+    const time = toTime(clock.now());
+    const condition = {
+      type: networkCondition,
+      ...desired,
+      lastTransitionTime: time,
+      lastHeartbeatTime: time,
+    };
+    return {
+      node,
+      condition,
+      why: hasRoutes ? "all routes of the Node exist" : "a route of the Node is missing",
+    };
   }
-}
-
-/** Undefined when the Node already has this status and reason. */
-function planNetworkCondition(
-  node: Node,
-  hasRoutes: boolean,
-  now: number,
-): (Condition & { readonly lastHeartbeatTime: string }) | undefined {
-  const desired = hasRoutes
-    ? { status: "False", reason: "RouteCreated", message: "RouteController created a route" }
-    : { status: "True", reason: "NoRouteCreated", message: "RouteController failed to create a route" };
-  const present = node.status.conditions?.find(({ type }) => type === networkCondition);
-  if (present?.status === desired.status && present.reason === desired.reason) return undefined;
-  const time = toTime(now);
-  return { type: networkCondition, ...desired, lastTransitionTime: time, lastHeartbeatTime: time };
 }
 
 /** The first failures are not reported if the next attempt usually succeeds. */

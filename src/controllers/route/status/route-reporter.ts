@@ -7,6 +7,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { describeError } from "../../classify-error.ts";
+import { hadRoutes, podCIDRsOf } from "../../node-facts.ts";
 import {
   type Finding,
   findingsIn,
@@ -16,12 +17,11 @@ import {
   Reporter,
   ReportsByName,
 } from "../../reporter.ts";
-import { hadRoutes } from "../absence/route-evidence.ts";
 import type { Guarded } from "../absence/route-guard.ts";
 import type { OpenChanges } from "../apply/open-changes.ts";
 import { type ChangeResult, keyOf, type RouteChange } from "../apply/open-changes.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
-import { isLeftAlone, podCIDRsOf, targetOf } from "../desired/plan-desired.ts";
+import { isLeftAlone, targetOf } from "../desired/plan-desired.ts";
 import {
   changeUnknown,
   createFailed,
@@ -173,6 +173,7 @@ export class RouteReporter {
     );
     for (const { destination, target } of desired.routes) {
       const { verdict, unlisted = 0 } = missing.get(destination) ?? {};
+      if (verdict === undefined) continue;
       const range = this.#named(destination);
       if (verdict === "held") addToNode(target.node, massRouteRecreationHeld(range, howToRelease));
       if (verdict === "unlisted") addToNode(target.node, routeCreatedButNotListed(range, unlisted));

@@ -75,6 +75,18 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.held).toEqual([]);
   });
 
+  test("a route that one listing does not show is not created when another Node has its range too", async () => {
+    const w = await settled(5, { settings: every(60) });
+    w.add("n9", rangeOf("n3"));
+    await w.pass(10);
+    w.cloud.hides = ({ destination }) => destination === rangeOf("n3");
+    await w.pass(60);
+    w.cloud.hides = () => false;
+    await w.pass(300);
+    expect(w.cloud.changes).toEqual([]);
+    expect(w.reasons("n9")).toEqual(["PodCIDRTaken"]);
+  });
+
   test("a route that another leader created counts when it is gone, although its creation here had an unknown outcome", async () => {
     const w = await settled(5);
     // The request reaches the cloud, and does nothing there.

@@ -82,7 +82,7 @@ export { readXml, type XmlValue } from "./kit/xml.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
 export type * from "./provider/changes.ts";
-export { CloudError, type CloudErrorDetail, type CloudErrorKind } from "./provider/errors.ts";
+export { CloudError, type CloudErrorDetail, type CloudErrorKind, codeOf } from "./provider/errors.ts";
 export type * from "./provider/inputs.ts";
 export type * from "./provider/instances.ts";
 export type * from "./provider/load-balancers.ts";

@@ -70,3 +70,7 @@ export class CloudError extends Error {
     return typeof error === "object" && error !== null && identity in error;
   }
 }
+
+/** The cloud's own code of an error, if it has one. */
+export const codeOf = (error: unknown): string | undefined =>
+  CloudError.is(error) ? error.detail.code : undefined;

@@ -1,10 +1,6 @@
 // What AWS's codes of errors mean. The status says little: most are 400. Pure.
 
-import { CloudError, type CloudErrorKind } from "#ccm";
-
-/** AWS's code of an error. */
-export const codeOf = (error: unknown): string | undefined =>
-  CloudError.is(error) ? error.detail.code : undefined;
+import type { CloudErrorKind } from "#ccm";
 
 const throttled =
   /^(RequestLimitExceeded|Throttling|ThrottlingException|ThrottledException|RequestThrottled(Exception)?|TooManyRequestsException|EC2ThrottledException|SlowDown|BandwidthLimitExceeded)$/;

@@ -4,9 +4,9 @@
 import {
   type BodyFormat,
   type Call,
-  CloudError,
   type CloudTransport,
   type Context,
+  codeOf,
   collect,
   type ErrorReport,
   type Fetched,
@@ -211,8 +211,7 @@ export class QueryApi<A extends string> {
           return await read(response);
         } catch (error) {
           // It is `unauthorized`, so the account signs it again.
-          if (CloudError.is(error) && mayBeClock(error.detail.code))
-            clock.learn(response.headers.get("date"));
+          if (mayBeClock(codeOf(error))) clock.learn(response.headers.get("date"));
           throw error;
         }
       });

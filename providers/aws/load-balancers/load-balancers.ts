@@ -3,6 +3,7 @@
 import {
   type Call,
   CloudError,
+  codeOf,
   done,
   inProgress,
   isGone,
@@ -12,7 +13,6 @@ import {
   seconds,
 } from "#ccm";
 import type { Permission } from "../api/ec2.ts";
-import { codeOf } from "../api/error-codes.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Zones } from "../topology.ts";
 import type { Annotations } from "./annotations.ts";

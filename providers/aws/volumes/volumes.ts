@@ -3,6 +3,7 @@
 import {
   type Call,
   CloudError,
+  codeOf,
   collect,
   type DesiredVolume,
   deleted,
@@ -16,7 +17,6 @@ import {
   type Volumes,
 } from "#ccm";
 import type { Ec2Api, NewVolume, Tag } from "../api/ec2.ts";
-import { codeOf } from "../api/error-codes.ts";
 import type { ApiSnapshot, ApiVolume } from "../api/resources.ts";
 import { type Cluster, prefix } from "../cluster.ts";
 import { instanceIDOf } from "../instances.ts";

@@ -3,6 +3,7 @@
 import {
   type Call,
   CloudError,
+  codeOf,
   collect,
   deletedWithProof,
   done,
@@ -11,15 +12,8 @@ import {
   seconds,
 } from "#ccm";
 import type { RancherApi } from "./api.ts";
-import { clusterOf, markedOwner, metadataOf, type RancherStep, type Send } from "./balancer.ts";
-import {
-  type ApiExternalService,
-  type ApiLoadBalancer,
-  type ApiService,
-  type ApiStack,
-  isNameTaken,
-  type Resource,
-} from "./resources.ts";
+import { clusterOf, markedOwner, metadataOf, type RancherStep, withoutMark } from "./balancer.ts";
+import { type ApiLoadBalancer, type ApiService, type ApiStack, isGoing, type Resource } from "./resources.ts";
 
 export class TakenNames {
   readonly #api: RancherApi;
@@ -57,54 +51,57 @@ export async function findStack(api: RancherApi, name: string, call: Call): Prom
 export interface ApplyContext {
   readonly api: RancherApi;
   readonly names: TakenNames;
+  readonly cluster: string;
 }
+
+type StepOf<K extends RancherStep["kind"]> = Extract<RancherStep, { readonly kind: K }>;
 
 export async function applyStep(context: ApplyContext, step: RancherStep, call: Call): Promise<StepOutcome> {
   const { api } = context;
-  const { send } = step;
-  switch (send.kind) {
-    case "create":
-      return send.type === "externalService"
-        ? createShared(context, step, send, call)
-        : createBalancer(api, send, call);
+  switch (step.kind) {
+    case "create load balancer":
+      return createBalancer(api, step, call);
+    case "create service":
+      return createShared(context, step, call);
     case "change":
-      await api.send("PUT", `PUT (${step.do})`, send.link, call, send.body);
+      await api.send("PUT", `PUT (${step.do})`, step.link, call, step.body);
       return done();
     case "act":
-      await api.send("POST", `POST (${step.do})`, send.link, call, send.body ?? {});
-      return send.isRetry === true
+      await api.send("POST", `POST (${step.do})`, step.link, call, step.body ?? {});
+      return step.isRetry === true
         ? inProgress(`${step.on ?? "it"} to become active`, { checkAfter: seconds(30) })
         : done();
     case "adopt":
-      return adopt(api, step, send, call);
+      return adopt(context, step, call);
     case "remove":
-      return deletedWithProof(api.send("DELETE", `DELETE (${step.do})`, send.link, call), async () => {
+      return deletedWithProof(api.send("DELETE", `DELETE (${step.do})`, step.link, call), async () => {
         const operation = "GET loadBalancerService";
-        const { state, removed } = await api.read<Resource>(operation, send.link, call);
         // Rancher shows what it removes for a while.
-        if (state === "removing" || removed)
-          throw new CloudError("not-found", `${send.link} is removed`, { operation });
+        if (isGoing(await api.read<Resource>(operation, step.link, call)))
+          throw new CloudError("not-found", `${step.link} is removed`, { operation });
       });
     case "remove unused":
-      return removeUnused(api, step, send, call);
+      return removeUnused(context, step, call);
   }
 }
 
+type Marked = Resource & Pick<ApiLoadBalancer, "metadata">;
+
 /** The plan was made from a listing, and another cluster may have adopted it since then: then the next plan sees its mark. */
 async function adopt(
-  api: RancherApi,
-  { do: title }: RancherStep,
-  { link, cluster, owner }: Extract<Send, { readonly kind: "adopt" }>,
+  { api, cluster }: ApplyContext,
+  { do: title, link, owner }: StepOf<"adopt">,
   call: Call,
 ): Promise<StepOutcome> {
-  const { metadata, state, removed } = await api.read<Consumer>("GET loadBalancerService", link, call);
+  const found = await api.read<Marked>("GET loadBalancerService", link, call);
+  const { metadata } = found;
   const isTaken = markedOwner(metadata) !== undefined || clusterOf(metadata) !== undefined;
-  if (!isTaken && state !== "removing" && !removed)
+  if (!isTaken && !isGoing(found))
     await api.send("PUT", `PUT (${title})`, link, call, { metadata: metadataOf(cluster, owner, metadata) });
   return done();
 }
 
-type Create = Extract<Send, { readonly kind: "create" }>;
+const isNameTaken = (error: unknown): error is CloudError => codeOf(error) === "NotUnique";
 
 /** The answer is definite: nothing was created. A load balancer that was removed keeps its name for some seconds. */
 function refusal(error: CloudError): CloudError {
@@ -113,12 +110,12 @@ function refusal(error: CloudError): CloudError {
 
 async function createBalancer(
   api: RancherApi,
-  { type, body, stack }: Create,
+  { body, stack }: StepOf<"create load balancer">,
   call: Call,
 ): Promise<StepOutcome> {
   const place = stack === undefined ? {} : { stackId: await ensureStack(api, stack, call) };
   try {
-    await api.create(type, { ...place, ...body }, call);
+    await api.create("loadBalancerService", { ...place, ...body }, call);
     return done();
   } catch (error) {
     throw CloudError.is(error) && error.kind === "conflict" ? refusal(error) : error;
@@ -133,7 +130,7 @@ async function ensureStack(api: RancherApi, name: string, call: Call): Promise<s
     const body = { name, externalId: `${name}://`, startOnCreate: true };
     return (await api.create<ApiStack>("stack", body, call)).id;
   } catch (error) {
-    if (!CloudError.is(error) || !isNameTaken(error.message)) throw error;
+    if (!isNameTaken(error)) throw error;
     const other = await findStack(api, name, call);
     if (other === undefined) throw refusal(error);
     return other.id;
@@ -142,18 +139,16 @@ async function ensureStack(api: RancherApi, name: string, call: Call): Promise<s
 
 async function createShared(
   { api, names }: ApplyContext,
-  { on = "" }: RancherStep,
-  { type, body, nodes = [] }: Create,
+  { on = "", body, nodes }: StepOf<"create service">,
   call: Call,
 ): Promise<StepOutcome> {
   try {
-    await api.create(type, body, call);
+    await api.create("externalService", body, call);
     return done();
   } catch (error) {
-    if (!CloudError.is(error) || !isNameTaken(error.message)) throw error;
-    const { stackId } = body as Partial<ApiExternalService>;
+    if (!isNameTaken(error)) throw error;
     // Another Service has created it at the same time, or it is being removed: a later plan sees which.
-    if (!(await names.isOfOtherKind(on, stackId, call)))
+    if (!(await names.isOfOtherKind(on, body.stackId, call)))
       return inProgress(`external service ${on}, which exists in Rancher`);
     const text = `Another kind of service in Rancher has the name ${on} in the stack of the load balancer. Rename it or the Node.`;
     return done(
@@ -163,29 +158,25 @@ async function createShared(
   }
 }
 
-type Consumer = Resource & Pick<ApiLoadBalancer, "metadata">;
-type RemoveUnused = Extract<Send, { readonly kind: "remove unused" }>;
-
 /** The plan was made from a listing, and other load balancers may use or remove it since then. */
 async function removeUnused(
-  api: RancherApi,
-  { do: title }: RancherStep,
-  { link, consumers, user, release, cluster, isLeftover }: RemoveUnused,
+  { api, cluster }: ApplyContext,
+  { do: title, link, consumers, user, isLeftover }: StepOf<"remove unused">,
   call: Call,
 ): Promise<StepOutcome> {
   try {
-    const { state, removed } = await api.read<Resource>("GET externalService", link, call);
-    if (state === "removing" || removed) return done();
-    const pages = api.listLink<Consumer>("GET consumedbyservices", consumers, call);
-    const users = (await collect(pages)).filter(
-      (one) => one.id !== user && one.state !== "removing" && !one.removed,
-    );
+    const service = await api.read<Marked>("GET externalService", link, call);
+    if (isGoing(service)) return done();
+    const pages = api.listLink<Marked>("GET consumedbyservices", consumers, call);
+    const users = (await collect(pages)).filter((one) => one.id !== user && !isGoing(one));
     // One without a mark may be released, and adopted again.
     const isOfOthers = users.every(({ metadata }) => ![undefined, cluster].includes(clusterOf(metadata)));
     if (users.length === 0) await api.send("DELETE", `DELETE (${title})`, link, call);
     // It belongs to its other users now. The last one removes it.
-    else if (release !== undefined && (isLeftover === true || isOfOthers))
-      await api.send("PUT", "PUT (release external service)", link, call, { metadata: release });
+    else if (clusterOf(service.metadata) === cluster && (isLeftover || isOfOthers)) {
+      const body = { metadata: withoutMark(service.metadata) };
+      await api.send("PUT", "PUT (release external service)", link, call, body);
+    }
     return done();
   } catch (error) {
     // Another load balancer removes it at this moment.

@@ -6,18 +6,13 @@ import {
   ownersOfDefaultName,
   type ServiceUID,
   type Step,
+  waitFor,
 } from "#ccm";
 import type { annotations } from "./annotations.ts";
 import type { ApiCertificate, ApiExternalService, ApiHost, ApiLoadBalancer, Metadata } from "./resources.ts";
 
 export type Annotations = typeof annotations;
 export type Desired = DesiredLoadBalancer<Annotations>;
-export type Own = Desired["settings"];
-
-/** The mark of this cluster, in the metadata of what Fairlead creates. */
-export interface Mark {
-  readonly cluster: string;
-}
 
 export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiLoadBalancer;
@@ -31,7 +26,7 @@ export interface ServiceInUse {
   /** The load balancer for which it was created does not exist. */
   readonly isOrphan: boolean;
   /** Without those that are being removed. */
-  readonly usedBy: readonly Pick<ApiLoadBalancer, "id" | "name" | "metadata">[];
+  readonly usedBy: readonly ApiLoadBalancer[];
 }
 
 /** What plans need besides load balancers. */
@@ -44,39 +39,51 @@ export interface Prefetched {
   readonly hosts: readonly ApiHost[];
 }
 
-export interface RancherStep extends Step {
-  readonly send: Send;
-  /** The part that changes only targets: all of it, or this request. */
-  readonly targets?: "all" | Send;
+/** One change. `apply.ts` sends it. */
+export type RancherStep = Step & {
+  /** The part that changes only targets: all of it, or a change with this body. */
+  readonly targets?: "all" | object;
+} & (
+    | {
+        readonly kind: "create load balancer";
+        readonly body: object;
+        /** The name of the stack, if the body has none. It is created if it does not exist. */
+        readonly stack?: string;
+      }
+    /** `nodes` are those that it is for. */
+    | {
+        readonly kind: "create service";
+        readonly body: { stackId: string };
+        readonly nodes: readonly string[];
+      }
+    | { readonly kind: "change"; readonly link: string; readonly body: object }
+    | { readonly kind: "remove"; readonly link: string }
+    /** Adds the mark, unless another Service or cluster has done so. */
+    | { readonly kind: "adopt"; readonly link: string; readonly owner: ServiceUID }
+    /** A retry gets time, because it may fail again. */
+    | { readonly kind: "act"; readonly link: string; readonly body?: object; readonly isRetry?: boolean }
+    /** Removes an external service, or the mark of this cluster, unless something else than `user` uses it. */
+    | {
+        readonly kind: "remove unused";
+        readonly link: string;
+        readonly consumers: string;
+        readonly user: string;
+        /** Nothing in Kubernetes needs it. */
+        readonly isLeftover: boolean;
+      }
+  );
+
+/** The part of a step that changes only targets. */
+export function targetsOnly(step: RancherStep): RancherStep | undefined {
+  const { targets } = step;
+  if (targets === undefined || targets === "all") return targets && step;
+  return step.kind === "change" ? { ...step, body: targets, targets: "all" } : undefined;
 }
 
-export type Send =
-  | {
-      readonly kind: "create";
-      readonly type: "loadBalancerService" | "externalService";
-      readonly body: object;
-      /** The name of the stack, if the body has none. It is created if it does not exist. */
-      readonly stack?: string;
-      /** Those that an external service is for. */
-      readonly nodes?: readonly string[];
-    }
-  | { readonly kind: "change" | "remove"; readonly link: string; readonly body?: object }
-  /** Adds the mark, unless another Service or cluster has done so. */
-  | { readonly kind: "adopt"; readonly link: string; readonly cluster: string; readonly owner: ServiceUID }
-  /** A retry gets time, because it may fail again. */
-  | { readonly kind: "act"; readonly link: string; readonly body?: object; readonly isRetry?: boolean }
-  /** Removes an external service, unless something else than this load balancer uses it. */
-  | {
-      readonly kind: "remove unused";
-      readonly link: string;
-      readonly consumers: string;
-      readonly user: string;
-      /** The metadata without the mark, for what this cluster does not need and something else uses. */
-      readonly release?: Metadata;
-      readonly cluster?: string;
-      /** Nothing in Kubernetes needs it. */
-      readonly isLeftover?: boolean;
-    };
+export function waitForBalancer({ balancer }: Observed, what: string) {
+  const { name, transitioningMessage } = balancer;
+  return waitFor(`load balancer ${name} ${what}${transitioningMessage ? ` (${transitioningMessage})` : ""}`);
+}
 
 export const balancerName = (defaultName: string): string => `lb-${defaultName}`;
 
@@ -84,22 +91,12 @@ export const balancerName = (defaultName: string): string => `lb-${defaultName}`
 export const groupOfOwner = (owner: ServiceUID): string =>
   balancerName(`a${owner.replaceAll("-", "")}`.slice(0, 32));
 
-/** What a load balancer is called without a Service: its name was the mark. */
-export const releasedName = (id: string): string => `released-${id}`;
+const namePrefix = balancerName("");
 
-/** The name of the external service of a Node. */
-export function nodeServiceName(node: string): string {
-  const name = node
-    .replaceAll(/[^a-zA-Z0-9-]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "")
-    .replaceAll(/-{2,}/g, "-");
-  // The API refuses a dash at the end.
-  return name.slice(0, 63).replace(/-+$/, "");
-}
+export const ownersByName = (name: string): readonly ServiceUID[] =>
+  name.startsWith(namePrefix) ? ownersOfDefaultName(name.slice(namePrefix.length)) : [];
 
-/** The external service with all Nodes of a Service that checks their health. Its check cannot be changed, so the name has the port. */
-export const checkedServiceName = (defaultName: string, port: number): string =>
-  `${balancerName(defaultName)}-local-${port}`;
+// The mark: the cluster and the Service, in the metadata of what Fairlead creates.
 
 const clusterKey = "fairlead.dev/cluster";
 const ownerKey = "fairlead.dev/service-uid";
@@ -121,8 +118,3 @@ function textAt(metadata: Metadata | null | undefined, key: string): string | un
 export const clusterOf = (metadata: Metadata | null | undefined) => textAt(metadata, clusterKey);
 export const markedOwner = (metadata: Metadata | null | undefined) =>
   textAt(metadata, ownerKey) as ServiceUID | undefined;
-
-const namePrefix = balancerName("");
-
-export const ownersByName = (name: string): readonly ServiceUID[] =>
-  name.startsWith(namePrefix) ? ownersOfDefaultName(name.slice(namePrefix.length)) : [];

@@ -3,7 +3,7 @@
 import { type Call, type ChangeHint, type Changes, minutes } from "#ccm";
 import type { RancherApi } from "./api.ts";
 import { groupOfOwner, markedOwner } from "./balancer.ts";
-import type { ApiHost, ApiLoadBalancer } from "./resources.ts";
+import type { ApiLoadBalancer } from "./resources.ts";
 
 /** By default, the server sends a ping every five seconds. */
 const maxSilence = minutes(1);
@@ -23,22 +23,14 @@ function parse(text: string): Message {
   }
 }
 
-/** Hosts report their load all the time, which is no change. */
-function versionOfHost({
-  state,
-  agentState,
-  hostname,
-  agentIpAddress,
-  removed,
-  labels,
-}: Partial<ApiHost>): string {
-  return JSON.stringify([state, agentState, hostname, agentIpAddress, removed, labels]);
-}
+/** What of an object counts as a change: hosts report their load all the time. */
+const compared = {
+  host: ["state", "agentState", "hostname", "agentIpAddress", "removed", "labels"],
+  balancer: ["state", "transitioning", "transitioningMessage", "healthState", "publicEndpoints", "lbConfig"],
+} as const;
 
-function versionOfService(service: Partial<ApiLoadBalancer>): string {
-  const { state, transitioning, transitioningMessage, healthState, publicEndpoints, lbConfig } = service;
-  return JSON.stringify([state, transitioning, transitioningMessage, healthState, publicEndpoints, lbConfig]);
-}
+const versionOf = (resource: Readonly<Record<string, unknown>>, names: readonly string[]): string =>
+  JSON.stringify(names.map((name) => resource[name]));
 
 function hostHint(source: string, key: unknown, version: string): readonly ChangeHint[] {
   return typeof key === "string" ? [{ of: "instance", source, key: key.toLowerCase(), version }] : [];
@@ -51,7 +43,7 @@ export function hintsIn(text: string): readonly ChangeHint[] {
   if (name !== "resource.change" || typeof resource !== "object" || resource === null) return [];
   switch (resource["type"] ?? resourceType) {
     case "host": {
-      const version = versionOfHost(resource);
+      const version = versionOf(resource, compared.host);
       return [
         ...hostHint("hosts", resource["uuid"], version),
         ...hostHint("hosts by API id", resource["id"], version),
@@ -61,7 +53,7 @@ export function hintsIn(text: string): readonly ChangeHint[] {
       const { name, metadata } = resource as Partial<ApiLoadBalancer>;
       const owner = markedOwner(metadata);
       const group = owner === undefined ? name : groupOfOwner(owner);
-      const version = versionOfService(resource);
+      const version = versionOf(resource, compared.balancer);
       return typeof group === "string" ? [{ of: "load-balancer", group, version }] : [];
     }
     case "externalService":

@@ -28,7 +28,7 @@ export const rancher = defineProvider({
         labelPrefixes: labelPrefixes(settings["node-labels"]),
       },
       loadBalancers: settings["load-balancers-enabled"]
-        ? rancherLoadBalancers(api, settings, context.mark)
+        ? rancherLoadBalancers(api, settings, context.mark.cluster)
         : undefined,
       changes: settings["events-enabled"] ? rancherChanges(api) : undefined,
     };

@@ -33,8 +33,6 @@ export function mergeHosts(rows: readonly ApiHost[]): readonly ApiHost[] {
   return [...byID.values()];
 }
 
-export type LabelPrefix = `${string}/`;
-
 const name = "[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?";
 const keyPattern = new RegExp(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?${name}$`);
 const valuePattern = new RegExp(`^(${name})?$`);
@@ -42,18 +40,9 @@ const valuePattern = new RegExp(`^(${name})?$`);
 const isChosen = (key: string, chosen: readonly string[]): boolean =>
   chosen.some((one) => (one.endsWith("*") ? key.startsWith(one.slice(0, -1)) : key === one));
 
-interface NodeLabels {
-  readonly labels: Readonly<Record<string, string>>;
-  /** Those that Kubernetes does not accept. */
-  readonly invalid: readonly string[];
-}
-
-/** `chosen` are names, and prefixes that end with `*`. */
-export function nodeLabelsOf(
-  host: Readonly<Record<string, string>>,
-  chosen: readonly string[] | undefined,
-): NodeLabels {
-  const wanted = Object.entries(host).filter(([key]) => isChosen(key, chosen ?? []));
+/** `chosen` are names, and prefixes that end with `*`. `invalid` are those that Kubernetes does not accept. */
+function nodeLabelsOf({ labels }: ApiHost, chosen: readonly string[] = []) {
+  const wanted = Object.entries(labels ?? {}).filter(([key]) => isChosen(key, chosen));
   const isValid = ([key, value]: readonly [string, string]) =>
     keyPattern.test(key) && valuePattern.test(value);
   return {
@@ -63,35 +52,27 @@ export function nodeLabelsOf(
 }
 
 /** Labels with these prefixes change with the host. */
-export function labelPrefixes(chosen: readonly string[] | undefined): readonly LabelPrefix[] {
+export function labelPrefixes(chosen: readonly string[] | undefined): readonly `${string}/`[] {
   const prefixes = (chosen ?? []).flatMap((one) => /^[^*]+\//.exec(one)?.[0] ?? []);
-  return [...new Set(prefixes)] as readonly string[] as readonly LabelPrefix[];
-}
-
-/** For a Node with any domain, unless the domains are configured. A name that two hosts have is ambiguous either way. */
-export function shortNameOf(
-  hostname: string | null | undefined,
-  domains: readonly string[],
-): string | undefined {
-  const name = hostname?.toLowerCase();
-  return domains.length > 0 || !name || name.includes(".") ? undefined : name;
+  return [...new Set(prefixes)] as readonly string[] as readonly `${string}/`[];
 }
 
 /** The names of each host, by id: an exact name takes precedence over the first label of another host's name. */
-export function namesOfHosts(
-  hosts: readonly { readonly id: string; readonly hostname?: string | null }[],
+function namesOfHosts(
+  hosts: readonly ApiHost[],
   domains: readonly string[],
 ): ReadonlyMap<string, readonly string[]> {
   const exact = new Set(hosts.map(({ hostname }) => hostname?.toLowerCase()));
   return new Map(
-    hosts.map(({ id, hostname }) => {
-      const name = hostname?.toLowerCase();
-      if (name === undefined || name === "") return [id, []];
-      const others = aliasesOf(name, domains).filter((alias) => !exact.has(alias));
-      return [id, [name, ...others]];
+    hosts.map((host) => {
+      const names = ownNames(host);
+      const others = names.flatMap((name) => aliasesOf(name, domains)).filter((alias) => !exact.has(alias));
+      return [host.id, [...names, ...others]];
     }),
   );
 }
+
+const ownNames = ({ hostname }: ApiHost): readonly string[] => (hostname ? [hostname.toLowerCase()] : []);
 
 /** A full name is also found by its first label, and a short name with each of the domains. */
 function aliasesOf(name: string, domains: readonly string[]): readonly string[] {
@@ -143,19 +124,21 @@ function toInstance(
   host: ApiHost,
   field: KeyField,
   settings: Settings,
-  names: readonly string[] = [],
+  names: readonly string[] = ownNames(host),
 ): Instance {
-  const key = host[field].toLowerCase();
-  const shortName = field === "uuid" ? shortNameOf(host.hostname, settings["node-domains"] ?? []) : undefined;
+  const [hostname] = ownNames(host);
+  const { "node-domains": domains = [] } = settings;
   const title = host.hostname ?? host.name ?? host.id;
-  const { labels, invalid } = nodeLabelsOf(host.labels ?? {}, settings["node-labels"]);
+  const { labels, invalid } = nodeLabelsOf(host, settings["node-labels"]);
   const label = (name: string | undefined) => (name === undefined ? undefined : host.labels?.[name]);
+  // For a Node with any domain, unless the domains are configured. A name that two hosts have is ambiguous either way.
+  const hasAnyDomain = hostname?.includes(".") === false && domains.length === 0;
   return {
-    key,
+    key: host[field].toLowerCase(),
     id: providerID(`rancher://${host[field]}`),
     // The source by API id only recognizes ids. It must not be a second match for a name.
     names: field === "uuid" ? names : [],
-    ...(shortName !== undefined && { shortName }),
+    ...(field === "uuid" && hasAnyDomain && { shortName: hostname }),
     title,
     state: stateOf(host, settings["inactive-is-shutdown"]),
     addresses: addressesOf(host, settings.addresses),
@@ -170,9 +153,6 @@ function toInstance(
 /** What does not begin as a uuid is none of a host: the absence of such a host proves nothing about the Node. */
 const patterns = { uuid: /^rancher:\/\/\/?([0-9a-f]{8}-[^/]+)$/i, id: /^rancher:\/\/\/?(1h\d+)$/i };
 
-const keyOf = (id: string, field: KeyField): string | undefined =>
-  patterns[field].exec(id)?.[1]?.toLowerCase();
-
 export function hostSource(api: RancherApi, field: KeyField, settings: Settings): InstanceSource {
   const hosts = async (call: Call, query = {}) =>
     mergeHosts(await collect(api.list<ApiHost>("host", call, { include: "ipAddresses", ...query })));
@@ -180,11 +160,11 @@ export function hostSource(api: RancherApi, field: KeyField, settings: Settings)
     if (field === "uuid") return hosts(call, { uuid: key });
     const found = await api.find<ApiHost>("host", key, call, { include: "ipAddresses" });
     // A host that is removed can still be read.
-    return mergeHosts(found === undefined || found.removed ? [] : [found]);
+    return mergeHosts(found === undefined ? [] : [found]);
   };
   return {
     name: field === "uuid" ? "hosts" : "hosts by API id",
-    keyOf: (id) => keyOf(id, field),
+    keyOf: (id) => patterns[field].exec(id)?.[1]?.toLowerCase(),
     // The agent of a host, with the credentials on the host.
     selfReported: true,
     list: async function* (call) {
@@ -198,10 +178,7 @@ export function hostSource(api: RancherApi, field: KeyField, settings: Settings)
         find: async ([key = ""], call) => {
           const found = (await lookUp(key, call)).filter((host) => host[field].toLowerCase() === key);
           // Other hosts decide about further names, so there are none here.
-          const instances = found.map((host) =>
-            toInstance(host, field, settings, host.hostname ? [host.hostname.toLowerCase()] : []),
-          );
-          return new Map([[key, instances]]);
+          return new Map([[key, found.map((host) => toInstance(host, field, settings))]]);
         },
       },
     },

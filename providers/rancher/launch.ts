@@ -1,12 +1,12 @@
 // Where the containers of a load balancer run: its image, its hosts, its address, and what of it can be changed. Pure.
 
-import { errorProblem, ipFamily, isSameIp, type Problem } from "#ccm";
-import type { Desired, Observed, Prefetched, RancherStep } from "./balancer.ts";
-import { portsOf, publishedPorts } from "./ports.ts";
-import type { ApiHost, ApiLoadBalancer, LaunchConfig } from "./resources.ts";
+import { errorProblem, ipFamily, isSameIp, type Plan, type Problem } from "#ccm";
+import { type Desired, type Observed, type RancherStep, waitForBalancer } from "./balancer.ts";
+import { portsOf, publishedPorts } from "./lb-config.ts";
+import { type ApiHost, type LaunchConfig, linkFor } from "./resources.ts";
 
 /** The address of all published ports, if they have one. */
-function boundAddress({ launchConfig }: ApiLoadBalancer): string | undefined {
+function boundAddress({ balancer: { launchConfig } }: Observed): string | undefined {
   const [address, ...others] = new Set(
     (launchConfig?.ports ?? []).map((port) => /^(.+):\d+:\d+(?:\/\w+)?$/.exec(port)?.[1]),
   );
@@ -15,12 +15,12 @@ function boundAddress({ launchConfig }: ApiLoadBalancer): string | undefined {
 
 /** Without spec.loadBalancerIP, an existing load balancer keeps its address. */
 export const addressFor = ({ requestedAddress }: Desired, observed: Observed): string | undefined =>
-  requestedAddress ?? boundAddress(observed.balancer);
+  requestedAddress ?? boundAddress(observed);
 
-export const isBoundTo = ({ balancer }: Observed, address: string): boolean =>
-  isSameIp(boundAddress(balancer) ?? "", address);
+const isBoundTo = (observed: Observed, address: string): boolean =>
+  isSameIp(boundAddress(observed) ?? "", address);
 
-export function hostWith(address: string, hosts: readonly ApiHost[]): string | undefined {
+function hostWith(address: string, hosts: readonly ApiHost[]): string | undefined {
   const isOn = ({ ipAddresses, agentIpAddress }: ApiHost) =>
     [agentIpAddress, ...(ipAddresses ?? []).map((one) => one.address)].some((ip) =>
       isSameIp(ip ?? "", address),
@@ -60,16 +60,15 @@ export function addressProblems(
 const globalLabel = "io.rancher.scheduler.global";
 const selectorLabel = "io.rancher.scheduler.affinity:host_label";
 
-const isGlobal = ({ launchConfig }: Observed["balancer"]): boolean =>
-  launchConfig?.labels?.[globalLabel] === "true";
+const uuidOf = (image: string): string => (image.startsWith("docker:") ? image : `docker:${image}`);
 
-export function launchConfigOf(desired: Desired, image: string, hosts: Prefetched["hosts"]): LaunchConfig {
+export function launchConfigOf(desired: Desired, image: string, hosts: readonly ApiHost[]): LaunchConfig {
   const { settings, requestedAddress } = desired;
   const selector = settings["lb-host-selector"];
   const host = requestedAddress && hostWith(requestedAddress, hosts);
   return {
-    imageUuid: image.startsWith("docker:") ? image : `docker:${image}`,
-    ports: publishedPorts(portsOf(desired), requestedAddress),
+    imageUuid: uuidOf(image),
+    ports: publishedPorts(desired, requestedAddress),
     labels: {
       ...(settings["lb-scale"] === "global" && { [globalLabel]: "true" }),
       ...(selector !== undefined && { [selectorLabel]: selector }),
@@ -84,11 +83,11 @@ const termsOf = (selector: string): string => selector.replaceAll(/\s/g, "").spl
 /** What only a new load balancer can have. Without a value, an existing one keeps its own. */
 export function reasonToRecreate(desired: Desired, observed: Observed): string | undefined {
   const { settings, requestedAddress } = desired;
-  const { balancer } = observed;
   const { "lb-scale": scale, "lb-host-selector": selector } = settings;
-  if (scale !== undefined && (scale === "global") !== isGlobal(balancer)) return "its scale";
-  const observedSelector = balancer.launchConfig?.labels?.[selectorLabel] ?? "";
-  if (selector !== undefined && termsOf(selector) !== termsOf(observedSelector)) return "its hosts";
+  const labels = observed.balancer.launchConfig?.labels ?? {};
+  if (scale !== undefined && (scale === "global") !== (labels[globalLabel] === "true")) return "its scale";
+  if (selector !== undefined && termsOf(selector) !== termsOf(labels[selectorLabel] ?? ""))
+    return "its hosts";
   // Without a published port, none can be bound to the address.
   if (requestedAddress === undefined || portsOf(desired).length === 0) return undefined;
   return isBoundTo(observed, requestedAddress) ? undefined : "its address";
@@ -97,31 +96,28 @@ export function reasonToRecreate(desired: Desired, observed: Observed): string |
 /** Without what the server adds: the type, a registry, and the tag of an image without one. */
 const plainImage = (image: string): string => image.replace(/^docker:/, "").replace(/:latest$/, "");
 
-function hasImage({ launchConfig }: Observed["balancer"], image: string): boolean {
-  const [observed, wanted] = [plainImage(launchConfig?.imageUuid ?? ""), plainImage(image)];
-  return observed === wanted || observed.endsWith(`/${wanted}`);
-}
-
 /** From the beginning of an upgrade to its end. */
 const upgradeStates = /upgrad|rolling-back/;
 
 /** The server replaces the containers, and waits for its client to finish. What another client began is left to it. */
-export function planUpgrade(
-  { settings }: Desired,
-  { balancer }: Observed,
-): readonly RancherStep[] | "not now" {
+export function planUpgrade({ settings }: Desired, observed: Observed): Plan<RancherStep> {
+  const { balancer } = observed;
   const image = settings["lb-image"];
-  const { name, state, actions = {}, launchConfig } = balancer;
-  if (image === undefined) return [];
-  const { upgrade, finishupgrade } = actions;
-  if (hasImage(balancer, image)) {
-    if (state !== "upgraded" || finishupgrade === undefined) return [];
-    return [{ do: "finish upgrade", on: name, send: { kind: "act", link: finishupgrade } }];
+  const { name, state, launchConfig } = balancer;
+  if (image === undefined) return { steps: [] };
+  const [current, wanted] = [plainImage(launchConfig?.imageUuid ?? ""), plainImage(image)];
+  if (current === wanted || current.endsWith(`/${wanted}`)) {
+    const link = state === "upgraded" ? linkFor(balancer, "finishupgrade") : undefined;
+    return { steps: link === undefined ? [] : [{ do: "finish upgrade", on: name, kind: "act", link }] };
   }
-  if (upgradeStates.test(state)) return "not now";
-  if (state !== "active" || upgrade === undefined) return [];
-  const imageUuid = image.startsWith("docker:") ? image : `docker:${image}`;
+  if (upgradeStates.test(state)) {
+    const what = `to accept another image, it is ${state}: finish or roll back its upgrade in Rancher`;
+    return waitForBalancer(observed, what);
+  }
+  const link = state === "active" ? linkFor(balancer, "upgrade") : undefined;
+  if (link === undefined) return { steps: [] };
   const strategy = { batchSize: 1, intervalMillis: 2000, startFirst: false };
-  const body = { inServiceStrategy: { ...strategy, launchConfig: { ...launchConfig, imageUuid } } };
-  return [{ do: "upgrade load balancer", on: name, send: { kind: "act", link: upgrade, body } }];
+  const changed = { ...launchConfig, imageUuid: uuidOf(image) };
+  const body = { inServiceStrategy: { ...strategy, launchConfig: changed } };
+  return { steps: [{ do: "upgrade load balancer", on: name, kind: "act", link, body }] };
 }

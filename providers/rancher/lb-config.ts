@@ -1,10 +1,72 @@
-// The configuration of a load balancer: port rules, certificates and haproxy.cfg, as desired and as observed. Pure.
+// The configuration of a load balancer: its ports, port rules, certificates and haproxy.cfg, as desired and as observed. Pure.
 
-import { applicable, type Cidr, errorProblem, type Problem, parseCidr, type Values } from "#ccm";
+import {
+  applicable,
+  type Cidr,
+  errorProblem,
+  type Problem,
+  parseCidr,
+  type Values,
+  warningProblem,
+} from "#ccm";
 import { type Protocol, type Protocols, protocolNames, type Scale } from "./annotations.ts";
 import type { Annotations, Desired, Observed } from "./balancer.ts";
-import { portsOf } from "./ports.ts";
-import type { ApiCertificate, ApiLoadBalancer, LbConfig, PortRule } from "./resources.ts";
+import type { ApiCertificate, LbConfig, PortRule } from "./resources.ts";
+
+/** A port of the Service that Rancher can forward. */
+interface Port {
+  readonly port: number;
+  readonly nodePort: number;
+  readonly protocol: Protocol;
+}
+
+export function portsOf({ ports, settings }: Desired): readonly Port[] {
+  const chosen = settings["lb-protocol"];
+  return ports.flatMap(({ port, nodePort, protocol }) => {
+    if (nodePort === undefined || protocol === "SCTP") return [];
+    const own = chosen?.byPort[String(port)] ?? chosen?.all;
+    return { port, nodePort, protocol: protocol === "UDP" ? "udp" : (own ?? "tcp") } as const;
+  });
+}
+
+/** As the API writes published ports: on all addresses of a host, or on one of them. */
+export function publishedPorts(desired: Desired, address: string | undefined): readonly string[] {
+  const prefix = address === undefined ? "" : `${address}:`;
+  return portsOf(desired)
+    .map(({ port, protocol }) => `${prefix}${port}:${port}/${protocol === "udp" ? "udp" : "tcp"}`)
+    .toSorted();
+}
+
+const onlyIPv6 =
+  "The Service has only IPv6, and Rancher's load balancers have only IPv4 addresses. Nothing is changed. Add IPv4 to its ipFamilies.";
+const reserved =
+  "Rancher uses port 42 of its load balancers for their health check. Nothing is changed. Use another port.";
+const noCertificate =
+  "A port with https or tls needs a certificate. Nothing is changed. Set service.rancher.io/lb-default-certificate.";
+
+/** What is wrong with the annotations of a Service. Nothing of it is changed until an error is corrected. */
+export function portProblems(desired: Desired): readonly Problem[] {
+  const { ports, settings, sourceRanges, families } = desired;
+  const without = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
+  const noNodePort = `Rancher forwards to node ports, and these ports have none: ${without.join(", ")}. They are left out. Remove allocateLoadBalancerNodePorts: false.`;
+  const named = Object.keys(settings["lb-protocol"]?.byPort ?? {});
+  const others = named.filter((name) => ports.every(({ port }) => String(port) !== name));
+  const all = portsOf(desired);
+  const isSecure = all.some(({ protocol }) => protocol === "https" || protocol === "tls");
+  const udp = all.filter(({ protocol }) => protocol === "udp").map(({ port }) => port);
+  const notFiltered = `Source ranges have no effect on the UDP ports ${udp.join(", ")}: haproxy does not forward them. Use a firewall.`;
+  return applicable(
+    !families.includes("IPv4") && errorProblem("UnsupportedByCloud", onlyIPv6),
+    without.length > 0 && warningProblem("UnsupportedByCloud", noNodePort),
+    ...others.map((name) => {
+      const text = `service.rancher.io/lb-protocol names port ${name}, which the Service does not have. It is ignored.`;
+      return warningProblem("InvalidAnnotation", text);
+    }),
+    ports.some(({ port }) => port === 42) && errorProblem("UnsupportedByCloud", reserved),
+    isSecure && !needsCertificates(desired) && errorProblem("InvalidAnnotation", noCertificate),
+    udp.length > 0 && sourceRanges !== undefined && warningProblem("UnsupportedByCloud", notFiltered),
+  );
+}
 
 export interface Certificates {
   readonly ids: readonly string[];
@@ -35,19 +97,17 @@ export function chooseCertificates({ settings }: Desired, known: readonly ApiCer
 }
 
 /** The name of the backend of a port, if the port needs its own section. */
-export function backendName(
-  { settings, sessionAffinitySeconds }: Pick<Desired, "settings" | "sessionAffinitySeconds">,
-  port: number,
-): string | undefined {
-  return settings["lb-proxy-protocol"] || sessionAffinitySeconds !== undefined ? `port-${port}` : undefined;
+function backendName({ settings, sessionAffinitySeconds }: Desired, port: number): string | null {
+  return settings["lb-proxy-protocol"] || sessionAffinitySeconds !== undefined ? `port-${port}` : null;
 }
 
 /** One line for all ranges: the configuration is read back from it. */
 const rangesLine = /^ {4}acl fairlead_ranges src (.+)$/m;
 
-export function haproxyConfig(desired: Desired, ports: readonly number[]): string {
+function haproxyConfig(desired: Desired): string {
   const { settings, sourceRanges, sessionAffinitySeconds } = desired;
-  const sections = ports.flatMap((port) => {
+  const sections = portsOf(desired).flatMap(({ port, protocol }) => {
+    if (protocol === "udp") return [];
     const frontend =
       sourceRanges === undefined
         ? []
@@ -62,7 +122,7 @@ export function haproxyConfig(desired: Desired, ports: readonly number[]): strin
         ? []
         : [`    stick-table type ip size 200k expire ${sessionAffinitySeconds}s`, "    stick on src"];
     const server = settings["lb-proxy-protocol"] ? ["    server $IP send-proxy"] : [];
-    return [...frontend, ...(name === undefined ? [] : [`backend ${name}`, ...affinity, ...server])];
+    return [...frontend, ...(name === null ? [] : [`backend ${name}`, ...affinity, ...server])];
   });
   const own = settings["lb-haproxy-config"];
   return [...sections, ...(own === undefined ? [] : [own])].join("\n");
@@ -80,78 +140,76 @@ export const sendsProxy = (config: string | null | undefined): boolean =>
 /** Keeps a port and its protocol in the configuration while there is no target. No service has this label. */
 const noTargets = "fairlead.dev/no-targets=true";
 
-function rulesOf(desired: Desired, serviceIDs: readonly string[]): readonly PortRule[] {
-  return portsOf(desired).flatMap(({ port, nodePort, protocol }): readonly PortRule[] => {
-    const common = { sourcePort: port, protocol, backendName: backendName(desired, port) ?? null };
-    if (serviceIDs.length === 0) return [{ ...common, selector: noTargets }];
-    return serviceIDs.map((serviceId) => ({ ...common, targetPort: nodePort, serviceId }));
-  });
+/** One rule for each external service. */
+function rulesOf(
+  rule: Pick<PortRule, "sourcePort" | "protocol" | "backendName">,
+  targetPort: number | undefined,
+  serviceIDs: readonly string[],
+): readonly PortRule[] {
+  if (serviceIDs.length === 0 || targetPort === undefined) return [{ ...rule, selector: noTargets }];
+  return serviceIDs.map((serviceId) => ({ ...rule, targetPort, serviceId }));
 }
 
 export function lbConfigOf(
   desired: Desired,
   serviceIDs: readonly string[],
-  { ids, defaultID }: Pick<Certificates, "ids" | "defaultID">,
+  { ids, defaultID }: Certificates,
 ): LbConfig {
-  const ports = portsOf(desired);
   const cookie = desired.settings["lb-stickiness-cookie"];
   return {
-    portRules: rulesOf(desired, serviceIDs),
+    portRules: portsOf(desired).flatMap(({ port, nodePort, protocol }) => {
+      const rule = { sourcePort: port, protocol, backendName: backendName(desired, port) };
+      return rulesOf(rule, nodePort, serviceIDs);
+    }),
     certificateIds: ids,
     defaultCertificateId: defaultID ?? null,
-    config: haproxyConfig(
-      desired,
-      ports.filter(({ protocol }) => protocol !== "udp").map(({ port }) => port),
-    ),
+    config: haproxyConfig(desired),
     stickinessPolicy:
       cookie === undefined ? null : { name: cookie, cookie, mode: "insert", indirect: true, nocache: true },
   };
 }
 
 /** The observed ports with the desired targets. */
-export function retarget(observed: LbConfig, desired: Desired, { portRules }: LbConfig): LbConfig {
+export function retarget(observed: LbConfig, desired: Desired, serviceIDs: readonly string[]): LbConfig {
   const nodePorts = new Map(portsOf(desired).map(({ port, nodePort }) => [port, nodePort]));
-  const ids = [...new Set(portRules?.flatMap(({ serviceId }) => serviceId ?? []))];
   const ports = new Map(observed.portRules?.map((rule) => [`${rule.sourcePort} ${rule.protocol}`, rule]));
-  const rules = [...ports.values()].flatMap((rule): readonly PortRule[] => {
-    const { sourcePort, protocol, backendName } = rule;
-    const common = { sourcePort, protocol: protocol ?? null, backendName: backendName ?? null };
-    const targetPort = rule.targetPort ?? nodePorts.get(sourcePort);
-    if (ids.length === 0 || targetPort === undefined) return [{ ...common, selector: noTargets }];
-    return ids.map((serviceId) => ({ ...common, targetPort, serviceId }));
+  const portRules = [...ports.values()].flatMap(
+    ({ sourcePort, targetPort, protocol = null, backendName = null }) =>
+      rulesOf({ sourcePort, protocol, backendName }, targetPort ?? nodePorts.get(sourcePort), serviceIDs),
+  );
+  return { ...observed, portRules };
+}
+
+// The server adds members, and its order has no meaning.
+
+function rulesIn({ portRules }: LbConfig): string {
+  const texts = (portRules ?? []).map((rule) => {
+    const { sourcePort, targetPort, protocol, serviceId, selector, hostname, path, backendName } = rule;
+    const values = [
+      sourcePort,
+      targetPort,
+      protocol ?? "http",
+      serviceId,
+      selector,
+      hostname,
+      path,
+      backendName,
+    ];
+    return values.map((value) => value ?? "").join(" ");
   });
-  return { ...observed, portRules: rules };
+  return texts.toSorted().join("\n");
 }
 
-const textOfRule = (rule: PortRule): string =>
-  [
-    rule.sourcePort,
-    rule.targetPort,
-    rule.protocol ?? "http",
-    rule.serviceId,
-    rule.selector,
-    rule.hostname,
-    rule.path,
-    rule.backendName,
-  ]
-    .map((value) => value ?? "")
-    .join(" ");
+export const sameRules = (one: LbConfig, other: LbConfig): boolean => rulesIn(one) === rulesIn(other);
 
-export function sameRules(one: LbConfig, other: LbConfig): boolean {
-  const [a = [], b = []] = [one, other].map(({ portRules }) => (portRules ?? []).map(textOfRule).toSorted());
-  return a.join("\n") === b.join("\n");
-}
-
-export function sameConfig(desired: LbConfig, { lbConfig }: Pick<ApiLoadBalancer, "lbConfig">): boolean {
-  const observed = lbConfig ?? {};
-  const rest = ({ certificateIds, defaultCertificateId, config, stickinessPolicy }: LbConfig) =>
-    JSON.stringify([
-      (certificateIds ?? []).toSorted(),
-      defaultCertificateId ?? "",
-      (config ?? "").trim(),
-      stickinessPolicy?.cookie ?? "",
-    ]);
-  return sameRules(desired, observed) && rest(desired) === rest(observed);
+export function sameConfig(one: LbConfig, other: LbConfig): boolean {
+  const [a, b] = [one, other].map((lbConfig) => {
+    const { certificateIds, defaultCertificateId, config, stickinessPolicy } = lbConfig;
+    const certificates = [(certificateIds ?? []).toSorted(), defaultCertificateId ?? ""];
+    const rest = [...certificates, (config ?? "").trim(), stickinessPolicy?.cookie ?? ""];
+    return JSON.stringify([rulesIn(lbConfig), rest]);
+  });
+  return a === b;
 }
 
 function protocolsOf(rules: readonly PortRule[]): Protocols | undefined {

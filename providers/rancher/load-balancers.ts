@@ -9,44 +9,32 @@ import {
   clusterOf,
   type Desired,
   groupOfOwner,
-  type Mark,
   markedOwner,
   type Observed,
   ownersByName,
   type Prefetched,
   type RancherStep,
   type ServiceInUse,
+  targetsOnly,
 } from "./balancer.ts";
 import { mergeHosts } from "./instances.ts";
 import { needsCertificates, rangesIn, sendsProxy, settingsOf } from "./lb-config.ts";
 import { addressOf } from "./plan-backends.ts";
-import { planLoadBalancer } from "./plan-balancer.ts";
-import { moveMark, targetsOnly } from "./plan-changes.ts";
-import type {
-  ApiCertificate,
-  ApiExternalService,
-  ApiHost,
-  ApiLoadBalancer,
-  ApiSetting,
+import { moveMark, planLoadBalancer } from "./plan-balancer.ts";
+import {
+  type ApiCertificate,
+  type ApiExternalService,
+  type ApiHost,
+  type ApiLoadBalancer,
+  type ApiSetting,
+  ruledIDs,
 } from "./resources.ts";
 import type { Settings } from "./settings.ts";
-
-/** The load balancers with a rule for each external service, without those that are being removed. */
-function usersOf(balancers: readonly ApiLoadBalancer[]): ReadonlyMap<string, readonly ApiLoadBalancer[]> {
-  const users = new Map<string, Set<ApiLoadBalancer>>();
-  for (const balancer of balancers) {
-    if (balancer.state === "removing") continue;
-    for (const { serviceId } of balancer.lbConfig?.portRules ?? []) {
-      if (serviceId) users.set(serviceId, (users.get(serviceId) ?? new Set()).add(balancer));
-    }
-  }
-  return new Map([...users].map(([id, set]) => [id, [...set]]));
-}
 
 type Marks = Pick<Observed, "group" | "owners" | "ownership" | "cluster" | "marksNameCluster">;
 
 /** The mark in the metadata takes precedence over the name, which is the mark of the Go manager and has no cluster. */
-function marksOf({ id, name, metadata }: ApiLoadBalancer, { cluster }: Mark): Marks {
+function marksOf({ id, name, metadata }: ApiLoadBalancer, cluster: string): Marks {
   const [owner, other] = [markedOwner(metadata), clusterOf(metadata)];
   const owners = owner === undefined ? ownersByName(name) : [owner];
   if (owners.length === 0) return { group: `unmarked ${id}`, owners, ownership: "unmarked" };
@@ -58,42 +46,39 @@ function marksOf({ id, name, metadata }: ApiLoadBalancer, { cluster }: Mark): Ma
 
 /** By stack and name in lower case: names are unique in a stack. */
 function servicesByStack(
-  listed: readonly ApiExternalService[],
-  all: readonly ApiLoadBalancer[],
-  mark: Mark,
+  services: readonly ApiExternalService[],
+  balancers: readonly ApiLoadBalancer[],
+  cluster: string,
 ): ReadonlyMap<string, ReadonlyMap<string, ServiceInUse>> {
-  const users = usersOf(all);
-  const owners = new Set(all.flatMap((balancer) => marksOf(balancer, mark).owners));
-  const stacks = new Map<string, Map<string, ServiceInUse>>();
-  for (const service of listed) {
+  const owners = new Set(balancers.flatMap((balancer) => marksOf(balancer, cluster).owners));
+  const users = new Map<string, ApiLoadBalancer[]>(services.map(({ id }) => [id, []]));
+  for (const balancer of balancers) {
+    if (balancer.state === "removing") continue;
+    for (const id of ruledIDs(balancer.lbConfig)) users.get(id)?.push(balancer);
+  }
+  const inUse = (service: ApiExternalService): readonly [string, ServiceInUse] => {
     const creator = markedOwner(service.metadata);
     const isOrphan = creator !== undefined && !owners.has(creator);
-    const inUse = { service, isOrphan, usedBy: users.get(service.id) ?? [] };
-    const stack = stacks.get(service.stackId) ?? new Map<string, ServiceInUse>();
-    stacks.set(service.stackId, stack.set(service.name.toLowerCase(), inUse));
-  }
-  return stacks;
+    return [service.name.toLowerCase(), { service, isOrphan, usedBy: users.get(service.id) ?? [] }];
+  };
+  const stacks = Map.groupBy(services, ({ stackId }) => stackId);
+  return new Map([...stacks].map(([id, own]) => [id, new Map(own.map(inUse))]));
 }
 
-export async function listBalancers(api: RancherApi, mark: Mark, call: Call): Promise<readonly Observed[]> {
+async function listBalancers(api: RancherApi, cluster: string, call: Call): Promise<readonly Observed[]> {
   // First the external services: the load balancer for which one was created is then listed too.
-  const listed = await collect(api.list<ApiExternalService>("externalService", call));
+  const services = await collect(api.list<ApiExternalService>("externalService", call));
   const all = await collect(api.list<ApiLoadBalancer>("loadBalancerService", call));
-  const stacks = servicesByStack(listed, all, mark);
-  return all.flatMap((balancer): readonly Observed[] => {
-    const { id, name, state, stackId } = balancer;
-    // One that is being removed does not exist any more: only its name is still taken.
-    if (state === "removing") return [];
-    return [
-      {
-        ...marksOf(balancer, mark),
-        name: `${name} (${id})`,
-        state: state === "active" ? "ready" : "changing",
-        balancer,
-        services: stacks.get(stackId) ?? new Map(),
-      },
-    ];
-  });
+  const stacks = servicesByStack(services, all, cluster);
+  // One that is being removed does not exist any more: only its name is still taken.
+  const existing = all.filter(({ state }) => state !== "removing");
+  return existing.map((balancer) => ({
+    ...marksOf(balancer, cluster),
+    name: `${balancer.name} (${balancer.id})`,
+    state: balancer.state === "active" ? "ready" : "changing",
+    balancer,
+    services: stacks.get(balancer.stackId) ?? new Map(),
+  }));
 }
 
 const needsHosts = ({ requestedAddress }: Desired): boolean => requestedAddress !== undefined;
@@ -124,14 +109,14 @@ async function prefetch(
 export function rancherLoadBalancers(
   api: RancherApi,
   operator: Settings,
-  mark: Mark,
+  cluster: string,
 ): LoadBalancers<Annotations, Observed, RancherStep, Prefetched> {
   const stack = operator["load-balancers-stack"];
   const names = new TakenNames(api);
   return {
     groupOf: ({ defaultName }) => balancerName(defaultName),
     list: async function* (call) {
-      yield await listBalancers(api, mark, call);
+      yield await listBalancers(api, cluster, call);
     },
     adopts: ({ settings }, { balancer }) =>
       settings["lb-adopt"] === balancer.id || settings["lb-adopt"] === balancer.name,
@@ -145,12 +130,12 @@ export function rancherLoadBalancers(
     reaches: (_, target) =>
       target.machine === undefined || addressOf(target) !== undefined || "they have no IPv4 address",
     plan: ([desired], observed, { prefetched }) =>
-      planLoadBalancer(desired, observed, prefetched, { stack, mark }),
+      planLoadBalancer(desired, observed, prefetched, { stack, cluster }),
     targetsOnly,
     targetCount: ({ balancer, services }) =>
       [...services.values()].filter(({ usedBy }) => usedBy.some(({ id }) => id === balancer.id)).length,
-    apply: (step, call) => applyStep({ api, names }, step, call),
-    moveMark: (observed) => moveMark(observed, mark),
+    apply: (step, call) => applyStep({ api, names, cluster }, step, call),
+    moveMark: (observed) => moveMark(observed, cluster),
     publish: ({ settings }, observed) => {
       const { publicEndpoints, lbConfig } = observed?.balancer ?? {};
       const ips = (publicEndpoints ?? []).flatMap(({ ipAddress }) => parseIp(ipAddress ?? "") ?? []);

@@ -1,32 +1,49 @@
-// Plans the external services of a load balancer: one for each Node, or one with a health check for all. Pure.
+// Plans the external services to which load balancers forward: one for each Node, or one with a health check for all. Pure.
 
-import { type BalancerTarget, ipFamily, isSameIp, type RefusedTarget, seconds } from "#ccm";
 import {
-  checkedServiceName,
+  type BalancerTarget,
+  ipFamily,
+  isSameIp,
+  type Plan,
+  type RefusedTarget,
+  seconds,
+  waitFor,
+} from "#ccm";
+import {
+  balancerName,
   clusterOf,
   type Desired,
-  type Mark,
   markedOwner,
   metadataOf,
-  nodeServiceName,
   type Observed,
+  ownersByName,
   type RancherStep,
   type ServiceInUse,
 } from "./balancer.ts";
-import type { ApiExternalService, HealthCheck } from "./resources.ts";
+import { type ApiExternalService, linkFor } from "./resources.ts";
 
-export interface Backend {
+/** A desired external service. */
+interface Backend {
   readonly name: string;
   readonly nodes: readonly string[];
   readonly ips: readonly string[];
-  readonly healthCheck?: HealthCheck;
+  readonly healthCheck?: object;
 }
 
 /** The address at which the load balancer reaches a Node: its network has no IPv6. */
 export const addressOf = ({ internalIPs, addresses }: BalancerTarget): string | undefined =>
   [...internalIPs, ...addresses].find((ip) => ipFamily(ip) === "IPv4");
 
-export function backendsOf(desired: Desired): readonly Backend[] {
+function nodeServiceName(node: string): string {
+  const name = node
+    .replaceAll(/[^a-zA-Z0-9-]+/g, "-")
+    .replaceAll(/^-+|-+$/g, "")
+    .replaceAll(/-{2,}/g, "-");
+  // The API refuses a dash at the end.
+  return name.slice(0, 63).replace(/-+$/, "");
+}
+
+function backendsOf(desired: Desired): readonly Backend[] {
   const targets = desired.targets.flatMap((target) => {
     const ip = target.machine === undefined ? undefined : addressOf(target);
     return ip === undefined ? [] : [{ node: target.node, ip }];
@@ -37,7 +54,8 @@ export function backendsOf(desired: Desired): readonly Backend[] {
   if (targets.length === 0) return [];
   return [
     {
-      name: checkedServiceName(desired.defaultName, port),
+      // The check cannot be changed, so the name has the port.
+      name: `${balancerName(desired.defaultName)}-local-${port}`,
       nodes: targets.map(({ node }) => node),
       ips: targets.map(({ ip }) => ip).toSorted(),
       healthCheck: {
@@ -55,110 +73,97 @@ export function backendsOf(desired: Desired): readonly Backend[] {
 /** A removal takes some seconds. */
 const removalTime = seconds(5);
 
-export interface BackendPlan {
-  readonly steps: readonly RancherStep[];
-  /** Ids of the external services that can be forwarded to now. */
-  readonly ids: readonly string[];
-  readonly refused: readonly RefusedTarget[];
-  readonly waitingFor?: string | undefined;
+/** What is to be done for one external service. */
+interface Outcome {
+  /** It can be forwarded to now. */
+  readonly id?: string;
+  readonly step?: RancherStep;
+  readonly waitingFor?: string;
+  /** Why it cannot serve its Nodes, until somebody corrects it. */
+  readonly refused?: string;
 }
 
-type Outcome =
-  | { readonly kind: "missing"; readonly step: RancherStep }
-  | {
-      readonly kind: "found";
-      readonly id: string;
-      readonly step?: RancherStep;
-      readonly waitingFor?: string;
-    }
-  | { readonly kind: "removing"; readonly waitingFor: string }
-  | { readonly kind: "refused"; readonly text: string };
-
-interface Context {
-  readonly desired: Desired;
-  readonly observed: Observed;
-  readonly mark: Mark;
-}
-
-export function planBackends(context: Context): BackendPlan {
+/** `ids` are the external services that can be forwarded to now. */
+export function planBackends(
+  desired: Desired,
+  observed: Observed,
+  cluster: string,
+): Plan<RancherStep> & { readonly ids: readonly string[]; readonly refused: readonly RefusedTarget[] } {
   const planned = new Set<string>();
-  const outcomes = backendsOf(context.desired).map((backend) => {
+  const all = backendsOf(desired).map((backend) => {
     const key = backend.name.toLowerCase();
     const isTaken = key === "" || planned.has(key);
     planned.add(key);
-    const text = `Another Node has the same name in Rancher: ${JSON.stringify(backend.name)}. Rename one of the Nodes.`;
-    const outcome: Outcome = isTaken ? { kind: "refused", text } : planBackend(backend, context);
-    return { nodes: backend.nodes, outcome };
+    const refused = `Another Node has the same name in Rancher: ${JSON.stringify(backend.name)}. Rename one of the Nodes.`;
+    const outcome: Outcome = isTaken ? { refused } : planBackend(backend, desired, observed, cluster);
+    return { nodes: backend.nodes, ...outcome };
   });
-  const all = outcomes.map(({ outcome }) => outcome);
-  const steps = all.flatMap((one) => ("step" in one && one.step !== undefined ? [one.step] : []));
-  const ids = all.flatMap((one) => (one.kind === "found" ? [one.id] : []));
+  const steps = all.flatMap(({ step }) => step ?? []);
+  const ids = all.flatMap(({ id }) => id ?? []);
+  const [waitingFor] = all.flatMap((one) => one.waitingFor ?? []);
   // The other Nodes must not wait for a removal that may hang.
   const hasOthers = ids.length > 0 || steps.length > 0;
-  const refused = outcomes.flatMap(({ nodes, outcome }): readonly RefusedTarget[] => {
-    if (outcome.kind === "refused") return nodes.map((node) => ({ node, text: outcome.text }));
-    if (outcome.kind !== "removing" || !hasOthers) return [];
-    const text = `Waiting for ${outcome.waitingFor} in Rancher.`;
-    return nodes.map((node) => ({ node, text, retryAfter: removalTime }));
+  const refused = all.flatMap(({ nodes, id, step, waitingFor, refused: text }): readonly RefusedTarget[] => {
+    if (text !== undefined) return nodes.map((node) => ({ node, text }));
+    if (id !== undefined || step !== undefined || !hasOthers) return [];
+    const later = { text: `Waiting for ${waitingFor} in Rancher.`, retryAfter: removalTime };
+    return nodes.map((node) => ({ node, ...later }));
   });
-  const [waitingFor] = all.flatMap((one) => ("waitingFor" in one ? (one.waitingFor ?? []) : []));
-  return { steps, ids, refused, waitingFor };
+  return { ...(waitingFor === undefined ? {} : waitFor(waitingFor)), steps, ids, refused };
 }
 
-function planBackend(backend: Backend, context: Context): Outcome {
-  const { desired, observed, mark } = context;
-  const { name, ips, healthCheck } = backend;
-  const known = observed.services.get(name.toLowerCase());
+function planBackend(
+  { name, ips, nodes, healthCheck }: Backend,
+  { owner }: Desired,
+  { services, balancer }: Observed,
+  cluster: string,
+): Outcome {
+  const known = services.get(name.toLowerCase());
   if (known === undefined) {
-    const metadata = metadataOf(mark.cluster, desired.owner.uid);
-    const { stackId } = observed.balancer;
-    const body = { name, stackId, externalIpAddresses: ips, startOnCreate: true, healthCheck, metadata };
-    const send = { kind: "create", type: "externalService", body, nodes: backend.nodes } as const;
-    return { kind: "missing", step: { do: "create external service", on: name, send, targets: "all" } };
+    const common = { name, stackId: balancer.stackId, externalIpAddresses: ips, startOnCreate: true };
+    const body = { ...common, healthCheck, metadata: metadataOf(cluster, owner.uid) };
+    const creation = { do: "create external service", kind: "create service" } as const;
+    return { step: { ...creation, on: name, body, nodes, targets: "all" } };
   }
   const { service } = known;
-  if (service.state === "removing")
-    return { kind: "removing", waitingFor: `external service ${name} to be removed${whyOf(service)}` };
-  if (isSame(known, backend)) return planServiceActivation(service);
-  if (isOthers(known, observed.balancer.id, mark)) {
-    const text = `The external service ${name} in Rancher has another address (${[service.hostname ?? service.externalIpAddresses ?? []].flat().join(", ")}) and may belong to another cluster or a user. Remove it or rename the Node, or give each cluster its own load-balancers-stack.`;
-    return { kind: "refused", text };
+  const { id, metadata, hostname, externalIpAddresses } = service;
+  const why = service.transitioningMessage ? ` (${service.transitioningMessage})` : "";
+  if (service.state === "removing") return { waitingFor: `external service ${name} to be removed${why}` };
+  const waitingFor = `external service ${service.name}, which is ${service.state}${why}`;
+  if (hasAddresses(service, ips)) {
+    if (service.state === "active" || service.state === "updating-active") return { id };
+    const canStart = service.state === "inactive" && service.transitioning !== "yes";
+    const link = canStart ? linkFor(service, "activate") : undefined;
+    if (link === undefined) return { id, waitingFor };
+    const activation = { do: "activate external service", kind: "act", link } as const;
+    const isRetry = service.transitioning === "error";
+    return { id, step: { ...activation, on: service.name, isRetry, targets: "all" } };
   }
-  const { id, links = {}, actions = {} } = service;
-  const link = actions["update"] === undefined ? undefined : links["self"];
-  if (link === undefined) return { kind: "found", id, waitingFor: stateOf(service) };
-  const owner = markedOwner(service.metadata) ?? desired.owner.uid;
-  const metadata = metadataOf(mark.cluster, owner, service.metadata);
-  const send = { kind: "change", link, body: { externalIpAddresses: ips, metadata } } as const;
-  return { kind: "found", id, step: { do: "change external service", on: name, send, targets: "all" } };
+  if (isOthers(known, balancer.id, cluster)) {
+    const addresses = [hostname ?? externalIpAddresses ?? []].flat().join(", ");
+    return {
+      refused: `The external service ${name} in Rancher has another address (${addresses}) and may belong to another cluster or a user. Remove it or rename the Node, or give each cluster its own load-balancers-stack.`,
+    };
+  }
+  const link = linkFor(service, "update");
+  if (link === undefined) return { id, waitingFor };
+  const marked = metadataOf(cluster, markedOwner(metadata) ?? owner.uid, metadata);
+  const body = { externalIpAddresses: ips, metadata: marked };
+  const change = { do: "change external service", kind: "change", link, body } as const;
+  return { id, step: { ...change, on: name, targets: "all" } };
 }
 
-function planServiceActivation(service: ApiExternalService): Outcome {
-  const { id, name, state, actions = {}, transitioning } = service;
-  if (state === "active" || state === "updating-active") return { kind: "found", id };
-  const link = state === "inactive" && transitioning !== "yes" ? actions["activate"] : undefined;
-  if (link === undefined) return { kind: "found", id, waitingFor: stateOf(service) };
-  const send = { kind: "act", link, isRetry: transitioning === "error" } as const;
-  return { kind: "found", id, step: { do: "activate external service", on: name, send, targets: "all" } };
-}
-
-const whyOf = ({ transitioningMessage }: ApiExternalService): string =>
-  transitioningMessage ? ` (${transitioningMessage})` : "";
-
-const stateOf = (service: ApiExternalService): string =>
-  `external service ${service.name}, which is ${service.state}${whyOf(service)}`;
-
-function isSame({ service }: ServiceInUse, { ips }: Backend): boolean {
-  const observed = (service.externalIpAddresses ?? []).toSorted();
-  return (
-    !service.hostname &&
-    observed.length === ips.length &&
-    ips.every((ip, index) => isSameIp(ip, observed[index] ?? ""))
-  );
+function hasAddresses(
+  { hostname, externalIpAddresses }: ApiExternalService,
+  ips: readonly string[],
+): boolean {
+  const observed = (externalIpAddresses ?? []).toSorted();
+  const isSame = (ip: string, index: number) => isSameIp(ip, observed[index] ?? "");
+  return !hostname && observed.length === ips.length && ips.every(isSame);
 }
 
 /** Whether another cluster or a user may use this external service with its address. */
-function isOthers({ service, usedBy }: ServiceInUse, balancer: string, { cluster }: Mark): boolean {
+function isOthers({ service, usedBy }: ServiceInUse, balancer: string, cluster: string): boolean {
   if (service.hostname) return true;
   const marked = clusterOf(service.metadata);
   if (marked !== undefined) return marked !== cluster;
@@ -166,4 +171,55 @@ function isOthers({ service, usedBy }: ServiceInUse, balancer: string, { cluster
   const isOwn = ({ id, metadata }: ServiceInUse["usedBy"][number]) =>
     id === balancer || clusterOf(metadata) === cluster;
   return usedBy.length === 0 || !usedBy.every(isOwn);
+}
+
+// Which external services go when the load balancer no longer needs them.
+
+/** Those that this load balancer uses, or that are left over: with the mark, or made by the Go manager for its own load balancer. */
+function removalsOf(observed: Observed, cluster: string) {
+  const { balancer, services, owners } = observed;
+  const hasGoName = ownersByName(balancer.name).length > 0;
+  return [...services.values()].flatMap((one) => {
+    const { service, usedBy, isOrphan } = one;
+    const [marked, creator] = [clusterOf(service.metadata), markedOwner(service.metadata)];
+    // The Go manager makes one for each Node, with one address.
+    const isGo = marked === undefined && hasGoName && service.externalIpAddresses?.length === 1;
+    const isUsed = usedBy.some(({ id }) => id === balancer.id);
+    // Nothing uses it since its creation or an earlier removal was interrupted.
+    const isLeftover = usedBy.length === 0 && creator !== undefined && (isOrphan || owners.includes(creator));
+    const consumers = service.links?.["consumedbyservices"];
+    const link = linkFor(service, "remove");
+    if (!(isGo || marked === cluster) || !(isUsed || isLeftover)) return [];
+    if (service.state === "removing" || link === undefined || consumers === undefined) return [];
+    const step: RancherStep = {
+      ...{ do: "remove external service", on: service.name, targets: "all" },
+      ...{ kind: "remove unused", link, consumers, user: balancer.id, isLeftover },
+    };
+    return [{ ...one, isLeftover, step }];
+  });
+}
+
+/** After a change of the rules: those that had a rule and have none now, and leftovers. */
+export const removalsAfterChange = (
+  observed: Observed,
+  cluster: string,
+  wanted: ReadonlySet<string>,
+): readonly RancherStep[] =>
+  removalsOf(observed, cluster).flatMap(({ service, step }) => (wanted.has(service.id) ? [] : step));
+
+/**
+ * At the removal of the load balancer: all that it has a rule for. Each is removed by its last user. Those without a mark go before the
+ * rules if only this load balancer uses them: without a rule, nothing shows that they were its own.
+ */
+export function removalsAtEnd(observed: Observed, cluster: string) {
+  const { id } = observed.balancer;
+  const all = removalsOf(observed, cluster).toSorted(
+    (one, other) => Number(one.isLeftover) - Number(other.isLeftover),
+  );
+  const isFirst = ({ service, usedBy }: ServiceInUse) =>
+    clusterOf(service.metadata) === undefined && usedBy.every((user) => user.id === id);
+  return {
+    first: all.flatMap((one) => (isFirst(one) ? one.step : [])),
+    last: all.flatMap((one) => (isFirst(one) ? [] : one.step)),
+  };
 }

@@ -1,38 +1,44 @@
 // Plans the steps from the observed to the desired load balancer: its creation, its changes, its activation and its end. Pure.
 
-import { applicable, hasErrors, type Plan, type Problem, planError, waitFor, warningProblem } from "#ccm";
+import { applicable, hasErrors, type Plan, planError, type ServiceUID, warningProblem } from "#ccm";
 import {
   balancerName,
+  clusterOf,
   type Desired,
-  type Mark,
+  markedOwner,
   metadataOf,
   type Observed,
   ownersByName,
   type Prefetched,
   type RancherStep,
-  releasedName,
+  waitForBalancer,
   withoutMark,
 } from "./balancer.ts";
-import { addressProblems, launchConfigOf, planUpgrade, reasonToRecreate } from "./launch.ts";
-import { chooseCertificates, lbConfigOf } from "./lb-config.ts";
-import { planBackends } from "./plan-backends.ts";
-import { planChanges, removalsAtEnd } from "./plan-changes.ts";
-import { portProblems } from "./ports.ts";
+import { addressFor, addressProblems, launchConfigOf, planUpgrade, reasonToRecreate } from "./launch.ts";
+import {
+  type Certificates,
+  chooseCertificates,
+  lbConfigOf,
+  portProblems,
+  publishedPorts,
+  retarget,
+  sameConfig,
+  sameRules,
+} from "./lb-config.ts";
+import { planBackends, removalsAfterChange, removalsAtEnd } from "./plan-backends.ts";
+import { type LbConfig, linkFor, ruledIDs } from "./resources.ts";
 import { reasons } from "./settings.ts";
-
-export interface PlanSettings {
-  readonly stack: string;
-  readonly mark: Mark;
-}
 
 export function planLoadBalancer(
   desired: Desired | undefined,
   observed: Observed | undefined,
   prefetched: Prefetched,
-  settings: PlanSettings,
+  { stack, cluster }: { readonly stack: string; readonly cluster: string },
 ): Plan<RancherStep> {
-  if (desired === undefined || desired.ending !== undefined)
-    return observed === undefined ? { steps: [] } : planEnd(desired, observed, settings.mark);
+  if (desired === undefined || desired.ending !== undefined) {
+    if (observed === undefined) return { steps: [] };
+    return desired?.ending === "release" ? planRelease(observed) : planDeletion(observed, cluster);
+  }
   const certificates = chooseCertificates(desired, prefetched.certificates);
   const problems = [
     ...certificates.problems,
@@ -40,167 +46,192 @@ export function planLoadBalancer(
     ...addressProblems(desired, observed, prefetched.hosts),
   ];
   if (hasErrors(problems)) return { steps: [], problems };
-  if (observed === undefined) return planCreation(desired, prefetched, settings, problems);
-  if (observed.ownership === "unmarked") return planAdoption(desired, observed, settings.mark);
+  if (observed === undefined) {
+    const image = desired.settings["lb-image"] ?? prefetched.image;
+    return image === undefined
+      ? planError("MissingCloudObject", noImage)
+      : { steps: [planCreation(desired, image, prefetched, { stack, cluster })], problems };
+  }
+  if (observed.ownership === "unmarked") return planAdoption(desired.owner.uid, observed);
   const what = reasonToRecreate(desired, observed);
-  if (what !== undefined && desired.settings["lb-adopt"] === undefined)
-    return { ...planRecreation(observed, what, settings.mark), problems };
-  const kept = what === undefined ? problems : [...problems, adoptedStays(observed, what)];
-  return planExisting({ desired, observed, mark: settings.mark }, certificates, kept);
+  const isAdopted = desired.settings["lb-adopt"] !== undefined;
+  // The next plan creates it, also the external services that nothing else uses.
+  if (what !== undefined && !isAdopted)
+    return { ...planDeletion(observed, cluster, ` to change ${what}`), problems };
+  const stays = `A change of ${what} needs a new load balancer, but the Service has adopted ${observed.balancer.name}. So ${what} stays. Change it in Rancher, or remove service.rancher.io/lb-adopt: then Fairlead deletes it and creates a new one.`;
+  const kept = applicable(...problems, what !== undefined && warningProblem("UnsupportedByCloud", stays));
+  const plan = planExisting(desired, observed, certificates, cluster);
+  return plan.refused === undefined ? { ...plan, problems: [...kept, ...(plan.problems ?? [])] } : plan;
 }
 
-type Certificates = ReturnType<typeof chooseCertificates>;
-
+/** Steps for all that can be changed now; or the first thing that needs another plan before it, or time. */
 function planExisting(
-  context: { readonly desired: Desired; readonly observed: Observed; readonly mark: Mark },
+  desired: Desired,
+  observed: Observed,
   certificates: Certificates,
-  problems: readonly Problem[],
+  cluster: string,
 ): Plan<RancherStep> {
-  const { desired, observed, mark } = context;
-  const backends = planBackends(context);
-  if (backends.refused.length > 0) return { steps: [], refused: backends.refused };
-  const config = lbConfigOf(desired, backends.ids, certificates);
+  const { ids, refused, ...backends } = planBackends(desired, observed, cluster);
+  if (refused.length > 0) return { steps: [], refused };
+  const config = lbConfigOf(desired, ids, certificates);
   // Rules of an external service that is created now follow in the next plan, which knows its id.
-  const isFirst = backends.ids.length === 0 && backends.steps.length > 0;
-  const changes = isFirst ? [] : planChanges(desired, observed, config, mark);
-  const steps = [...backends.steps, ...(changes === "not now" ? [] : changes)];
-  if (steps.length > 0) return { steps, problems };
-  const upgrade = planUpgrade(desired, observed);
-  const { state } = observed.balancer;
-  if (upgrade === "not now") {
-    const what = `to accept another image, it is ${state}: finish or roll back its upgrade in Rancher`;
-    return { ...waitForBalancer(observed, what), problems };
-  }
-  if (upgrade.length > 0) return { steps: upgrade, problems };
-  if (changes === "not now")
-    return { ...waitForBalancer(observed, `to accept changes, it is ${state}`), problems };
+  const isFirst = ids.length === 0 && backends.steps.length > 0;
+  const changes = isFirst ? { steps: [] } : planChanges(desired, observed, config, cluster);
+  const now = { steps: [...backends.steps, ...changes.steps] };
   const activation = planActivation(observed);
-  if (activation.steps.length > 0 || activation.wait !== undefined || backends.waitingFor === undefined)
-    return { ...activation, problems: [...problems, ...(activation.problems ?? [])] };
-  return { ...waitFor(backends.waitingFor), problems };
+  const parts: readonly Plan<RancherStep>[] = [
+    now,
+    planUpgrade(desired, observed),
+    changes,
+    activation,
+    backends,
+  ];
+  return parts.find(({ steps, wait }) => steps.length > 0 || wait !== undefined) ?? activation;
 }
 
 /** First only the mark, so that no other Service adopts it while the rest changes. */
-function planAdoption({ owner }: Desired, observed: Observed, mark: Mark): Plan<RancherStep> {
-  const { name, links = {}, actions = {} } = observed.balancer;
-  const { self: link } = links;
-  if (link === undefined || actions["update"] === undefined)
-    return waitForBalancer(observed, "to accept its adoption");
-  const send = { kind: "adopt", link, cluster: mark.cluster, owner: owner.uid } as const;
-  return { steps: [{ do: "adopt load balancer", on: name, send }] };
+function planAdoption(owner: ServiceUID, observed: Observed): Plan<RancherStep> {
+  const link = linkFor(observed.balancer, "update");
+  if (link === undefined) return waitForBalancer(observed, "to accept its adoption");
+  return { steps: [{ do: "adopt load balancer", on: observed.balancer.name, kind: "adopt", link, owner }] };
 }
 
-function adoptedStays({ balancer }: Observed, what: string): Problem {
-  const text = `A change of ${what} needs a new load balancer, but the Service has adopted ${balancer.name}. So ${what} stays. Change it in Rancher, or remove service.rancher.io/lb-adopt: then Fairlead deletes it and creates a new one.`;
-  return warningProblem("UnsupportedByCloud", text);
-}
+const noImage =
+  "The Rancher setting lb.instance.image is empty, so no load balancer is created. Set it, or load-balancers-image.";
 
-export function planCreation(
+function planCreation(
   desired: Desired,
-  { stackID, image, hosts }: Prefetched,
-  { stack, mark }: { readonly stack: string; readonly mark: Mark },
-  problems: readonly Problem[],
-): Plan<RancherStep> {
-  const chosen = desired.settings["lb-image"] ?? image;
-  if (chosen === undefined) {
-    const text =
-      "The Rancher setting lb.instance.image is empty, so no load balancer is created. Set it, or load-balancers-image.";
-    return planError("MissingCloudObject", text);
-  }
+  image: string,
+  { stackID, hosts }: Prefetched,
+  { stack, cluster }: { readonly stack: string; readonly cluster: string },
+): RancherStep {
   const scale = desired.settings["lb-scale"] ?? 1;
   const name = balancerName(desired.defaultName);
   const body = {
     name,
     ...(stackID !== undefined && { stackId: stackID }),
     ...(scale !== "global" && { scale }),
-    launchConfig: launchConfigOf(desired, chosen, hosts),
+    launchConfig: launchConfigOf(desired, image, hosts),
     lbConfig: {},
-    metadata: metadataOf(mark.cluster, desired.owner.uid),
+    metadata: metadataOf(cluster, desired.owner.uid),
   };
-  const send = {
-    kind: "create",
-    type: "loadBalancerService",
-    body,
-    ...(stackID === undefined && { stack }),
-  } as const;
+  const kind = "create load balancer";
   // If the stack was removed, the next plan looks for it again.
-  return { steps: [{ do: "create load balancer", on: name, send, changesPrefetched: true }], problems };
+  const created = { do: kind, on: name, kind, body, changesPrefetched: true } as const;
+  return stackID === undefined ? { ...created, stack } : created;
 }
 
-export function waitForBalancer({ balancer }: Observed, what: string) {
-  const { name, transitioningMessage } = balancer;
-  return waitFor(`load balancer ${name} ${what}${transitioningMessage ? ` (${transitioningMessage})` : ""}`);
+/** In these states, the server offers changes too. */
+const upgrades: ReadonlySet<string> = new Set(["upgrading", "finishing-upgrade"]);
+
+/** In one request. Fields that are the same are not sent, so that the server starts no update for them. */
+function planChanges(
+  desired: Desired,
+  observed: Observed,
+  config: LbConfig,
+  cluster: string,
+): Plan<RancherStep> {
+  const { balancer } = observed;
+  const { name, state, scale: observedScale, metadata, launchConfig } = balancer;
+  const before = balancer.lbConfig ?? {};
+  const scale = desired.settings["lb-scale"];
+  const isScaled = typeof scale !== "number" || scale === (observedScale ?? 1);
+  const wanted = ruledIDs(config);
+  const obsolete = removalsAfterChange(observed, cluster, wanted);
+  const isSame = sameConfig(config, before);
+  // The rules do not publish their ports.
+  const ports = publishedPorts(desired, addressFor(desired, observed));
+  const isPublished = (launchConfig?.ports ?? []).toSorted().join() === ports.join();
+  if (isSame && isScaled && isPublished) return { steps: [...planLinks(observed, wanted), ...obsolete] };
+  const link = linkFor(balancer, "update");
+  // During an upgrade, the server would store the ports, and its containers would keep those that they have.
+  if (link === undefined || (!isPublished && upgrades.has(state)))
+    return waitForBalancer(observed, `to accept changes, it is ${state}`);
+  const body = {
+    ...(!isSame && { lbConfig: config }),
+    ...(!isScaled && { scale }),
+    ...(!isPublished && { launchConfig: { ...launchConfig, ports } }),
+    ...(clusterOf(metadata) === undefined && { metadata: metadataOf(cluster, desired.owner.uid, metadata) }),
+  };
+  const change = { do: "change load balancer", on: name, kind: "change", link, body } as const;
+  const retargeted = retarget(before, desired, [...wanted]);
+  const isAll = isScaled && isPublished && sameConfig(config, retargeted);
+  const targets = isAll ? "all" : { lbConfig: retargeted };
+  return { steps: [sameRules(retargeted, before) ? change : { ...change, targets }, ...obsolete] };
+}
+
+/** The server derives the links from the rules. Without a link, another client could take an external service for unused. */
+function planLinks({ balancer }: Observed, wanted: ReadonlySet<string>): readonly RancherStep[] {
+  const { name, linkedServices, transitioning } = balancer;
+  const link = linkFor(balancer, "setservicelinks");
+  if (!linkedServices || link === undefined || transitioning === "yes") return [];
+  if (wanted.isSubsetOf(new Set(Object.values(linkedServices)))) return [];
+  const body = { serviceLinks: [...wanted].map((serviceId) => ({ serviceId })) };
+  return [{ do: "set service links", on: name, kind: "act", link, body, targets: "all" }];
 }
 
 /** After an upgrade, an operator decides when to finish it. */
 const activeStates = new Set(["active", "updating-active", "upgraded"]);
 
-export function planActivation(observed: Observed): Plan<RancherStep> {
-  const {
-    name,
-    state,
-    transitioning,
-    transitioningMessage,
-    actions = {},
-    healthState,
-    publicEndpoints,
-  } = observed.balancer;
+function planActivation(observed: Observed): Plan<RancherStep> {
+  const { balancer } = observed;
+  const { name, state, transitioning, transitioningMessage, healthState, publicEndpoints } = balancer;
   const text = `Rancher reports an error of load balancer ${name}: ${transitioningMessage ?? "no message"}. Correct it in Rancher or in the Service; Fairlead checks again until it is solved.`;
   const isRetry = transitioning === "error";
   const problems = applicable(isRetry && warningProblem(reasons.LoadBalancerFailed, text));
+  const wait = (what: string) => ({ ...waitForBalancer(observed, what), problems });
   if (!activeStates.has(state)) {
-    const link = transitioning === "yes" ? undefined : actions["activate"];
-    if (link === undefined)
-      return { ...waitForBalancer(observed, `to become active, it is ${state}`), problems };
-    return {
-      steps: [{ do: "activate load balancer", on: name, send: { kind: "act", link, isRetry } }],
-      problems,
-    };
+    const link = transitioning === "yes" ? undefined : linkFor(balancer, "activate");
+    if (link === undefined) return wait(`to become active, it is ${state}`);
+    return { steps: [{ do: "activate load balancer", on: name, kind: "act", link, isRetry }], problems };
   }
-  if ((publicEndpoints ?? []).length === 0)
-    return { ...waitForBalancer(observed, "to get public endpoints"), problems };
-  if (healthState === "initializing") return { ...waitForBalancer(observed, "to become healthy"), problems };
+  if ((publicEndpoints ?? []).length === 0) return wait("to get public endpoints");
+  if (healthState === "initializing") return wait("to become healthy");
   return { steps: [], problems };
-}
-
-export function planEnd(desired: Desired | undefined, observed: Observed, mark: Mark): Plan<RancherStep> {
-  return desired?.ending === "release" ? planRelease(observed) : planDeletion(observed, mark);
 }
 
 /**
  * First it stops to use the external services, then the last user removes them. It goes last: after an interruption it still leads to
- * what is left.
+ * what is left. `why`: the Service still needs one.
  */
-function planDeletion(observed: Observed, mark: Mark, why = ""): Plan<RancherStep> {
-  const { name, links = {}, actions = {}, lbConfig } = observed.balancer;
-  const { first, last } = removalsAtEnd(observed, mark);
-  const { self } = links;
-  if (self === undefined || actions["remove"] === undefined)
-    return waitForBalancer(observed, "to accept its removal");
-  const again = why === "" ? {} : ({ removes: true } as const);
-  const remove = {
-    ...{ do: `remove load balancer${why}`, on: name, send: { kind: "remove", link: self } as const },
-    ...again,
-  };
+function planDeletion(observed: Observed, cluster: string, why = ""): Plan<RancherStep> {
+  const { balancer } = observed;
+  const { name, lbConfig } = balancer;
+  const { first, last } = removalsAtEnd(observed, cluster);
+  const [link, changed] = [linkFor(balancer, "remove"), linkFor(balancer, "update")];
+  if (link === undefined) return waitForBalancer(observed, "to accept its removal");
+  const gone = { do: `remove load balancer${why}`, on: name, kind: "remove", link } as const;
+  const remove = why === "" ? gone : ({ ...gone, removes: true } as const);
   const hasRules = (lbConfig?.portRules ?? []).length > 0;
-  if (!hasRules || actions["update"] === undefined) return { steps: [...first, ...last, remove] };
-  const send = { kind: "change", link: self, body: { lbConfig: { ...lbConfig, portRules: [] } } } as const;
-  return { steps: [...first, { do: "remove rules", on: name, send }, ...last, remove] };
+  if (!hasRules || changed === undefined) return { steps: [...first, ...last, remove] };
+  const body = { lbConfig: { ...lbConfig, portRules: [] } };
+  const unused = { do: "remove rules", on: name, kind: "change", link: changed, body } as const;
+  return { steps: [...first, unused, ...last, remove] };
 }
-
-/** Where the server cannot change it in place. The next plan creates it, also the external services that nothing else uses. */
-export const planRecreation = (observed: Observed, what: string, mark: Mark): Plan<RancherStep> =>
-  planDeletion(observed, mark, ` to change ${what}`);
 
 /** It keeps its rules and their external services. The name of the Go manager is a mark too, so it is replaced. */
 function planRelease(observed: Observed): Plan<RancherStep> {
-  const { id, name, links = {}, actions = {}, metadata } = observed.balancer;
-  const { self } = links;
-  if (self === undefined || actions["update"] === undefined)
-    return waitForBalancer(observed, "to accept its release");
+  const { id, name, metadata } = observed.balancer;
+  const link = linkFor(observed.balancer, "update");
+  if (link === undefined) return waitForBalancer(observed, "to accept its release");
   const body = {
-    ...(ownersByName(name).length > 0 && { name: releasedName(id) }),
+    ...(ownersByName(name).length > 0 && { name: `released-${id}` }),
     metadata: withoutMark(metadata),
   };
-  return { steps: [{ do: "release load balancer", on: name, send: { kind: "change", link: self, body } }] };
+  return { steps: [{ do: "release load balancer", on: name, kind: "change", link, body }] };
+}
+
+/** First the external services of its rules, so that the load balancer is still listed as the other cluster's after an interruption. */
+export function moveMark(
+  { balancer, services, cluster: other }: Observed,
+  cluster: string,
+): readonly RancherStep[] {
+  const ruled = ruledIDs(balancer.lbConfig);
+  const external = [...services.values()].map(({ service }) => service).filter(({ id }) => ruled.has(id));
+  return [...external, balancer].flatMap(({ name, metadata, links = {} }): readonly RancherStep[] => {
+    const [{ self: link }, owner] = [links, markedOwner(metadata)];
+    if (link === undefined || owner === undefined || clusterOf(metadata) !== other) return [];
+    const body = { metadata: metadataOf(cluster, owner, metadata) };
+    return [{ do: "move mark", on: name, kind: "change", link, body }];
+  });
 }

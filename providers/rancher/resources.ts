@@ -14,6 +14,15 @@ export interface Resource {
   readonly transitioningMessage?: string | null;
 }
 
+/** Such an object does not exist any more, although the server still shows it. */
+export const isGoing = ({ state, removed }: Resource): boolean => state === "removing" || Boolean(removed);
+
+/** Where to send this change; undefined while the state of the object does not permit it. */
+export function linkFor({ links = {}, actions = {} }: Resource, action: string): string | undefined {
+  const isMethod = action === "update" || action === "remove";
+  return isMethod && actions[action] !== undefined ? links["self"] : actions[action];
+}
+
 export interface ApiAddress extends Resource {
   readonly address?: string | null;
 }
@@ -59,7 +68,7 @@ export interface PortRule {
   readonly backendName?: string | null;
 }
 
-export interface StickinessPolicy {
+interface StickinessPolicy {
   readonly name?: string | null;
   readonly cookie?: string | null;
   readonly mode?: string | null;
@@ -75,10 +84,9 @@ export interface LbConfig {
   readonly stickinessPolicy?: StickinessPolicy | null;
 }
 
-export interface PublicEndpoint {
-  readonly ipAddress?: string | null;
-  readonly port?: number | null;
-}
+/** Ids of the external services in the rules. */
+export const ruledIDs = (config: LbConfig | null | undefined): ReadonlySet<string> =>
+  new Set(config?.portRules?.flatMap(({ serviceId }) => serviceId ?? []));
 
 /** The server replaces all of it, so all that was read is sent again. */
 export interface LaunchConfig {
@@ -100,7 +108,7 @@ export interface ApiLoadBalancer extends Resource {
   /** Ids of the services that the server counts as used by it, by name. */
   readonly linkedServices?: Readonly<Record<string, string>> | null;
   readonly lbConfig?: LbConfig | null;
-  readonly publicEndpoints?: readonly PublicEndpoint[] | null;
+  readonly publicEndpoints?: readonly { readonly ipAddress?: string | null }[] | null;
 }
 
 export interface HealthCheck {
@@ -182,8 +190,9 @@ export function readError(body: unknown): ErrorReport {
   const sent = [message, detail].filter((text) => text !== undefined && text !== null && text !== "");
   const text = sent.length === 0 ? (texts[code ?? ""] ?? "no message") : sent.join(": ");
   const field = fieldName ? ` (field ${fieldName})` : "";
-  return { message: `${text}${field} [${code ?? "no code"}]`, kind: kinds[code ?? ""] };
+  return {
+    message: `${text}${field} [${code ?? "no code"}]`,
+    code: code ?? undefined,
+    kind: kinds[code ?? ""],
+  };
 }
-
-/** Whether the cloud refused the creation because the name is taken. */
-export const isNameTaken = (message: string): boolean => message.endsWith("[NotUnique]");

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
-import { isNameTaken, readError } from "../../../providers/rancher/resources.ts";
+import { readError } from "../../../providers/rancher/resources.ts";
 import { RancherCloud } from "../../../providers/rancher/simulator/index.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
@@ -33,10 +33,10 @@ test("explains what the simulated server refuses without a message", async () =>
   const body = JSON.stringify({ name: "taken" });
   const signal = new AbortController().signal;
   const response = await asTransport(cloud)({ method: "POST", url, headers, body }, signal);
-  const { message = "" } = readError(await response.json());
-  expect([response.status, message, isNameTaken(message)]).toEqual([
+  const { message, code } = readError(await response.json());
+  expect([response.status, message, code]).toEqual([
     422,
     "the name is taken (field name) [NotUnique]",
-    true,
+    "NotUnique",
   ]);
 });

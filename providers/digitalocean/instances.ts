@@ -54,12 +54,12 @@ export function dropletSource(api: DigitalOceanApi): InstanceSource {
     keyOf: dropletIDOf,
     list: (call) => mapEntries(api.droplets(call), toInstance),
     lookups: {
-      id: lookupEach(api.droplet, toInstance),
+      id: lookupEach(async (id, call) => toInstance(await api.droplet(id, call))),
       name: lookupEach(async (name, call) => {
         // The filter of the API knows names only, and ignores their case.
         const found = await collect(api.droplets(call, parseIp(name) === undefined ? name : undefined));
-        return found.filter((droplet) => toInstance(droplet).names.includes(name));
-      }, toInstance),
+        return found.map(toInstance).filter(({ names }) => names.includes(name));
+      }),
     },
   };
 }

@@ -179,10 +179,7 @@ export function serverSource(place: ServerPlace): InstanceSource {
       compute.list<ApiServer>("/servers/detail", call, { name: `^${name.replaceAll(/[^\w-]/g, "\\$&")}$` }),
     );
   const lookup = (find: (key: string, call: Call) => Promise<readonly ApiServer[]>) =>
-    lookupEach<Instance>(
-      async (key, call) => described(await find(key, call), call),
-      (instance) => instance,
-    );
+    lookupEach(async (key, call) => described(await find(key, call), call));
   return {
     name: place.name,
     keyOf: (id) => keyOf(id, place.region),

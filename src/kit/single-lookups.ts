@@ -5,20 +5,16 @@ import type { Instance, InstanceLookup } from "../provider/instances.ts";
 import { ifFound } from "./deletions.ts";
 
 /**
- * A lookup with one request per key. `read` returns what the cloud has for the key: one object, several, or "not found", which means
+ * A lookup with one request per key. `read` returns what the cloud has for the key: one machine, several, or "not found", which means
  * that there is none.
  *
  * @example
- * lookups: { id: lookupEach((id, call) => read<ApiServer>("servers", id, call), toInstance) }
+ * lookups: { id: lookupEach(async (id, call) => toInstance(await read<ApiServer>("servers", id, call))) }
  */
-export function lookupEach<T>(
-  read: (key: string, call: Call) => Promise<T | readonly T[]>,
-  toInstance: (found: T) => Instance,
+export function lookupEach(
+  read: (key: string, call: Call) => Promise<Instance | readonly Instance[]>,
 ): InstanceLookup {
-  const find: InstanceLookup["find"] = async ([key = ""], call) => {
-    const found = await ifFound(read(key, call));
-    const all = found === undefined ? [] : Array.isArray(found) ? (found as readonly T[]) : [found as T];
-    return new Map([[key, all.map(toInstance)]]);
-  };
+  const find: InstanceLookup["find"] = async ([key = ""], call) =>
+    new Map([[key, [(await ifFound(read(key, call))) ?? []].flat()]]);
   return { limit: 1, find };
 }

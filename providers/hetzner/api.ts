@@ -72,41 +72,19 @@ interface ApiErrorBody {
   };
 }
 
-export function isApiError(body: unknown): body is ApiErrorBody {
+function isApiError(body: unknown): body is ApiErrorBody {
   return typeof (body as Partial<ApiErrorBody> | undefined)?.error?.code === "string";
 }
 
-export const kindOfCode = (code: string): CloudErrorKind | undefined => kinds[code];
-
 /** The message with the code, and with the fields that are invalid. */
-export function readError(body: unknown): ErrorReport {
+function readError(body: unknown): ErrorReport {
   if (!isApiError(body)) return {};
   const { code, message = "no message", details } = body.error;
   const fields = (details?.fields ?? []).map(({ name, messages = [] }) => `${name}: ${messages.join(", ")}`);
   const where = fields.length === 0 ? "" : ` (${fields.join("; ")})`;
   const scope = code === "rate_limit_exceeded" ? "account" : undefined;
-  return { message: `${message}${where} [${code}]`, kind: kindOfCode(code), scope };
+  return { message: `${message}${where} [${code}]`, code, kind: kinds[code], scope };
 }
-
-const targetCodes = new Set([
-  "resource_limit_exceeded",
-  "ip_not_owned",
-  "cloud_resource_ip_not_allowed",
-  "server_not_attached_to_network",
-  "load_balancer_not_attached_to_network",
-  "missing_ipv4",
-  "robot_unavailable",
-]);
-
-/** Whether the cloud refuses this target and would accept another one. */
-export function refusesTarget(message: string): boolean {
-  const code = /\[(\w+)\]$/.exec(message)?.[1];
-  return code !== undefined && targetCodes.has(code);
-}
-
-/** Delete protection was enabled after the listing. */
-export const isProtected = (error: unknown): boolean =>
-  CloudError.is(error) && error.message.endsWith("[protected]");
 
 /** The largest page that the API serves. */
 const pageSize = 50;
@@ -153,15 +131,12 @@ export function hetznerApi(settings: Settings, { account, inputs }: Context) {
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
     volumes: (call: Call) => pages<ApiVolume>("volumes", call),
     volume: (id: string, call: Call) => read<ApiVolume>("volumes", id, call),
-    createVolume: (request: JsonRequest, call: Call) =>
-      api.call<{ readonly action?: ApiAction | null; readonly volume: ApiVolume }>(request, call),
     actions: (ids: readonly string[], call: Call) => pages<ApiAction>("actions", call, { id: ids }),
-    /** Sends a change. Its response names the action that carries it out, if there is one, or shows the changed load balancer. */
-    change: (request: JsonRequest, call: Call) =>
-      api.call<{ readonly action?: ApiAction | null; readonly load_balancer?: ApiLoadBalancer } | undefined>(
-        request,
-        call,
-      ),
+    /** Sends a change. Its response names the action that carries it out, if there is one. Some responses are empty. */
+    change: async <T extends object>(request: JsonRequest, call: Call) => {
+      type Changed = T & { readonly action?: ApiAction | null };
+      return (await api.call<Changed | undefined>(request, call)) ?? ({} as Changed);
+    },
   };
 }
 
@@ -172,7 +147,7 @@ const operation = "GET /actions";
 function failureOf({ id, command, error }: ApiAction): CloudError {
   const { code = "unknown", message = "no message" } = error ?? {};
   const text = `The action ${command} (${id}) failed: ${message} [${code}]`;
-  return new CloudError(kindOfCode(code) ?? "conflict", text, { operation });
+  return new CloudError(kinds[code] ?? "conflict", text, { operation, code });
 }
 
 /** Stands for the Node in the operation of a step that adds a target. */

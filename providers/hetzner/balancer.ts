@@ -1,11 +1,11 @@
 // What plans of load balancers work with: the desired and the observed load balancer, and single steps. Pure.
 
 import {
-  type Cidr,
   type DesiredLoadBalancer,
   type JsonRequest,
   type ObservedLoadBalancer,
   parseIp,
+  requestTo,
   type Step,
   seconds,
   type Values,
@@ -13,7 +13,7 @@ import {
 } from "#ccm";
 import { annotations } from "./annotations.ts";
 import type { ApiCertificate, ApiLoadBalancer, ApiService } from "./resources.ts";
-import { hasRobotAccess, healthCheckDefaults, type Settings } from "./settings.ts";
+import { healthCheckDefaults, type Settings } from "./settings.ts";
 
 export type Annotations = typeof annotations;
 export type Desired = DesiredLoadBalancer<Annotations>;
@@ -32,59 +32,44 @@ export interface HetznerStep extends Step {
   readonly node?: string | undefined;
 }
 
+/** A request to an existing load balancer. */
+export function send(
+  { id, name }: Pick<ApiLoadBalancer, "id" | "name">,
+  title: string,
+  operation: string,
+  body?: object,
+): HetznerStep {
+  return { do: title, on: name, request: requestTo(operation, { id }, body) };
+}
+
+/** An action of an existing load balancer. */
+export const act = (
+  balancer: Pick<ApiLoadBalancer, "id" | "name">,
+  action: string,
+  body?: object,
+  title = action.replaceAll("_", " "),
+): HetznerStep => send(balancer, title, `POST /load_balancers/{id}/actions/${action}`, body);
+
+/** The part of a step that changes only targets. */
+export const targetsOnly = (step: HetznerStep): HetznerStep | undefined =>
+  step.do === "add target" || step.do === "remove target" ? step : undefined;
+
 /** What plans need besides load balancers. */
 export interface Prefetched {
   readonly networkID: number | undefined;
   readonly certificates: readonly ApiCertificate[];
 }
 
-/** The settings of one load balancer: its annotations, with the defaults of the operator. */
-export interface Choices {
-  /** Undefined if no type is chosen: then an existing load balancer keeps its type. */
-  readonly type: string | undefined;
-  readonly location: string | undefined;
-  readonly networkZone: string | undefined;
-  readonly algorithm: string | undefined;
-  readonly publicInterface: boolean | undefined;
-  readonly usesPrivateIP: boolean;
-  readonly proxyProtocol: boolean | undefined;
-  readonly privateIP: string | undefined;
-  readonly subnet: Cidr | undefined;
-  readonly hasPrivateIngress: boolean;
-  readonly hasIPv6: boolean;
-  /** The public addresses of dedicated servers can be read. */
-  readonly readsRobot: boolean;
-}
-
-const notEmpty = (value: string | undefined) => (value === "" ? undefined : value);
-const negated = (value: boolean | undefined) => (value === undefined ? undefined : !value);
-
-/** The annotations of a Service, with the defaults of the operator. */
-export function withDefaults(own: Desired["settings"], operator: Settings): Desired["settings"] {
+/** With the defaults of the operator. An empty value is none, and a location takes precedence over the default of the network zone. */
+export function withDefaults<D extends Pick<Desired, "settings">>(desired: D, operator: Settings): D {
+  const own = desired.settings;
   const ignored = Object.fromEntries(
     healthCheckDefaults.flatMap((name) => ((operator[name] ?? 1) > 0 ? [] : [[name, undefined]])),
   );
-  return withOperatorDefaults(annotations, own, { ...operator, ...ignored });
-}
-
-export function choicesOf(desired: Pick<Desired, "settings">, operator: Settings): Choices {
-  const own = withDefaults(desired.settings, operator);
-  const location = notEmpty(own.location);
-  return {
-    type: notEmpty(own.type),
-    location,
-    // The location takes precedence.
-    networkZone: location === undefined ? notEmpty(own["network-zone"]) : undefined,
-    algorithm: own["algorithm-type"],
-    publicInterface: negated(own["disable-public-network"]),
-    usesPrivateIP: own["use-private-ip"] === true,
-    proxyProtocol: own["uses-proxyprotocol"],
-    privateIP: own["private-ipv4"],
-    subnet: own["private-subnet-ip-range"],
-    hasPrivateIngress: own["disable-private-ingress"] !== true,
-    readsRobot: hasRobotAccess(operator),
-    hasIPv6: own["ipv6-disabled"] !== true,
-  };
+  const all = withOperatorDefaults(annotations, own, { ...operator, ...ignored });
+  const [type, location] = [all.type || undefined, all.location || undefined];
+  const zone = (location === undefined ? all : own)["network-zone"] || undefined;
+  return { ...desired, settings: { ...all, type, location, "network-zone": zone } };
 }
 
 /** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */

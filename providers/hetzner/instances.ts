@@ -8,6 +8,7 @@ import {
   type InstanceSource,
   type InstanceState,
   lookupEach,
+  mapEntries,
   parseIp,
   providerID,
 } from "#ccm";
@@ -15,8 +16,6 @@ import type { HetznerApi } from "./api.ts";
 import type { ApiServer } from "./resources.ts";
 import type { NetworkID } from "./routes.ts";
 import type { Settings } from "./settings.ts";
-
-export const cloudSource = "cloud";
 
 export function familiesOf(settings: Settings): readonly ("ipv4" | "ipv6")[] {
   const family = settings["instances-address-family"];
@@ -85,28 +84,28 @@ export function cloudServers(
   settings: Settings,
   networkOf: NetworkID | undefined,
 ): InstanceSource {
-  const found = (server: ApiServer, networkID: number | undefined) => toInstance(server, settings, networkID);
-  const byID = async (id: string, call: Call) => {
+  const reader = async (call: Call) => {
     const networkID = await networkOf?.(call);
-    return found(await api.server(id, call), networkID);
+    return (server: ApiServer) => toInstance(server, settings, networkID);
   };
-  const byName = async (name: string, call: Call) => {
-    const networkID = await networkOf?.(call);
-    const servers = await collect(api.servers(call, { name }));
-    return servers.filter((server) => server.name === name).map((server) => found(server, networkID));
-  };
-  const asFound = (instance: Instance) => instance;
   return {
-    name: cloudSource,
+    name: "cloud",
     // Within a project.
     uniqueNames: true,
     keyOf: (id) => /^hcloud:\/\/(\d+)$/.exec(id)?.[1],
     list: async function* (call) {
-      const networkID = await networkOf?.(call);
-      for await (const page of api.servers(call)) {
-        yield page.map((server) => toInstance(server, settings, networkID));
-      }
+      yield* mapEntries(api.servers(call), await reader(call));
     },
-    lookups: { id: lookupEach(byID, asFound), name: lookupEach(byName, asFound) },
+    lookups: {
+      id: lookupEach(async (id, call) => {
+        const toInstance = await reader(call);
+        return toInstance(await api.server(id, call));
+      }),
+      name: lookupEach(async (name, call) => {
+        const toInstance = await reader(call);
+        const servers = await collect(api.servers(call, { name }));
+        return servers.filter((server) => server.name === name).map(toInstance);
+      }),
+    },
   };
 }

@@ -4,6 +4,7 @@ import {
   type BalancerAddress,
   type Call,
   CloudError,
+  codeOf,
   collect,
   deleted,
   deletedWithProof,
@@ -16,24 +17,24 @@ import {
   type ServiceUID,
   type StepOutcome,
 } from "#ccm";
-import { type HetznerApi, isProtected, outcomeOf, refusesTarget } from "./api.ts";
+import { type HetznerApi, outcomeOf } from "./api.ts";
 import {
   type Annotations,
-  choicesOf,
   type Desired,
   type HetznerStep,
   type Observed,
   ownerLabel,
   type Prefetched,
   settingsOf,
+  targetsOnly,
+  withDefaults,
 } from "./balancer.ts";
 import { needsCertificates } from "./certificates.ts";
-import { targetsOnly, withoutTargets } from "./changes.ts";
-import { possibleChoices, targetLimit } from "./placement.ts";
+import { possible, targetLimit } from "./placement.ts";
 import { creation, hasAddresses, planLoadBalancer } from "./plan-balancer.ts";
-import type { ApiLoadBalancer } from "./resources.ts";
+import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 import type { NetworkID } from "./routes.ts";
-import type { Settings } from "./settings.ts";
+import { hasRobotAccess, type Settings } from "./settings.ts";
 import { reach } from "./targets.ts";
 
 function toObserved(balancer: ApiLoadBalancer): Observed {
@@ -46,18 +47,16 @@ function toObserved(balancer: ApiLoadBalancer): Observed {
 }
 
 function addressesOf(
-  desired: Desired,
-  { public_net, private_net }: ApiLoadBalancer,
-  operator: Settings,
+  { settings }: Pick<Desired, "settings">,
+  { public_net: { enabled, ipv4, ipv6 }, private_net }: ApiLoadBalancer,
 ): readonly BalancerAddress[] {
-  const { hostname } = desired.settings;
+  const { hostname } = settings;
   if (hostname !== undefined) return [{ hostname }];
-  const { hasIPv6, hasPrivateIngress, proxyProtocol } = choicesOf(desired, operator);
   const texts = [
-    ...(public_net.enabled ? [public_net.ipv4.ip, hasIPv6 ? public_net.ipv6.ip : undefined] : []),
-    ...(hasPrivateIngress ? private_net.map(({ ip }) => ip) : []),
+    ...(enabled ? [ipv4.ip, settings["ipv6-disabled"] === true ? undefined : ipv6.ip] : []),
+    ...(settings["disable-private-ingress"] === true ? [] : private_net.map(({ ip }) => ip)),
   ];
-  const ipMode = proxyProtocol === true ? "Proxy" : "VIP";
+  const ipMode = settings["uses-proxyprotocol"] === true ? "Proxy" : "VIP";
   return texts.flatMap((text) => {
     const ip = parseIp(text ?? "");
     return ip === undefined ? [] : [{ ip, ipMode } as const];
@@ -73,11 +72,28 @@ function explained(error: CloudError, { on = "", request }: HetznerStep): CloudE
   const { name = on } = (request.body ?? {}) as { readonly name?: string };
   const isCreation = request.operation === "POST /load_balancers";
   const isNamed = isCreation || request.operation === "PUT /load_balancers/{id}";
-  if (!isNamed || !error.message.endsWith("[uniqueness_error]")) return error;
+  if (!isNamed || codeOf(error) !== "uniqueness_error") return error;
   const so = isCreation ? "No load balancer is created" : `The load balancer keeps the name ${on}`;
   const adopt = isCreation ? ` To adopt it, remove its label ${ownerLabel}.` : "";
   const text = `The project has another load balancer with the name ${name}, which belongs to another Service or cluster. ${so}. Set another load-balancer.hetzner.cloud/name.${adopt}`;
   return new CloudError(error.kind, text, { ...error.detail, cause: error });
+}
+
+/** The cloud refuses this target, and would accept another one. */
+const targetCodes: ReadonlySet<string | undefined> = new Set([
+  "resource_limit_exceeded",
+  "ip_not_owned",
+  "cloud_resource_ip_not_allowed",
+  "server_not_attached_to_network",
+  "load_balancer_not_attached_to_network",
+  "missing_ipv4",
+  "robot_unavailable",
+]);
+
+/** The body of a creation without its targets; undefined if it has none. */
+function withoutTargets(body: unknown): object | undefined {
+  const { targets = [], ...rest } = (body ?? {}) as { readonly targets?: readonly ApiTarget[] };
+  return targets.length === 0 ? undefined : { ...rest, targets: [] };
 }
 
 /** One target that the cloud refuses must not hold up the others, nor the creation. Later plans add targets one by one. */
@@ -85,14 +101,17 @@ async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Cal
   const { request, node } = step;
   const title = `"${step.do}" of ${step.on}`;
   try {
-    const { action, load_balancer: changed } = (await api.change(request, call)) ?? {};
+    const { action, load_balancer: changed } = await api.change<{ load_balancer?: ApiLoadBalancer }>(
+      request,
+      call,
+    );
     const outcome = outcomeOf(action, title, node);
     const isReleased = changed !== undefined && changed.labels[ownerLabel] === undefined;
     return outcome.done && isReleased ? { ...outcome, isGone: true } : outcome;
   } catch (error) {
     if (!CloudError.is(error)) throw error;
     // "Not found" may be a server that was deleted a moment ago.
-    const isRefused = refusesTarget(error.message) || error.kind === "not-found";
+    const isRefused = targetCodes.has(codeOf(error)) || error.kind === "not-found";
     if (node !== undefined && (isRefused || error.kind === "invalid"))
       return done(undefined, [{ node, text: error.message }]);
     if (!isRefused) throw explained(error, step);
@@ -106,15 +125,15 @@ function apply(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutc
   if (!removals.has(step.do)) return applyWithoutRefused(api, step, call);
   const request = api.change(step.request, call);
   const started = (response: Awaited<typeof request>) =>
-    outcomeOf(response?.action, `"${step.do}" of ${step.on}`);
+    outcomeOf(response.action, `"${step.do}" of ${step.on}`);
   if (step.do === deletion)
     return deletedWithProof(
       request,
       () => api.loadBalancer(step.request.path.replace("/load_balancers/", ""), call),
       started,
     ).catch((error: unknown) => {
-      if (!isProtected(error)) throw error;
-      // The next plan releases it.
+      if (codeOf(error) !== "protected") throw error;
+      // Delete protection was enabled after the listing. The next plan releases it.
       return inProgress(`a listing that shows the delete protection of ${step.on}`, { checkAfter: soon });
     });
   // What a step removes may be gone already: a deleted server is no target any more.
@@ -126,8 +145,9 @@ export function hetznerLoadBalancers(
   operator: Settings,
   networkID: NetworkID | undefined,
 ): LoadBalancers<Annotations, Observed, HetznerStep, Prefetched> {
-  const choicesFor = (desired: Pick<Desired, "settings" | "ports">, observed: Observed | undefined) =>
-    possibleChoices(choicesOf(desired, operator), desired, observed?.balancer);
+  const readsRobot = hasRobotAccess(operator);
+  const chosen = (desired: Pick<Desired, "settings" | "ports">, observed: Observed | undefined) =>
+    possible(withDefaults(desired, operator), observed?.balancer);
   return {
     list: (call) => mapEntries(api.loadBalancers(call), toObserved),
     // The label has no place for the cluster, and several clusters may share a project.
@@ -139,9 +159,9 @@ export function hetznerLoadBalancers(
       return { networkID: await networkID?.(call), certificates };
     },
     settingsOf,
-    reaches: (desired, target, observed) => reach(choicesFor(desired, observed), target),
+    reaches: (desired, target, observed) => reach(chosen(desired, observed), target, readsRobot),
     targetLimit: (desired, observed) =>
-      targetLimit(choicesFor(desired, observed).type, observed?.balancer.load_balancer_type),
+      targetLimit(chosen(desired, observed).settings.type, observed?.balancer.load_balancer_type),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
     targetsOnly,
     targetCount: ({ balancer }) => balancer.targets.filter(({ type }) => type !== "label_selector").length,
@@ -149,7 +169,7 @@ export function hetznerLoadBalancers(
     publish: (desired, observed) =>
       observed === undefined || !hasAddresses(observed.balancer)
         ? { kind: "wait", waitingFor: creation }
-        : { kind: "addresses", addresses: addressesOf(desired, observed.balancer, operator) },
+        : { kind: "addresses", addresses: addressesOf(withDefaults(desired, operator), observed.balancer) },
     releases: true,
     supports: [],
   };

@@ -1,7 +1,7 @@
 // Where a load balancer is, or is to be created: location, type, network, and what each type accepts. Pure.
 
 import { applicable, errorProblem, type Problem, warningProblem } from "#ccm";
-import type { Choices, Desired } from "./balancer.ts";
+import type { Desired } from "./balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import { reasons } from "./settings.ts";
 
@@ -35,27 +35,29 @@ export function targetLimit(
   return Number.isFinite(limit) ? limit : undefined;
 }
 
-const tcpPorts = ({ ports }: Pick<Desired, "ports">): number =>
-  ports.filter(({ protocol }) => protocol === "TCP").length;
+type Request = Pick<Desired, "settings" | "ports">;
+
+const tcpPorts = ({ ports }: Request): number => ports.filter(({ protocol }) => protocol === "TCP").length;
 
 /**
  * Without what the cloud would refuse for an existing load balancer, after targets were removed for it: a type with too few ports, and
  * public targets while the public interface is off.
  */
-export function possibleChoices(
-  choices: Choices,
-  desired: Pick<Desired, "ports">,
-  balancer: ApiLoadBalancer | undefined,
-): Choices {
-  if (balancer === undefined) return choices;
-  const { type, usesPrivateIP } = choices;
-  const isOff = !usesPrivateIP && choices.publicInterface !== true && !balancer.public_net.enabled;
-  const staysOn = !usesPrivateIP && choices.publicInterface === false && balancer.public_net.enabled;
+export function possible<D extends Request>(desired: D, balancer: ApiLoadBalancer | undefined): D {
+  if (balancer === undefined) return desired;
+  const { settings } = desired;
+  const { type, "use-private-ip": usesNetwork = false, "disable-public-network": isOff } = settings;
+  const isPublic = balancer.public_net.enabled;
+  const staysOff = !usesNetwork && isOff !== false && !isPublic;
+  const staysOn = !usesNetwork && isOff === true && isPublic;
   return {
-    ...choices,
-    type: type !== undefined && fitsType(type, tcpPorts(desired)) ? type : undefined,
-    usesPrivateIP: usesPrivateIP || isOff,
-    publicInterface: staysOn ? undefined : choices.publicInterface,
+    ...desired,
+    settings: {
+      ...settings,
+      type: type !== undefined && fitsType(type, tcpPorts(desired)) ? type : undefined,
+      "use-private-ip": usesNetwork || staysOff,
+      "disable-public-network": staysOn ? undefined : isOff,
+    },
   };
 }
 
@@ -65,12 +67,12 @@ const noPlace =
   "Neither a location nor a network zone is set, so no load balancer is created. Set load-balancer.hetzner.cloud/location, or HCLOUD_LOAD_BALANCERS_LOCATION for all Services.";
 
 export function placeProblems(
-  choices: Choices,
-  desired: Pick<Desired, "ports" | "settings">,
+  desired: Request,
   balancer: ApiLoadBalancer | undefined,
   networkID: number | undefined,
 ): readonly Problem[] {
-  const { type, location, networkZone, publicInterface, usesPrivateIP } = choices;
+  const { type, location, "network-zone": zone } = desired.settings;
+  const { "use-private-ip": usesNetwork = false, "disable-public-network": isSwitchedOff } = desired.settings;
   const [isNew, ports] = [balancer === undefined, tcpPorts(desired)];
   const severe = isNew ? errorProblem : warningProblem;
   const isPublic = balancer?.public_net.enabled ?? true;
@@ -78,30 +80,27 @@ export function placeProblems(
     ? "The public interface stays on"
     : "They are still reached over the private network";
   // The cloud refuses public targets then.
-  const isOff = !usesPrivateIP && !(publicInterface ?? isPublic);
+  const isOff = !usesNetwork && (isSwitchedOff ?? !isPublic);
   const off = `Servers cannot be reached by their public addresses while the public interface of the load balancer is off. ${isNew ? "No load balancer is created" : stays}. Set load-balancer.hetzner.cloud/use-private-ip to true, or disable-public-network to false.`;
   const isSmall = type !== undefined && !fitsType(type, ports);
   const small = `The load balancer type ${type} accepts ${portLimit(type ?? "")} ports, and the Service has ${ports}. ${isNew ? "No load balancer is created" : "The type stays as it is"}. Choose a larger type with load-balancer.hetzner.cloud/type, or remove ports.`;
   return [
     ...applicable(
-      usesPrivateIP && networkID === undefined && errorProblem("InvalidAnnotation", noNetwork),
+      usesNetwork && networkID === undefined && errorProblem("InvalidAnnotation", noNetwork),
       isOff && severe("InvalidAnnotation", off),
       isSmall && severe("InvalidAnnotation", small),
-      isNew && !(location ?? networkZone) && errorProblem(reasons.LocationMissing, noPlace),
+      isNew && !(location ?? zone) && errorProblem(reasons.LocationMissing, noPlace),
     ),
-    ...(balancer === undefined ? [] : existingProblems(choices, desired, balancer)),
+    ...(balancer === undefined ? [] : existingProblems(desired, balancer)),
   ];
 }
 
 function existingProblems(
-  { type, location, networkZone }: Choices,
-  { settings }: Pick<Desired, "settings">,
+  { settings: { type, location, "network-zone": zone } }: Request,
   { load_balancer_type: { name, deprecated }, location: current }: ApiLoadBalancer,
 ): readonly Problem[] {
   const isDeprecated = deprecated !== null && (type ?? name) === name;
   const old = `The load balancer type ${name} is deprecated since ${deprecated}. Choose another one with load-balancer.hetzner.cloud/type.`;
-  // The location takes precedence over the zone, also where only the zone is an annotation.
-  const zone = settings["network-zone"] || networkZone;
   const isElsewhere = location !== undefined && location !== current.name;
   const isInOtherZone = zone !== undefined && zone !== current.network_zone;
   const fixed = `The load balancer stays in location ${current.name} (network zone ${current.network_zone}): Hetzner cannot move it to ${isInOtherZone ? zone : location}. Delete and create the Service to move it, which changes its addresses. A network zone has an effect only without a location.`;

@@ -5,6 +5,7 @@ import {
   type Call,
   CloudError,
   type Context,
+  codeOf,
   currentValue,
   type Instance,
   type InstanceSource,
@@ -60,6 +61,7 @@ function robotApi(settings: Settings, { account, inputs }: Context) {
       const isThrottled = code === "RATE_LIMIT_EXCEEDED";
       return {
         message: `${message} [${code}]`,
+        code,
         ...(isThrottled && { kind: "rate-limited", scope: "account" }),
       };
     },
@@ -115,16 +117,13 @@ function toInstance(server: RobotServer, settings: Settings): Instance {
   };
 }
 
-/** Only this 404 says that there is no such server, or no server at all. Others are of a proxy or a wrong endpoint. */
-const hasNoServer = (error: unknown): boolean =>
-  CloudError.is(error) && error.kind === "not-found" && error.message.endsWith("[SERVER_NOT_FOUND]");
-
-/** Robot has an error instead of an empty list. */
-async function serversOf(api: RobotApi, call: Call): ReturnType<RobotApi["servers"]> {
+/** Undefined if there is no such server, or no server at all: only this 404 says so. Others are of a proxy or a wrong endpoint. */
+async function ifAny<T>(request: Promise<T>): Promise<T | undefined> {
   try {
-    return await api.servers(call);
+    return await request;
   } catch (error) {
-    if (hasNoServer(error)) return [];
+    const isNone = CloudError.is(error) && error.kind === "not-found" && codeOf(error) === "SERVER_NOT_FOUND";
+    if (isNone) return undefined;
     throw error;
   }
 }
@@ -134,14 +133,10 @@ function robotServers(api: RobotApi, settings: Settings): InstanceSource {
   const isOff = async (number: string, call: Call): Promise<boolean> =>
     (await ifFound(api.reset(number, call)))?.reset.operating_status === "shut off";
   const findByNumber = async ([number = ""]: readonly string[], call: Call): Promise<LookupResult> => {
-    try {
-      const { server } = await api.server(number, call);
-      const state = (await isOff(number, call)) ? "stopped" : "running";
-      return new Map([[number, [{ ...toInstance(server, settings), state }]]]);
-    } catch (error) {
-      if (hasNoServer(error)) return new Map([[number, []]]);
-      throw error;
-    }
+    const found = await ifAny(api.server(number, call));
+    if (found === undefined) return new Map([[number, []]]);
+    const state = (await isOff(number, call)) ? "stopped" : "running";
+    return new Map([[number, [{ ...toInstance(found.server, settings), state }]]]);
   };
   return {
     name: robotSource,
@@ -149,7 +144,9 @@ function robotServers(api: RobotApi, settings: Settings): InstanceSource {
     // Servers are given to another cluster by renaming them.
     nameDecides: true,
     list: async function* (call) {
-      yield (await serversOf(api, call)).map(({ server }) => toInstance(server, settings));
+      // Robot has an error instead of an empty list.
+      const all = (await ifAny(api.servers(call))) ?? [];
+      yield all.map(({ server }) => toInstance(server, settings));
     },
     // Robot allows 200 of each kind, to all clients of the account together.
     requestsPerHour: 100,

@@ -56,7 +56,7 @@ export function networkRoutes(api: HetznerApi, networkID: NetworkID): RoutesOneB
     const id = await networkID(call);
     const operation = `POST /networks/{id}/actions/${action}`;
     const response = await api.change(requestTo(operation, { id }, { destination, gateway }), call);
-    return outcomeOf(response?.action, `the route to ${destination} in network ${id}`);
+    return outcomeOf(response.action, `the route to ${destination} in network ${id}`);
   };
   return {
     style: "one-by-one",

@@ -1,9 +1,8 @@
 // The ports of a load balancer ("services" in the API): what a Service requests, and whether an existing port already has it. Pure.
 
 import { hasAll, type Problem, warningProblem } from "#ccm";
-import { type Desired, withDefaults } from "./balancer.ts";
+import type { Desired } from "./balancer.ts";
 import type { ApiHealthCheck, ApiService } from "./resources.ts";
-import type { Settings } from "./settings.ts";
 
 /** A port with only what is set: the cloud's values of everything else stay. */
 export interface ServiceSpec {
@@ -43,8 +42,7 @@ function httpOf({ settings: own }: Desired, certificates: readonly number[] | un
 }
 
 /** Any setting of health checks makes the check explicit; its protocol is then that of the port. */
-function healthCheckOf({ settings }: Desired, operator: Settings, port: number): ServiceSpec["health_check"] {
-  const own = withDefaults(settings, operator);
+function healthCheckOf({ settings: own }: Desired, port: number): ServiceSpec["health_check"] {
   const times = compact({
     interval: inSeconds(own["health-check-interval"]),
     timeout: inSeconds(own["health-check-timeout"]),
@@ -71,23 +69,21 @@ function healthCheckOf({ settings }: Desired, operator: Settings, port: number):
 /** The ports of the Service that the cloud can forward. */
 export function serviceSpecs(
   desired: Desired,
-  operator: Settings,
-  {
-    proxyProtocol,
-    certificates,
-  }: { readonly proxyProtocol: boolean | undefined; readonly certificates: readonly number[] | undefined },
+  certificates: readonly number[] | undefined,
 ): readonly ServiceSpec[] {
+  const { ports, settings } = desired;
+  const proxyprotocol = settings["uses-proxyprotocol"];
   const http = httpOf(desired, certificates);
-  return desired.ports.flatMap(({ protocol, port, nodePort }) =>
+  return ports.flatMap(({ protocol, port, nodePort }) =>
     protocol !== "TCP" || nodePort === undefined
       ? []
       : {
-          protocol: desired.settings.protocol,
+          protocol: settings.protocol,
           listen_port: port,
           destination_port: nodePort,
-          ...(proxyProtocol !== undefined && { proxyprotocol: proxyProtocol }),
+          ...(proxyprotocol !== undefined && { proxyprotocol }),
           ...(http && { http }),
-          health_check: healthCheckOf(desired, operator, nodePort),
+          health_check: healthCheckOf(desired, nodePort),
         },
   );
 }

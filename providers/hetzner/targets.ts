@@ -1,7 +1,7 @@
 // The targets of a load balancer: cloud servers by id, dedicated servers by address. Pure.
 
 import { applicable, type BalancerTarget, diffByKey, ipFamily, type Problem, warningProblem } from "#ccm";
-import type { Choices } from "./balancer.ts";
+import type { Desired } from "./balancer.ts";
 import type { ApiTarget } from "./resources.ts";
 import { robotSource } from "./robot.ts";
 import { reasons } from "./settings.ts";
@@ -12,37 +12,33 @@ export interface TargetSpec {
   readonly target: ApiTarget;
 }
 
-type TargetChoices = Pick<Choices, "usesPrivateIP" | "readsRobot">;
+const isDedicated = ({ machine }: BalancerTarget): boolean => machine?.source === robotSource;
 
-/** Why the load balancer cannot reach a Node. */
+/** Why the load balancer cannot reach a Node. `readsRobot`: the public addresses of dedicated servers can be read. */
 export function reach(
-  { usesPrivateIP, readsRobot }: TargetChoices,
-  { machine }: BalancerTarget,
+  { settings }: Pick<Desired, "settings">,
+  target: BalancerTarget,
+  readsRobot: boolean,
 ): true | string {
-  if (machine?.source === robotSource && !readsRobot && !usesPrivateIP) {
-    return "the public addresses of dedicated servers are unknown without ROBOT_USER and ROBOT_PASSWORD, and use-private-ip is off";
+  const usesNetwork = settings["use-private-ip"] === true;
+  const handles = target.machine?.handles;
+  if (isDedicated(target)) {
+    if (usesNetwork) return true;
+    if (!readsRobot)
+      return "the public addresses of dedicated servers are unknown without ROBOT_USER and ROBOT_PASSWORD, and use-private-ip is off";
+    return handles === undefined || handles["ip"] !== undefined || "they have no public IPv4 address";
   }
-  const handles = machine?.handles;
-  if (machine === undefined || handles === undefined) return true;
-  if (machine.source === robotSource) {
-    return handles["ip"] !== undefined || usesPrivateIP ? true : "they have no public IPv4 address";
-  }
-  if (!usesPrivateIP) return handles["public-ip"] !== undefined ? true : "they have no public IPv4 address";
-  return handles["private-ip"] !== undefined
-    ? true
-    : "they are not attached to the private network of the cluster";
+  if (handles === undefined) return true;
+  if (!usesNetwork) return handles["public-ip"] !== undefined || "they have no public IPv4 address";
+  return handles["private-ip"] !== undefined || "they are not attached to the private network of the cluster";
 }
 
-function toTarget(
-  target: BalancerTarget,
-  { usesPrivateIP, readsRobot }: TargetChoices,
-): ApiTarget | undefined {
+function toTarget(target: BalancerTarget, usesNetwork: boolean, readsRobot: boolean): ApiTarget | undefined {
   const { machine } = target;
   if (machine === undefined) return undefined;
-  if (machine.source !== robotSource) {
-    return { type: "server", server: { id: Number(machine.key) }, use_private_ip: usesPrivateIP };
-  }
-  const privateIP = usesPrivateIP ? target.internalIPs[0] : undefined;
+  if (!isDedicated(target))
+    return { type: "server", server: { id: Number(machine.key) }, use_private_ip: usesNetwork };
+  const privateIP = usesNetwork ? target.internalIPs[0] : undefined;
   const ip = privateIP ?? (readsRobot ? publicIPv4(target) : undefined);
   return ip === undefined ? undefined : { type: "ip", ip: { ip } };
 }
@@ -53,56 +49,44 @@ function publicIPv4({ machine, addresses, internalIPs }: BalancerTarget): string
   return addresses.find((ip) => ipFamily(ip) === "IPv4" && !internalIPs.includes(ip));
 }
 
-/** Dedicated servers with a public address that is not known now. */
-function withoutKnownAddress(
-  targets: readonly BalancerTarget[],
-  { usesPrivateIP, readsRobot }: TargetChoices,
-): readonly BalancerTarget[] {
-  return targets.filter(
-    (target) =>
-      readsRobot &&
-      target.machine?.source === robotSource &&
-      target.machine.handles === undefined &&
-      toTarget(target, { usesPrivateIP, readsRobot }) === undefined,
-  );
-}
-
 function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
   if (type === "server") return `server ${server?.id}`;
   return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
 }
 
-/** One per server, even if several Nodes have its provider id. */
-export function targetSpecs(
-  targets: readonly BalancerTarget[],
-  choices: TargetChoices,
-): readonly TargetSpec[] {
+/** What a load balancer is to forward to. */
+export interface WantedTargets {
+  /** One per server, even if several Nodes have its provider id. */
+  readonly specs: readonly TargetSpec[];
+  /** The Nodes of dedicated servers with a public address that is not known now. */
+  readonly unknown: readonly string[];
+}
+
+export function wantedTargets({ targets, settings }: Desired, readsRobot: boolean): WantedTargets {
   const specs = new Map<string, TargetSpec>();
+  const unknown: string[] = [];
   for (const one of targets) {
-    const target = toTarget(one, choices);
-    if (target === undefined || specs.has(keyOf(target))) continue;
-    specs.set(keyOf(target), { node: one.node, target });
+    const target = toTarget(one, settings["use-private-ip"] === true, readsRobot);
+    const key = target && keyOf(target);
+    if (target !== undefined && key !== undefined) {
+      if (!specs.has(key)) specs.set(key, { node: one.node, target });
+    } else if (readsRobot && isDedicated(one) && one.machine?.handles === undefined) unknown.push(one.node);
   }
-  return [...specs.values()];
+  return { specs: [...specs.values()], unknown };
 }
 
 /**
  * Targets by label selector belong to no Node: a user added them, and they stay. While the address of a dedicated server is unknown,
  * every target by address may be the one of this server, and stays too.
  */
-export function diffTargets(
-  targets: readonly BalancerTarget[],
-  choices: TargetChoices,
-  observed: readonly ApiTarget[],
-) {
-  const isUnknown = withoutKnownAddress(targets, choices).length > 0;
-  const desired = targetSpecs(targets, choices);
-  const wanted = new Set(desired.map(({ target }) => keyOf(target)));
+export function diffTargets({ specs, unknown }: WantedTargets, observed: readonly ApiTarget[]) {
+  const wanted = new Set(specs.map(({ target }) => keyOf(target)));
   const byNode = observed.filter(
     (target) =>
-      target.type === "server" || (target.type === "ip" && (!isUnknown || wanted.has(keyOf(target)))),
+      target.type === "server" ||
+      (target.type === "ip" && (unknown.length === 0 || wanted.has(keyOf(target)))),
   );
-  return diffByKey<TargetSpec, ApiTarget>(desired, byNode, {
+  return diffByKey<TargetSpec, ApiTarget>(specs, byNode, {
     keyOfDesired: ({ target }) => keyOf(target),
     keyOfObserved: keyOf,
     isSame: ({ target }, existing) =>
@@ -112,22 +96,20 @@ export function diffTargets(
 
 /** Dedicated servers that cannot be reached over the private network, although it was requested. */
 export function targetProblems(
-  targets: readonly BalancerTarget[],
-  choices: TargetChoices,
+  { targets, settings }: Desired,
+  { unknown }: WantedTargets,
+  readsRobot: boolean,
 ): readonly Problem[] {
-  const { usesPrivateIP, readsRobot } = choices;
-  const unknown = withoutKnownAddress(targets, choices).map(({ node }) => node);
-  const nodes = usesPrivateIP
-    ? targets.filter(
-        ({ machine, internalIPs }) => machine?.source === robotSource && internalIPs.length === 0,
-      )
-    : [];
+  const nodes = targets.flatMap((target) =>
+    settings["use-private-ip"] === true && isDedicated(target) && target.internalIPs.length === 0
+      ? target.node
+      : [],
+  );
   const addressUnknown = `The public address of these dedicated servers is unknown until Robot answers: ${unknown.join(", ")}. Until then they are not added as targets, and no target by address is removed. Nodes say why Robot does not answer; with use-private-ip, their InternalIP is used.`;
-  const names = nodes.map(({ node }) => node).join(", ");
   const instead = readsRobot
     ? "They are reached by their public address."
     : "They are no targets, because their public addresses are unknown without ROBOT_USER and ROBOT_PASSWORD.";
-  const notPrivate = `The private network is requested, but these dedicated servers have no InternalIP: ${names}. ${instead} Start their kubelets with --node-ip.`;
+  const notPrivate = `The private network is requested, but these dedicated servers have no InternalIP: ${nodes.join(", ")}. ${instead} Start their kubelets with --node-ip.`;
   return applicable(
     unknown.length > 0 && warningProblem(reasons.RobotAddressUnknown, addressUnknown),
     nodes.length > 0 && warningProblem(reasons.InternalIPNotConfigured, notPrivate),

@@ -3,6 +3,7 @@
 import {
   type Call,
   CloudError,
+  codeOf,
   deleted,
   ifFound,
   mapEntries,
@@ -61,8 +62,8 @@ function noServer(machine: string, operation: string): CloudError {
 
 /** Another volume has the name: a listing shows it later. */
 function takenName(error: unknown): unknown {
-  if (!CloudError.is(error) || !error.message.endsWith("[uniqueness_error]")) return error;
-  return new CloudError("conflict", error.message, error.detail);
+  const isTaken = CloudError.is(error) && codeOf(error) === "uniqueness_error";
+  return isTaken ? new CloudError("conflict", error.message, error.detail) : error;
 }
 
 export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typeof parameters> {
@@ -73,7 +74,7 @@ export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typ
     call: Call,
   ) => {
     const response = await api.change(requestTo(`POST /volumes/{id}/actions/${action}`, { id }, body), call);
-    return outcomeOf(response?.action, `volume ${name}`);
+    return outcomeOf(response.action, `volume ${name}`);
   };
   return {
     list: (call) => mapEntries(api.volumes(call), toObserved),
@@ -97,7 +98,7 @@ export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typ
       const all = { "managed-by": "csi-driver", ...extra, ...owner, ...own };
       const body = { name, size: size / gibibyte, location, labels: all };
       const created = await api
-        .createVolume({ ...requestTo(operation, {}, body), expects: ["volume"] }, call)
+        .change<{ volume: ApiVolume }>({ ...requestTo(operation, {}, body), expects: ["volume"] }, call)
         .catch((error: unknown) => {
           throw takenName(error);
         });

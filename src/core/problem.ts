@@ -15,11 +15,11 @@ export interface Problem {
 }
 
 /**
- * The problems of the conditions that hold.
+ * Those whose condition holds: the problems of a plan, or its steps.
  *
  * @example
  * return applicable(ports.length > 4 && errorProblem("UnsupportedByCloud", tooMany));
  */
-export function applicable<P extends Problem>(...problems: readonly (P | false | undefined)[]): readonly P[] {
-  return problems.filter((problem) => problem !== false && problem !== undefined);
+export function applicable<T extends object>(...values: readonly (T | false | undefined)[]): readonly T[] {
+  return values.filter((value) => value !== false && value !== undefined);
 }

@@ -25,12 +25,10 @@ interface ApiErrorBody {
   readonly message?: string;
 }
 
-const isApiError = (body: unknown): boolean =>
-  typeof (body as Partial<ApiErrorBody> | undefined)?.id === "string";
-
 /** The API has one status for several errors; only their texts differ. */
-function readError(body: unknown, status: number): ErrorReport {
-  const { id, message = "no message" } = body as ApiErrorBody;
+function readError(body: unknown, status: number): ErrorReport | undefined {
+  const { id, message = "no message" } = (body ?? {}) as Partial<ApiErrorBody>;
+  if (typeof id !== "string") return undefined;
   const isAmbiguous = status === 403 || status === 409 || status === 422;
   const isBusy = /previous action|pending|in progress|being (created|updated)/i.test(message);
   const kind = isBusy ? "busy" : /\blimit\b|quota|cannot attach more/i.test(message) ? "quota" : undefined;
@@ -56,7 +54,7 @@ export function digitalOceanApi(endpoint: string, readToken: () => Secret, accou
     sign: bearer,
     requestsPerMinute: 250,
   });
-  const api = jsonApi({ base: `${endpoint.replace(/\/+$/, "")}/v2`, transport, isApiError, readError });
+  const api = jsonApi({ base: `${endpoint.replace(/\/+$/, "")}/v2`, transport, readError });
   const read = objectReader(api);
   const pages = numberedPages<Paged>(api, {
     // The largest page that the API serves.

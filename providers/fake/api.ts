@@ -96,18 +96,14 @@ interface ApiErrorBody {
   readonly error: { readonly code: string; readonly message?: string };
 }
 
-function isApiError(body: unknown): body is ApiErrorBody {
-  return typeof (body as Partial<ApiErrorBody> | undefined)?.error?.code === "string";
-}
-
-function readError(body: unknown): ErrorReport {
-  if (!isApiError(body)) return {};
-  const { code, message } = body.error;
+function readError(body: unknown): ErrorReport | undefined {
+  const { code, message } = (body as Partial<ApiErrorBody> | undefined)?.error ?? {};
+  if (code === undefined) return undefined;
   return { message, kind: code === "limit_exceeded" ? "quota" : undefined };
 }
 
 export function fakeApi({ base, transport, pageSize }: ApiOptions) {
-  const api = jsonApi({ base: `${base}/v1`, transport, isApiError, readError });
+  const api = jsonApi({ base: `${base}/v1`, transport, readError });
 
   const list = numberedPages<{ readonly meta?: Meta }>(api, {
     query: { per_page: pageSize },

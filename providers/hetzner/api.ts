@@ -72,14 +72,10 @@ interface ApiErrorBody {
   };
 }
 
-function isApiError(body: unknown): body is ApiErrorBody {
-  return typeof (body as Partial<ApiErrorBody> | undefined)?.error?.code === "string";
-}
-
 /** The message with the code, and with the fields that are invalid. */
-function readError(body: unknown): ErrorReport {
-  if (!isApiError(body)) return {};
-  const { code, message = "no message", details } = body.error;
+function readError(body: unknown): ErrorReport | undefined {
+  const { code, message = "no message", details } = (body as Partial<ApiErrorBody> | undefined)?.error ?? {};
+  if (typeof code !== "string") return undefined;
   const fields = (details?.fields ?? []).map(({ name, messages = [] }) => `${name}: ${messages.join(", ")}`);
   const where = fields.length === 0 ? "" : ` (${fields.join("; ")})`;
   const scope = code === "rate_limit_exceeded" ? "account" : undefined;
@@ -110,7 +106,7 @@ export function hetznerApi(settings: Settings, { account, inputs }: Context) {
     sign: bearer,
     rateLimit,
   });
-  const api = jsonApi({ base: settings.endpoint, transport, isApiError, readError });
+  const api = jsonApi({ base: settings.endpoint, transport, readError });
   const pages = numberedPages<{ readonly meta?: Meta }>(api, {
     query: { per_page: pageSize },
     read: ({ meta }) => ({

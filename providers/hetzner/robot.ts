@@ -7,6 +7,7 @@ import {
   type Context,
   codeOf,
   currentValue,
+  type ErrorReport,
   type Instance,
   type InstanceSource,
   type Instances,
@@ -35,8 +36,11 @@ interface RobotErrorBody {
   readonly error: { readonly status: number; readonly code: string; readonly message: string };
 }
 
-function isApiError(body: unknown): body is RobotErrorBody {
-  return typeof (body as Partial<RobotErrorBody> | undefined)?.error?.code === "string";
+function readError(body: unknown): ErrorReport | undefined {
+  const { code, message } = (body as Partial<RobotErrorBody> | undefined)?.error ?? {};
+  if (typeof code !== "string") return undefined;
+  const limited = { kind: "rate-limited", scope: "account" } as const;
+  return { message: `${message} [${code}]`, code, ...(code === "RATE_LIMIT_EXCEEDED" && limited) };
 }
 
 function robotApi(settings: Settings, { account, inputs }: Context) {
@@ -54,17 +58,7 @@ function robotApi(settings: Settings, { account, inputs }: Context) {
   const api = jsonApi({
     base: settings["robot-endpoint"] ?? "https://robot-ws.your-server.de",
     transport,
-    isApiError,
-    readError: (body) => {
-      if (!isApiError(body)) return {};
-      const { code, message } = body.error;
-      const isThrottled = code === "RATE_LIMIT_EXCEEDED";
-      return {
-        message: `${message} [${code}]`,
-        code,
-        ...(isThrottled && { kind: "rate-limited", scope: "account" }),
-      };
-    },
+    readError,
   });
   const get = <T>(operation: string, path: string, call: Call) =>
     api.call<T>({ operation, method: "GET", path }, call);

@@ -51,9 +51,10 @@ function kindOf(status: number, type: unknown, message: string): CloudErrorKind 
   return status === 409 && /immutable/i.test(message) ? "busy" : undefined;
 }
 
-function readError(body: unknown, status: number): ErrorReport {
+function readError(body: unknown, status: number): ErrorReport | undefined {
   const fault = faultIn(body);
-  const [text, type] = [String(textIn(fault) ?? "no message"), fault?.type];
+  if (fault === undefined) return undefined;
+  const [text, type] = [String(textIn(fault)), fault.type];
   return {
     message: typeof type === "string" && type !== "" ? `${text} [${type}]` : text,
     kind: kindOf(status, type, text),
@@ -121,10 +122,9 @@ export class ServiceApi {
       }),
     });
     this.#session = opened.credential;
-    const isApiError = (body: unknown) => faultIn(body) !== undefined;
     this.#api = async (call) => {
       const base = baseOf(this.#urlIn(await opened.credential(call)), type);
-      return jsonApi({ base, transport: opened.transport, isApiError, readError });
+      return jsonApi({ base, transport: opened.transport, readError });
     };
   }
 

@@ -17,7 +17,7 @@ import {
   type Secret,
   type TlsMaterial,
 } from "#ccm";
-import { isApiError, type Resource, readError } from "./resources.ts";
+import { type Resource, readError } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
 /** The path of each collection, by type. */
@@ -131,7 +131,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
     },
     sign: (request, keys) => ({ ...basic(request, keys), ...(tls && { tls }) }),
   });
-  const api = jsonApi({ base: base.origin, transport, isApiError, readError });
+  const api = jsonApi({ base: base.origin, transport, readError });
 
   /** Every resource and collection of this API has a type. */
   const expects = ["type"];

@@ -179,14 +179,10 @@ interface ApiErrorBody {
   readonly fieldName?: string | null;
 }
 
-export function isApiError(body: unknown): body is ApiErrorBody {
-  return (body as Partial<ApiErrorBody> | undefined)?.type === "error";
-}
-
 /** The message with the field that is invalid, and the code. */
-export function readError(body: unknown): ErrorReport {
-  if (!isApiError(body)) return {};
-  const { code, message, detail, fieldName } = body;
+export function readError(body: unknown): ErrorReport | undefined {
+  const { type, code, message, detail, fieldName } = (body ?? {}) as Partial<ApiErrorBody>;
+  if (type !== "error") return undefined;
   const sent = [message, detail].filter((text) => text !== undefined && text !== null && text !== "");
   const text = sent.length === 0 ? (texts[code ?? ""] ?? "no message") : sent.join(": ");
   const field = fieldName ? ` (field ${fieldName})` : "";

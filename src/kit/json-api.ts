@@ -87,14 +87,13 @@ export interface JsonApiOptions {
   readonly format?: BodyFormat;
   /** Additional headers for each request. Credentials belong in the account's `sign`. */
   readonly authorize?: (call: Call) => Promise<Readonly<Record<string, string>>>;
-  /** Whether a body is an error of this API and not a proxy's page. Default: any JSON object. */
-  readonly isApiError?: (body: unknown) => boolean;
   /**
-   * Reads an error body. Default: its `message`, or the one in its `error`. Without a `kind`, the status decides: 401 `unauthorized`,
+   * Reads an error body. Undefined if it is no error of this API, such as the page of a proxy. Default: any JSON object is one. Without
+   * a `message`, the body's own counts, or the one in its `error`. Without a `kind`, the status decides: 401 `unauthorized`,
    * 403 `forbidden`, 404 and 410 `not-found`, 409 and 412 `conflict`, 423 `busy`, 429 `rate-limited`, 407, 408 and 5xx `unavailable`, any
    * other `invalid`. For a 403 that means a rate limit, return `rate-limited`, and `scope: "account"` if it concerns all operations.
    */
-  readonly readError?: (body: unknown, status: number) => ErrorReport;
+  readonly readError?: (body: unknown, status: number) => ErrorReport | undefined;
   /** Response headers with the cloud's request id; the first one present is used. */
   readonly requestIDHeaders?: readonly string[];
 }
@@ -117,6 +116,8 @@ export interface JsonApi {
 const defaultRequestIDHeaders = ["x-request-id", "x-correlation-id", "x-openstack-request-id"];
 
 const isObject = (body: unknown): boolean => typeof body === "object" && body !== null;
+
+const anyObject = (body: unknown): ErrorReport | undefined => (isObject(body) ? {} : undefined);
 
 function urlOf(base: string, { path, query = {}, operation }: JsonRequest): string {
   const url = new URL(/^https?:/i.test(path) ? path : base.replace(/\/+$/, "") + path);
@@ -170,7 +171,7 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
 
 /**
  * A client for a JSON API. Every failure is a CloudError: its kind comes from the status, or from `readError`; a response that
- * `isApiError` does not recognize is `unavailable`, never `not-found`.
+ * that does not recognize is `unavailable`, never `not-found`.
  *
  * @example
  * const api = jsonApi({ base: "https://api.example.com/v1", transport });
@@ -180,7 +181,7 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
  * );
  */
 export function jsonApi(options: JsonApiOptions): JsonApi {
-  const { base, transport, authorize, isApiError = isObject, readError, format = jsonFormat } = options;
+  const { base, transport, authorize, readError = anyObject, format = jsonFormat } = options;
   const requestIDHeaders = options.requestIDHeaders ?? defaultRequestIDHeaders;
 
   const read = async <T>(
@@ -228,8 +229,8 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
         throw fail("unavailable", `${operation} returned a body without "${missing}"; check for a proxy.`);
       return { body: body as T, headers, status };
     }
-    const isFromApi = !isBroken && isApiError(body);
-    const report = isFromApi ? readError?.(body, status) : undefined;
+    const report = isBroken ? undefined : readError(body, status);
+    const isFromApi = report !== undefined;
     const message = report?.message ?? (isFromApi ? messageIn(body) : undefined);
     const kind = report?.kind ?? kindOfStatus(status, isFromApi);
     const foreign =

@@ -31,8 +31,7 @@ const setUp = (declared: Pick<Account<string>, "rateLimit" | "costOf"> = {}) => 
   const api = jsonApi({
     base: "https://cloud.example",
     transport: account.transport,
-    isApiError: () => false,
-    readError: () => ({}),
+    readError: () => undefined,
   });
   const get = () =>
     api.call({ operation: "Get", method: "GET", path: "/x" }, call).then(

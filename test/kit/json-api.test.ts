@@ -65,7 +65,8 @@ test("returns undefined for a response without a body, except for GET", async ()
 });
 
 const ours = { error: { code: "some_code", message: "because" } };
-const isApiError = (body: unknown) => typeof body === "object" && body !== null && "error" in body;
+const readError = (body: unknown) =>
+  typeof body === "object" && body !== null && "error" in body ? {} : undefined;
 
 test.each([
   [400, "invalid", "unavailable"],
@@ -82,7 +83,7 @@ test.each([
   [500, "unavailable", "unavailable"],
   [302, "unavailable", "unavailable"],
 ] as const)("treats %p as %p from the API and as %p from a proxy", async (status, fromApi, fromProxy) => {
-  const one = await failure(() => Response.json(ours, { status }), { isApiError });
+  const one = await failure(() => Response.json(ours, { status }), { readError });
   expect([one.kind, one.detail.status, one.message]).toEqual([
     fromApi,
     status,
@@ -97,16 +98,16 @@ test.each([
             : `GET /things failed with ${status}: because`,
   ]);
   const page = () => new Response("<html>no such host</html>", { status });
-  expect((await failure(page, { isApiError })).kind).toBe(fromProxy);
+  expect((await failure(page, { readError })).kind).toBe(fromProxy);
   const other = () => Response.json({ reason: "no route" }, { status });
-  expect((await failure(other, { isApiError })).kind).toBe(fromProxy);
+  expect((await failure(other, { readError })).kind).toBe(fromProxy);
 });
 
 test.each([
   ["<html><head><title>502 Bad\n Gateway</title></head></html>", 'a web page ("502 Bad Gateway")'],
   ["<!DOCTYPE html><html><body>Sign in</body></html>", "a web page"],
 ])("names a web page by its title instead of quoting its markup: %p", async (html, named) => {
-  expect((await failure(() => new Response(html, { status: 502 }), { isApiError })).message).toBe(
+  expect((await failure(() => new Response(html, { status: 502 }), { readError })).message).toBe(
     `The cloud did not serve the request (502 from GET https://api.example/v1/things: the response is ${named}; check for a proxy). Fairlead will retry.`,
   );
   expect((await failure(() => new Response(html))).message).toBe(

@@ -113,9 +113,10 @@ function errorIn(body: unknown): AwsError | undefined {
   return Response?.Errors?.Error ?? ErrorResponse?.Error;
 }
 
-function readError(body: unknown): ErrorReport {
-  const { Code: code, Message: message } = errorIn(body) ?? {};
-  if (!code) return {};
+function readError(body: unknown): ErrorReport | undefined {
+  const error = errorIn(body);
+  const { Code: code, Message: message } = error ?? {};
+  if (!code) return error && {};
   return { message: `${message ?? "no message"} [${code}]`, code, kind: kindOfCode(code) };
 }
 
@@ -144,13 +145,11 @@ export interface Access {
 
 /** A client without the parts that are the same in every request. */
 function clientOf(service: Service<string>, base: string, transport: CloudTransport): JsonApi {
-  const isApiError = (body: unknown) => errorIn(body) !== undefined;
   const requestIDHeaders = ["x-amzn-requestid"];
   return jsonApi({
     base,
     transport,
     format: formatOf(service.entry),
-    isApiError,
     readError,
     requestIDHeaders,
   });

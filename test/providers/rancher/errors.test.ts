@@ -22,7 +22,7 @@ test.each<Case>([
   { fields: {}, text: "no message [no code]" },
 ])("explains $fields as $text", ({ fields, text }) => {
   const body = { type: "error", message: null, detail: null, ...fields };
-  expect(readError(body).message).toBe(text);
+  expect(readError(body)?.message).toBe(text);
 });
 
 test("explains what the simulated server refuses without a message", async () => {
@@ -33,7 +33,7 @@ test("explains what the simulated server refuses without a message", async () =>
   const body = JSON.stringify({ name: "taken" });
   const signal = new AbortController().signal;
   const response = await asTransport(cloud)({ method: "POST", url, headers, body }, signal);
-  const { message, code } = readError(await response.json());
+  const { message, code } = readError(await response.json()) ?? {};
   expect([response.status, message, code]).toEqual([
     422,
     "the name is taken (field name) [NotUnique]",

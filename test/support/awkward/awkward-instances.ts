@@ -4,10 +4,10 @@
 import { type Context, type Instance, type InstanceSource, jsonApi, pagesByCursor, providerID } from "#ccm";
 import type { AwkwardMachine } from "./awkward-cloud.ts";
 
-export const looksAwkward = (body: unknown): boolean =>
-  typeof (body as { fault?: unknown } | undefined)?.fault === "string";
-
-export const readFault = (body: unknown) => ({ message: (body as { fault: string }).fault });
+export function readFault(body: unknown) {
+  const { fault } = (body ?? {}) as { readonly fault?: unknown };
+  return typeof fault === "string" ? { message: fault } : undefined;
+}
 
 interface Answer {
   readonly machines?: readonly AwkwardMachine[];
@@ -29,7 +29,6 @@ export const site = (
   const api = jsonApi({
     base: "https://awkward.example",
     transport,
-    isApiError: looksAwkward,
     readError: readFault,
   });
 

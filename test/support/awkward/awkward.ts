@@ -1,7 +1,7 @@
 // The awkward provider: everything that is difficult about the provider contract in one place. It is for tests only.
 
 import { defineProvider, jsonApi } from "#ccm";
-import { looksAwkward, readFault, site } from "./awkward-instances.ts";
+import { readFault, site } from "./awkward-instances.ts";
 import { awkwardJobs } from "./awkward-jobs.ts";
 import { annotations, awkwardLoadBalancers } from "./awkward-load-balancers.ts";
 import { awkwardRoutes } from "./awkward-routes.ts";
@@ -22,7 +22,6 @@ export const awkward = defineProvider({
     const api = jsonApi({
       base: "https://awkward.example",
       transport,
-      isApiError: looksAwkward,
       readError: readFault,
     });
     return {

@@ -71,11 +71,10 @@ export function openRegion(
   const api = jsonApi({
     base: settings.endpoint,
     transport,
-    isApiError: (body) => typeof (body as { fault?: unknown } | undefined)?.fault === "string",
-    readError: (body, status) => ({
-      message: (body as { fault: string }).fault,
-      kind: status === 409 ? "busy" : undefined,
-    }),
+    readError: (body, status) => {
+      const { fault } = (body ?? {}) as { readonly fault?: string };
+      return fault === undefined ? undefined : { message: fault, kind: status === 409 ? "busy" : undefined };
+    },
   });
   return { ...settings, api };
 }

@@ -78,7 +78,6 @@ export * from "./kit/rate-limit-headers.ts";
 export { resolveOnce } from "./kit/resolve-once.ts";
 export * from "./kit/sign.ts";
 export { lookupEach } from "./kit/single-lookups.ts";
-export { readXml, type XmlValue } from "./kit/xml.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
 export type * from "./provider/changes.ts";

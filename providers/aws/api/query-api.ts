@@ -14,10 +14,10 @@ import {
   type JsonRequest,
   jsonApi,
   pagesByCursor,
-  readXml,
 } from "#ccm";
 import { kindOfCode, mayBeClock } from "./error-codes.ts";
 import { type AccessKey, signed } from "./signature.ts";
+import { readXml } from "./xml.ts";
 
 /** A parameter. A list is numbered from 1 on; a record has its names after a dot. */
 export type Parameter =

@@ -1,6 +1,6 @@
 // moto as a server, and what a test asks it itself.
 
-import { readXml } from "../../../../../src/kit/xml.ts";
+import { readXml } from "../../../../../providers/aws/api/xml.ts";
 
 /** Starts moto on a free port. */
 export async function startMoto(program: string) {

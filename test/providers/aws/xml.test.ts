@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { readXml, type XmlValue } from "../../src/kit/xml.ts";
+import { readXml, type XmlValue } from "../../../providers/aws/api/xml.ts";
 
 const entries = ["item", "member"];
 const read = (text: string) => readXml(text, entries);

@@ -117,10 +117,6 @@ function networkChanges({ desired, networkID }: Wanted, balancer: ApiLoadBalance
     .filter((one) => !isWanted(one))
     .map(({ network }) => act(balancer, "detach_from_network", { network }));
   if (networkID === undefined || balancer.private_net.some(isWanted)) return detached;
-  const place = {
-    network: networkID,
-    ...(privateIP !== undefined && { ip: privateIP }),
-    ...(subnet !== undefined && { ip_range: subnet }),
-  };
+  const place = { network: networkID, ip: privateIP, ip_range: subnet };
   return [...detached, act(balancer, "attach_to_network", place)];
 }

@@ -84,15 +84,13 @@ export function placeProblems(
   const off = `Servers cannot be reached by their public addresses while the public interface of the load balancer is off. ${isNew ? "No load balancer is created" : stays}. Set load-balancer.hetzner.cloud/use-private-ip to true, or disable-public-network to false.`;
   const isSmall = type !== undefined && !fitsType(type, ports);
   const small = `The load balancer type ${type} accepts ${portLimit(type ?? "")} ports, and the Service has ${ports}. ${isNew ? "No load balancer is created" : "The type stays as it is"}. Choose a larger type with load-balancer.hetzner.cloud/type, or remove ports.`;
-  return [
-    ...applicable(
-      usesNetwork && networkID === undefined && errorProblem("InvalidAnnotation", noNetwork),
-      isOff && severe("InvalidAnnotation", off),
-      isSmall && severe("InvalidAnnotation", small),
-      isNew && !(location ?? zone) && errorProblem(reasons.LocationMissing, noPlace),
-    ),
+  return applicable(
+    usesNetwork && networkID === undefined && errorProblem("InvalidAnnotation", noNetwork),
+    isOff && severe("InvalidAnnotation", off),
+    isSmall && severe("InvalidAnnotation", small),
+    isNew && !(location ?? zone) && errorProblem(reasons.LocationMissing, noPlace),
     ...(balancer === undefined ? [] : existingProblems(desired, balancer)),
-  ];
+  );
 }
 
 function existingProblems(

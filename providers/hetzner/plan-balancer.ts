@@ -88,9 +88,9 @@ function planCreation({ desired, certificates, services, targets, networkID }: W
     load_balancer_type: type,
     ...(location === undefined ? { network_zone } : { location }),
     labels: { [ownerLabel]: desired.owner.uid },
-    ...(algorithm !== undefined && { algorithm: { type: algorithm } }),
-    ...(isPrivate !== undefined && { public_interface: !isPrivate }),
-    ...(canAttach && { network: networkID }),
+    algorithm: algorithm && { type: algorithm },
+    public_interface: isPrivate === undefined ? undefined : !isPrivate,
+    network: canAttach ? networkID : undefined,
     services: certificates.isMissing ? [] : services.map(completeService),
     targets: targets.specs.flatMap(({ target }) => (hasTargets && target.type === "server" ? target : [])),
   };

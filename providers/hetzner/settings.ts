@@ -117,31 +117,17 @@ export type Settings = Values<typeof config>;
 export function checkSettings(settings: Settings): readonly ConfigProblem[] {
   const { token, network } = settings;
   const length = token?.reveal().length ?? 64;
-  const isNegative = (name: (typeof healthCheckDefaults)[number]) => (settings[name] ?? 0) < 0;
-  const isPrivate = settings["load-balancers-use-private-ip"];
-  return [
-    ...applicable(
-      length !== 64 &&
-        settingWarning(
-          "token",
-          `HCLOUD_TOKEN has ${length} characters, but tokens have 64. It is used as it is`,
-        ),
-    ),
-    ...healthCheckDefaults
-      .filter(isNegative)
-      .map((name) =>
-        settingWarning(
-          name,
-          `${config[name].env} is negative, so it is ignored. Remove it, or set a positive value`,
-        ),
-      ),
-    ...applicable(
-      isPrivate === true &&
-        network === undefined &&
-        settingWarning("load-balancers-use-private-ip", noNetwork),
-    ),
+  const otherLength = `HCLOUD_TOKEN has ${length} characters, but tokens have 64. It is used as it is`;
+  const isPrivate = settings["load-balancers-use-private-ip"] === true;
+  return applicable(
+    length !== 64 && settingWarning("token", otherLength),
+    ...healthCheckDefaults.map((name) => {
+      const text = `${config[name].env} is negative, so it is ignored. Remove it, or set a positive value`;
+      return (settings[name] ?? 0) < 0 && settingWarning(name, text);
+    }),
+    isPrivate && network === undefined && settingWarning("load-balancers-use-private-ip", noNetwork),
     ...(settings["robot-enabled"] ? robotProblems(settings) : []),
-  ];
+  );
 }
 
 const noNetwork =

@@ -115,7 +115,7 @@ async function createBalancer(
 ): Promise<StepOutcome> {
   const place = stack === undefined ? {} : { stackId: await ensureStack(api, stack, call) };
   try {
-    await api.create("loadBalancerService", { ...place, ...body }, call);
+    await api.create("loadBalancerService", { ...body, ...place }, call);
     return done();
   } catch (error) {
     throw CloudError.is(error) && error.kind === "conflict" ? refusal(error) : error;

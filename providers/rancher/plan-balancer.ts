@@ -109,8 +109,8 @@ function planCreation(
   const name = balancerName(desired.defaultName);
   const body = {
     name,
-    ...(stackID !== undefined && { stackId: stackID }),
-    ...(scale !== "global" && { scale }),
+    stackId: stackID,
+    scale: scale === "global" ? undefined : scale,
     launchConfig: launchConfigOf(desired, image, hosts),
     lbConfig: {},
     metadata: metadataOf(cluster, desired.owner.uid),
@@ -139,6 +139,7 @@ function planChanges(
   const wanted = ruledIDs(config);
   const obsolete = removalsAfterChange(observed, cluster, wanted);
   const isSame = sameConfig(config, before);
+  const isMarked = clusterOf(metadata) !== undefined;
   // The rules do not publish their ports.
   const ports = publishedPorts(desired, addressFor(desired, observed));
   const isPublished = (launchConfig?.ports ?? []).toSorted().join() === ports.join();
@@ -148,10 +149,10 @@ function planChanges(
   if (link === undefined || (!isPublished && upgrades.has(state)))
     return waitForBalancer(observed, `to accept changes, it is ${state}`);
   const body = {
-    ...(!isSame && { lbConfig: config }),
-    ...(!isScaled && { scale }),
-    ...(!isPublished && { launchConfig: { ...launchConfig, ports } }),
-    ...(clusterOf(metadata) === undefined && { metadata: metadataOf(cluster, desired.owner.uid, metadata) }),
+    lbConfig: isSame ? undefined : config,
+    scale: isScaled ? undefined : scale,
+    launchConfig: isPublished ? undefined : { ...launchConfig, ports },
+    metadata: isMarked ? undefined : metadataOf(cluster, desired.owner.uid, metadata),
   };
   const change = { do: "change load balancer", on: name, kind: "change", link, body } as const;
   const retargeted = retarget(before, desired, [...wanted]);
@@ -215,7 +216,7 @@ function planRelease(observed: Observed): Plan<RancherStep> {
   const link = linkFor(observed.balancer, "update");
   if (link === undefined) return waitForBalancer(observed, "to accept its release");
   const body = {
-    ...(ownersByName(name).length > 0 && { name: `released-${id}` }),
+    name: ownersByName(name).length > 0 ? `released-${id}` : undefined,
     metadata: withoutMark(metadata),
   };
   return { steps: [{ do: "release load balancer", on: name, kind: "change", link, body }] };

@@ -39,16 +39,10 @@ export function deletionsInOrder<const K extends string, C extends object = obje
  */
 export async function deleted<T, O extends StepOutcome = Done>(
   request: Promise<T>,
-  started?: (response: T) => O,
+  started?: (response: T) => O | Promise<O>,
 ): Promise<Done | O> {
-  let response: T;
-  try {
-    response = await request;
-  } catch (error) {
-    if (!CloudError.is(error) || error.kind !== "not-found") throw error;
-    return { done: true };
-  }
-  return started === undefined ? { done: true } : started(response);
+  const accepted = await ifFound(request.then((response) => ({ response })));
+  return accepted === undefined || started === undefined ? { done: true } : started(accepted.response);
 }
 
 /**
@@ -59,15 +53,15 @@ export async function deleted<T, O extends StepOutcome = Done>(
  * @example
  * return deletedWithProof(api.call(request, call), () => api.balancer(id, call));
  */
-export async function deletedWithProof<T>(
+export function deletedWithProof<T>(
   request: Promise<T>,
   lookup: () => Promise<unknown>,
   started: (response: T) => StepOutcome = () => ({ done: true }),
 ): Promise<StepOutcome> {
-  const accepted = await ifFound(request.then((response) => ({ response })));
-  if (accepted === undefined) return { done: true };
-  const outcome = started(accepted.response);
-  return outcome.done && (await isGone(lookup)) ? { ...outcome, isGone: true } : outcome;
+  return deleted(request, async (response): Promise<StepOutcome> => {
+    const outcome = started(response);
+    return outcome.done && (await isGone(lookup)) ? { ...outcome, isGone: true } : outcome;
+  });
 }
 
 /** Whether the lookup by id has a definite answer: the object does not exist. One that fails proves nothing. */

@@ -20,55 +20,59 @@ import {
 import { type Resource, readError } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-/** The path of each collection, by type. */
-export type Schemas = ReadonlyMap<string, string>;
-
-interface SchemaCollection {
-  readonly data?: readonly {
-    readonly id: string;
-    readonly links?: Readonly<Record<string, string>> | null;
-  }[];
-}
-
 /** The server writes links with the host by which it knows itself. Requests stay at the host that is configured. */
-export function pathOf(link: string, operation: string): string {
+function pathOf(link: string, operation: string): string {
   const url = URL.canParse(link) ? new URL(link) : undefined;
   if (url !== undefined) return url.pathname + url.search;
   const text = `${operation}: the server sent ${JSON.stringify(link.slice(0, 80))} as a link, expected a URL.`;
   throw new CloudError("unavailable", text, { operation });
 }
 
-export function collectionsOf({ data }: SchemaCollection, base: string): Schemas {
-  const operation = "GET /schemas";
-  const all = new Map(
-    (data ?? []).flatMap(({ id, links }) => {
-      const link = links?.["collection"];
-      return link === undefined ? [] : [[id, pathOf(link, operation)] as const];
-    }),
-  );
-  if (all.has("host")) return all;
-  const text = `The schema of ${base} has no hosts: it is not the API of Rancher 1.6, or the key is of another kind. Correct CATTLE_URL, or use a key of the environment.`;
-  throw new CloudError("unavailable", text, { operation });
+/** The path of each collection, by type. */
+type Paths = ReadonlyMap<string, string>;
+
+interface Schemas {
+  readonly data?: readonly {
+    readonly id: string;
+    readonly links?: Readonly<Record<string, string>> | null;
+  }[];
 }
 
-type Read = (call: Call) => Promise<Schemas>;
+/** The collections that the key can use. */
+class Collections {
+  readonly #base: string;
+  readonly #read: (call: Call) => Promise<Paths>;
+  #paths: (call: Call) => Promise<Paths>;
 
-export class KeptSchemas {
-  readonly #read: Read;
-  #current: Read;
-
-  constructor(read: Read) {
-    this.#read = read;
-    this.#current = resolveOnce(read);
+  constructor(base: string, schemas: (operation: string, call: Call) => Promise<Schemas>) {
+    this.#base = base;
+    this.#read = async (call) => this.#pathsIn(await schemas("GET /schemas", call));
+    this.#paths = resolveOnce(this.#read);
   }
 
-  get(call: Call): Promise<Schemas> {
-    return this.#current(call);
+  all(call: Call): Promise<Paths> {
+    return this.#paths(call);
   }
 
-  /** The next call reads them again. */
-  forget(): void {
-    this.#current = resolveOnce(this.#read);
+  async path(type: ResourceType, call: Call): Promise<string> {
+    const path = (await this.#paths(call)).get(type);
+    if (path !== undefined) return path;
+    // The permissions of the key may change.
+    this.#paths = resolveOnce(this.#read);
+    const text = `The API at ${this.#base} does not offer ${type} to this key. Use an API key of the environment.`;
+    throw new CloudError("forbidden", text, { operation: `GET /${type}` });
+  }
+
+  #pathsIn({ data = [] }: Schemas): Paths {
+    const operation = "GET /schemas";
+    const all = data.flatMap(({ id, links }) => {
+      const link = links?.["collection"];
+      return link === undefined ? [] : [[id, pathOf(link, operation)] as const];
+    });
+    const paths = new Map(all);
+    if (paths.has("host")) return paths;
+    const text = `The schema of ${this.#base} has no hosts: it is not the API of Rancher 1.6, or the key is of another kind. Correct CATTLE_URL, or use a key of the environment.`;
+    throw new CloudError("unavailable", text, { operation });
   }
 }
 
@@ -164,32 +168,18 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
     const [only, ...others] = found;
     if (only !== undefined && others.length === 0) return only.links?.["schemas"] ?? own;
     const names = found.slice(0, 5).map(({ id, name }) => `${id} (${name ?? "no name"})`);
-    const [count, advice] =
+    const text =
       only === undefined
-        ? ["no environment", "Use an API key of the environment."]
-        : [
-            `${found.length} environments: ${names.join(", ")}`,
-            "Set project-id, or add /projects/<id> to CATTLE_URL.",
-          ];
-    const text = `The API key can read ${count}. Nothing is changed. ${advice}`;
+        ? "The API key can read no environment. Nothing is changed. Use an API key of the environment."
+        : `The API key can read ${found.length} environments: ${names.join(", ")}. Nothing is changed. Set project-id, or add /projects/<id> to CATTLE_URL.`;
     throw new CloudError("invalid", text, { operation });
   };
 
   /** Only once: another environment, in which all is missing, must never take its place. */
   const schemasLink = resolveOnce(environmentSchemas);
-  const schemas = new KeptSchemas(async (call) => {
-    const operation = "GET /schemas";
-    const path = pathOf(await schemasLink(call), operation);
-    return collectionsOf(await get(operation, path, call), base.href);
-  });
-
-  const collection = async (type: ResourceType, call: Call): Promise<string> => {
-    const path = (await schemas.get(call)).get(type);
-    if (path !== undefined) return path;
-    schemas.forget();
-    const text = `The API at ${base.href} does not offer ${type} to this key. Use an API key of the environment.`;
-    throw new CloudError("forbidden", text, { operation: `GET /${type}` });
-  };
+  const collections = new Collections(base.href, async (operation, call) =>
+    get(operation, pathOf(await schemasLink(call), operation), call),
+  );
 
   return {
     /**
@@ -197,7 +187,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
      * nothing, so the first ping shows that the server publishes.
      */
     events: async function* (call: Call) {
-      const paths = await schemas.get(call);
+      const paths = await collections.all(call);
       const hosts = paths.get("host") ?? `${base.pathname}/hosts`;
       const path = paths.get("subscribe") ?? hosts.replace(/[^/]*$/, "subscribe");
       const url = `${base.origin}${path}?eventNames=resource.change`;
@@ -206,7 +196,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
     },
     /** All entries that are not removed. Filters that the server does not know have no effect: check the result of others. */
     list: async function* <T>(type: ResourceType, call: Call, query: Query = {}) {
-      const path = await collection(type, call);
+      const path = await collections.path(type, call);
       const pages = listAt<T>(`GET /${type}`, path, call, { removed_null: 1, ...query });
       for await (const page of pages) yield page.filter((one) => !(one as Pick<Resource, "removed">).removed);
     },
@@ -217,7 +207,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
       call: Call,
       query: Query = {},
     ): Promise<T | undefined> => {
-      const path = `${await collection(type, call)}/${encodeURIComponent(id)}`;
+      const path = `${await collections.path(type, call)}/${encodeURIComponent(id)}`;
       return ifFound(get<T>(`GET /${type}/{id}`, path, call, query));
     },
     listLink: <T>(operation: string, link: string, call: Call) =>
@@ -225,7 +215,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
     read: <T>(operation: string, link: string, call: Call) =>
       get<T>(operation, pathOf(link, operation), call),
     create: async <T>(type: ResourceType, body: object, call: Call) => {
-      const path = await collection(type, call);
+      const path = await collections.path(type, call);
       return api.call<T>({ operation: `POST /${type}`, method: "POST", path, body, expects }, call);
     },
     /** A request to a link or an action of an object. */

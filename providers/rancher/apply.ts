@@ -48,7 +48,7 @@ export async function findStack(api: RancherApi, name: string, call: Call): Prom
   return stacks.find((stack) => stack.name.toLowerCase() === wanted && stack.state !== "removing");
 }
 
-export interface ApplyContext {
+interface ApplyContext {
   readonly api: RancherApi;
   readonly names: TakenNames;
   readonly cluster: string;

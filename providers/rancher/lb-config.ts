@@ -156,6 +156,8 @@ export function lbConfigOf(
   { ids, defaultID }: Certificates,
 ): LbConfig {
   const cookie = desired.settings["lb-stickiness-cookie"];
+  const ofCookie = { mode: "insert", indirect: true, nocache: true };
+  const policy = cookie === undefined ? null : { name: cookie, cookie, ...ofCookie };
   return {
     portRules: portsOf(desired).flatMap(({ port, nodePort, protocol }) => {
       const rule = { sourcePort: port, protocol, backendName: backendName(desired, port) };
@@ -164,8 +166,7 @@ export function lbConfigOf(
     certificateIds: ids,
     defaultCertificateId: defaultID ?? null,
     config: haproxyConfig(desired),
-    stickinessPolicy:
-      cookie === undefined ? null : { name: cookie, cookie, mode: "insert", indirect: true, nocache: true },
+    stickinessPolicy: policy,
   };
 }
 

@@ -23,10 +23,6 @@ export function linkFor({ links = {}, actions = {} }: Resource, action: string):
   return isMethod && actions[action] !== undefined ? links["self"] : actions[action];
 }
 
-export interface ApiAddress extends Resource {
-  readonly address?: string | null;
-}
-
 export interface ApiHost extends Resource {
   readonly uuid: string;
   readonly name?: string | null;
@@ -35,7 +31,7 @@ export interface ApiHost extends Resource {
   readonly agentIpAddress?: string | null;
   readonly labels?: Readonly<Record<string, string>> | null;
   /** Only with `include=ipAddresses`. */
-  readonly ipAddresses?: readonly ApiAddress[] | null;
+  readonly ipAddresses?: readonly (Resource & { readonly address?: string | null })[] | null;
 }
 
 export interface ApiStack extends Resource {
@@ -64,16 +60,7 @@ export interface PortRule {
   readonly selector?: string | null;
   readonly hostname?: string | null;
   readonly path?: string | null;
-  readonly priority?: number | null;
   readonly backendName?: string | null;
-}
-
-interface StickinessPolicy {
-  readonly name?: string | null;
-  readonly cookie?: string | null;
-  readonly mode?: string | null;
-  readonly indirect?: boolean | null;
-  readonly nocache?: boolean | null;
 }
 
 export interface LbConfig {
@@ -81,7 +68,7 @@ export interface LbConfig {
   readonly certificateIds?: readonly string[] | null;
   readonly defaultCertificateId?: string | null;
   readonly config?: string | null;
-  readonly stickinessPolicy?: StickinessPolicy | null;
+  readonly stickinessPolicy?: { readonly cookie?: string | null } | null;
 }
 
 /** Ids of the external services in the rules. */
@@ -111,15 +98,6 @@ export interface ApiLoadBalancer extends Resource {
   readonly publicEndpoints?: readonly { readonly ipAddress?: string | null }[] | null;
 }
 
-export interface HealthCheck {
-  readonly port: number;
-  readonly requestLine?: string | null;
-  readonly interval?: number | null;
-  readonly responseTimeout?: number | null;
-  readonly healthyThreshold?: number | null;
-  readonly unhealthyThreshold?: number | null;
-}
-
 /** A service of any kind. */
 export interface ApiService extends Resource {
   readonly type: string;
@@ -134,7 +112,6 @@ export interface ApiExternalService extends Resource {
   readonly externalIpAddresses?: readonly string[] | null;
   /** Instead of addresses. */
   readonly hostname?: string | null;
-  readonly healthCheck?: HealthCheck | null;
   readonly metadata?: Metadata | null;
 }
 

@@ -2,21 +2,20 @@
 
 import { milliseconds, seconds } from "#ccm";
 import { type Clock, headerIn, type OpenSocket, SocketError } from "#ccm/testing";
+import type { View } from "./api/views.ts";
 import type { Environment } from "./state/environment.ts";
 
 const pingInterval = seconds(5);
 /** The server looks for changes so often. */
 const tick = milliseconds(100);
-const collections = ["hosts", "loadBalancerServices", "externalServices"] as const;
-
-type Resource = Readonly<Record<string, unknown>> & { readonly id: string };
+const types = ["host", "loadBalancerService", "externalService"] as const;
 
 /** The cloud whose changes are published. */
 interface Publisher {
   readonly events: { readonly isSilent: boolean };
   readonly environment: Environment;
   settle(): void;
-  objects(collection: string): readonly unknown[];
+  objects(type: (typeof types)[number]): readonly View[];
   accepts(authorization: string | undefined): boolean;
 }
 
@@ -85,11 +84,11 @@ class Subscription {
     return now.some((one, index) => one !== before[index]);
   }
 
-  #resources(): readonly Resource[] {
-    return collections.flatMap((collection) => this.#cloud.objects(collection) as readonly Resource[]);
+  #resources(): readonly View[] {
+    return types.flatMap((type) => this.#cloud.objects(type));
   }
 
-  #isNews(resource: Resource): boolean {
+  #isNews(resource: View): boolean {
     const text = JSON.stringify(resource);
     if (this.#known.get(resource.id) === text) return false;
     this.#known.set(resource.id, text);

@@ -9,7 +9,9 @@ import {
   SimulatedApi,
   type SimulatedRequest,
 } from "#ccm/testing";
-import { type ApiRequest, serve } from "./api/requests.ts";
+import { type ApiRequest, serve, viewsOf } from "./api/requests.ts";
+import type { CollectionType } from "./api/schemas.ts";
+import type { View } from "./api/views.ts";
 import { Events } from "./events.ts";
 import { Refusal } from "./refusal.ts";
 import { Environment } from "./state/environment.ts";
@@ -77,27 +79,11 @@ export class RancherCloud extends SimulatedApi {
   }
 
   /** The objects of a collection as the API shows them, without a request. */
-  objects(collection: string): readonly unknown[] {
+  objects(type: CollectionType): readonly View[] {
     this.settle();
-    const url = new URL(`http://rancher/v2-beta/${collection}?limit=${this.maxLimit}`);
-    const all: unknown[] = [];
-    for (let next: URL | undefined = url; next !== undefined; ) {
-      const query = {
-        method: "GET",
-        url: next,
-        body: undefined,
-        isMalformed: false,
-        authorization: undefined,
-      };
-      const { body } = serve(this.#requestOf(query), this.environment);
-      const { data, pagination } = body as {
-        readonly data: readonly unknown[];
-        readonly pagination: { readonly next?: string | null } | null;
-      };
-      all.push(...data);
-      next = pagination?.next ? new URL(pagination.next) : undefined;
-    }
-    return all;
+    const url = new URL("http://rancher/v2-beta");
+    const request = { method: "GET", url, body: undefined, isMalformed: false, authorization: undefined };
+    return viewsOf(type, this.#requestOf(request));
   }
 
   accepts(authorization: string | undefined): boolean {
@@ -116,7 +102,7 @@ export class RancherCloud extends SimulatedApi {
       serve: () => {
         if (!this.accepts(received.authorization)) throw new Refusal("Unauthorized", "Unauthorized");
         if (received.isMalformed) throw new Refusal("InvalidBodyContent", "The body is no JSON");
-        return serve(request, this.environment);
+        return serve(request);
       },
     });
   }
@@ -132,22 +118,13 @@ export class RancherCloud extends SimulatedApi {
     const action = url.searchParams.get("action");
     const path = [collection, ...(id === undefined ? [] : ["{id}"]), ...(link === undefined ? [] : [link])];
     const operation = `${method} /${path.join("/")}${action === null ? "" : `?action=${action}`}`;
-    const { maxLimit, ignoresFilters, ignoresInclude } = this;
+    const { environment, maxLimit, ignoresFilters, ignoresInclude } = this;
     const isActivateWithheld = this.clock.monotonic() < this.#withholdsUntil || this.#withheldPolls > 0;
     const isAccount = project === undefined && this.#accountKeys.has(keyIn(authorization) ?? "");
-    const options = { maxLimit, ignoresFilters, ignoresInclude, isActivateWithheld, isAccount };
+    const options = { environment, maxLimit, ignoresFilters, ignoresInclude, isActivateWithheld, isAccount };
     return {
       ...options,
-      method,
-      url,
-      base: url.origin + base,
-      project,
-      operation,
-      collection,
-      id,
-      link,
-      action,
-      body,
+      ...{ method, url, base: url.origin + base, project, operation, collection, id, link, action, body },
     };
   }
 }

@@ -71,18 +71,19 @@ export function linkedServices(
   return found?.map((one) => viewOfService(one, context));
 }
 
-interface ServiceRequest {
+interface ServiceRequest extends ServiceContext {
   readonly method: string;
   readonly action: string | null;
   readonly body: unknown;
 }
 
-function act(service: Service, { action, body }: ServiceRequest, context: ServiceContext): Service {
-  const { services } = context.environment;
+function act(service: Service, request: ServiceRequest): Service {
+  const { action, body, environment, isActivateWithheld } = request;
+  const { services } = environment;
   if (action === null) throw new Refusal("MethodNotAllowed", "Method not allowed");
   if (!serviceActions.includes(action))
     throw new Refusal("InvalidAction", `There is no action ${action}`, "action");
-  if (!actionsOf(service, context.isActivateWithheld).includes(action))
+  if (!actionsOf(service, isActivateWithheld).includes(action))
     throw new Refusal("ActionNotAvailable", `Action ${action} is not available`, "action");
   if (action === "activate") return services.activate(service);
   if (action === "deactivate") return services.deactivate(service);
@@ -90,19 +91,19 @@ function act(service: Service, { action, body }: ServiceRequest, context: Servic
   if (action === "update") return services.update(service, {});
   if (action === "upgrade") return services.upgrade(service, upgradedConfig(body));
   if (action === "finishupgrade") return services.finishUpgrade(service);
-  return services.setLinks(service, linksOf(body, context.environment));
+  return services.setLinks(service, linksOf(body, environment));
 }
 
 /** Other than an action, a change is accepted while an earlier one runs, and so is a second removal. */
-export function serveService(service: Service, request: ServiceRequest, context: ServiceContext) {
-  const { method, body } = request;
-  const { services } = context.environment;
-  const available = actionsOf(service, context.isActivateWithheld);
-  const show = (one: Service, status = 200) => ({ status, body: viewOfService(one, context) });
+export function serveService(service: Service, request: ServiceRequest) {
+  const { method, body, environment, isActivateWithheld } = request;
+  const { services } = environment;
+  const available = actionsOf(service, isActivateWithheld);
+  const show = (one: Service, status = 200) => ({ status, body: viewOfService(one, request) });
   if (method === "GET") return show(service);
-  if (method === "POST") return show(act(service, request, context), 202);
+  if (method === "POST") return show(act(service, request), 202);
   if (method === "PUT") {
-    const fields = changedFields(body, context.environment, service);
+    const fields = changedFields(body, environment, service);
     if (!available.includes("update") && service.state !== "updating-inactive")
       throw new Refusal("Conflict", `${service.id} is ${service.state}`);
     return show(services.update(service, fields));

@@ -16,13 +16,19 @@ import {
   schemasOf,
   typeOf,
 } from "./schemas.ts";
-import { type View, viewOfAddress, viewOfHost, viewOfNamed, viewOfService, viewOfSetting } from "./views.ts";
+import {
+  type ServiceContext,
+  type View,
+  viewOfAddress,
+  viewOfHost,
+  viewOfNamed,
+  viewOfService,
+  viewOfSetting,
+} from "./views.ts";
 
-export interface ApiRequest {
+export interface ApiRequest extends ServiceContext {
   readonly method: string;
   readonly url: URL;
-  /** URL of the API, with the project if the request has one. */
-  readonly base: string;
   readonly project: string | undefined;
   readonly operation: string;
   readonly collection: string;
@@ -33,7 +39,6 @@ export interface ApiRequest {
   readonly maxLimit: number;
   readonly ignoresFilters: boolean;
   readonly ignoresInclude: boolean;
-  readonly isActivateWithheld: boolean;
   /** The key is one of an account, and the URL names no environment. */
   readonly isAccount: boolean;
 }
@@ -56,8 +61,9 @@ function addressesOf(id: string, environment: Environment, base: string): readon
   return host?.ips.map((ip, index) => viewOfAddress(host, ip, index, base)) ?? [];
 }
 
-function viewsOf(type: CollectionType, request: ApiRequest, environment: Environment): readonly View[] {
-  const { base, isActivateWithheld } = request;
+/** All objects of a type that the key can read. */
+export function viewsOf(type: CollectionType, request: ApiRequest): readonly View[] {
+  const { base, environment } = request;
   const named = { stack: environment.stacks, certificate: environment.certificates };
   if (request.isAccount && ofEnvironment.has(type)) return [];
   switch (type) {
@@ -77,19 +83,14 @@ function viewsOf(type: CollectionType, request: ApiRequest, environment: Environ
       return environment.services
         .list()
         .filter((service) => type === "service" || service.type === type)
-        .map((service) => viewOfService(service, { base, environment, isActivateWithheld }));
+        .map((service) => viewOfService(service, request));
     default:
       return named[type].map((one) => viewOfNamed(one, type, base));
   }
 }
 
-function list(
-  type: CollectionType,
-  views: readonly View[],
-  request: ApiRequest,
-  environment: Environment,
-): Answer {
-  const { base, ignoresInclude, url, maxLimit, ignoresFilters } = request;
+function list(type: CollectionType, views: readonly View[], request: ApiRequest): Answer {
+  const { base, environment, ignoresInclude, url, maxLimit, ignoresFilters } = request;
   const links = ignoresInclude ? [] : includesOf(type);
   const entriesOf = (view: View) => addressesOf(view.id, environment, base);
   const body = pageOf(views, {
@@ -102,13 +103,13 @@ function list(
   return { status: 200, body };
 }
 
-function create(type: CollectionType, request: ApiRequest, environment: Environment): Answer {
-  const { base, action, isActivateWithheld } = request;
+function create(type: CollectionType, request: ApiRequest): Answer {
+  const { base, environment, action } = request;
   if (action !== null) throw new Refusal("InvalidAction", `There is no action ${action}`, "action");
   const body = objectOf(request.body);
   if (type === "loadBalancerService" || type === "externalService") {
     const service = environment.services.create(type, newService(type, body, environment));
-    return { status: 201, body: viewOfService(service, { base, environment, isActivateWithheld }) };
+    return { status: 201, body: viewOfService(service, request) };
   }
   if (type !== "stack") throw new Refusal("MethodNotAllowed", "Method not allowed");
   const name = nameOf(body);
@@ -131,8 +132,8 @@ function viewOfProject(project: Named, { url }: ApiRequest): View {
 }
 
 /** The API itself, or an environment. */
-function root(request: ApiRequest, { projects }: Environment): Answer {
-  const found = projects.find(({ id }) => id === request.project);
+function root(request: ApiRequest): Answer {
+  const found = request.environment.projects.find(({ id }) => id === request.project);
   const body =
     found === undefined
       ? { type: "apiVersion", id: "v2-beta", links: linksOf(request.base), actions: {} }
@@ -140,52 +141,47 @@ function root(request: ApiRequest, { projects }: Environment): Answer {
   return { status: 200, body };
 }
 
-function linked(
-  type: CollectionType,
-  { id, link }: { readonly id: string; readonly link: string },
-  request: ApiRequest,
-  environment: Environment,
-): Answer {
-  const { base, isActivateWithheld } = request;
+function linked(type: CollectionType, id: string, link: string, request: ApiRequest): Answer {
+  const { base, environment } = request;
   const service = environment.services.get(id);
   if (type === "host" && link.toLowerCase() === "ipaddresses")
-    return list("ipAddress", addressesOf(id, environment, base), request, environment);
+    return list("ipAddress", addressesOf(id, environment, base), request);
   const views =
     service === undefined || (type !== "service" && service.type !== type)
       ? undefined
-      : linkedServices(service, link, { base, environment, isActivateWithheld });
+      : linkedServices(service, link, request);
   if (views === undefined) throw notFound(`${type} ${id} with ${link}`);
-  return list("service", views, request, environment);
+  return list("service", views, request);
 }
 
-function serveRequest(request: ApiRequest, environment: Environment): Answer {
-  const { method, base, collection, id, link, project, isActivateWithheld } = request;
+function serveRequest(request: ApiRequest): Answer {
+  const { method, base, environment, collection, id, link, project } = request;
   if (project !== undefined && !environment.projects.some((one) => one.id === project))
     throw notFound(`project ${project}`);
-  if (collection === "") return root(request, environment);
+  if (collection === "") return root(request);
   const type = typeOf(collection);
   if (type === undefined) throw notFound(collection);
   if (id === undefined) {
-    if (method === "POST") return create(type, request, environment);
+    if (method === "POST") return create(type, request);
     if (method !== "GET") throw new Refusal("MethodNotAllowed", "Method not allowed");
     return type === "schema"
       ? { status: 200, body: schemasOf(base) }
-      : list(type, viewsOf(type, request, environment), request, environment);
+      : list(type, viewsOf(type, request), request);
   }
-  if (link !== undefined) return linked(type, { id, link }, request, environment);
+  if (link !== undefined) return linked(type, id, link, request);
   const service = environment.services.get(id);
   if (service !== undefined && (type === "service" || service.type === type))
-    return serveService(service, request, { base, environment, isActivateWithheld });
+    return serveService(service, request);
   const host = type === "host" ? environment.hosts.list().find((one) => one.id === id) : undefined;
   if (host !== undefined) return serveHost(host, request, environment);
-  const view = viewsOf(type, request, environment).find((one) => one.id === id);
+  const view = viewsOf(type, request).find((one) => one.id === id);
   if (view === undefined) throw notFound(`${type} ${id}`);
   if (method !== "GET") throw new Refusal("MethodNotAllowed", "Method not allowed");
   return { status: 200, body: view };
 }
 
 /** Each response names the schemas of the account, also at the URL of an environment. */
-export function serve(request: ApiRequest, environment: Environment): Answer {
+export function serve(request: ApiRequest): Answer {
   const schemas = `${request.url.origin}/v2-beta/schemas`;
-  return { ...serveRequest(request, environment), headers: { "x-api-schemas": schemas } };
+  return { ...serveRequest(request), headers: { "x-api-schemas": schemas } };
 }

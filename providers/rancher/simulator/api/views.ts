@@ -111,6 +111,7 @@ export function viewOfSetting(name: string, value: string, base: string): View {
 }
 
 export interface ServiceContext {
+  /** URL of the API, with the project if the request has one. */
   readonly base: string;
   readonly environment: Environment;
   readonly isActivateWithheld: boolean;

@@ -5,7 +5,6 @@ import {
   type JsonRequest,
   type ObservedLoadBalancer,
   parseIp,
-  requestTo,
   type Step,
   seconds,
   type Values,
@@ -31,24 +30,6 @@ export interface HetznerStep extends Step {
   /** With a request that adds a target: its Node. */
   readonly node?: string | undefined;
 }
-
-/** A request to an existing load balancer. */
-export function send(
-  { id, name }: Pick<ApiLoadBalancer, "id" | "name">,
-  title: string,
-  operation: string,
-  body?: object,
-): HetznerStep {
-  return { do: title, on: name, request: requestTo(operation, { id }, body) };
-}
-
-/** An action of an existing load balancer. */
-export const act = (
-  balancer: Pick<ApiLoadBalancer, "id" | "name">,
-  action: string,
-  body?: object,
-  title = action.replaceAll("_", " "),
-): HetznerStep => send(balancer, title, `POST /load_balancers/{id}/actions/${action}`, body);
 
 /** The part of a step that changes only targets. */
 export const targetsOnly = (step: HetznerStep): HetznerStep | undefined =>

@@ -1,22 +1,43 @@
-// Plans the steps from the observed to the desired load balancer. Pure.
+// Plans the steps from the observed to the desired load balancer, so that what the cloud refuses holds up as little as possible. Pure.
 
-import { hasErrors, type Plan, requestTo, waitFor, warningProblem } from "#ccm";
+import { applicable, hasErrors, type Plan, requestTo, waitFor, warningProblem } from "#ccm";
 import {
   type Desired,
   type HetznerStep,
   type Observed,
   ownerLabel,
   type Prefetched,
-  send,
   withDefaults,
 } from "./balancer.ts";
 import { chooseCertificates } from "./certificates.ts";
-import { planChanges, type Wanted } from "./changes.ts";
 import { placeProblems, possible } from "./placement.ts";
-import type { ApiLoadBalancer } from "./resources.ts";
-import { completeService, serviceProblems, serviceSpecs } from "./services.ts";
+import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
+import {
+  completeService,
+  isSameService,
+  type ServiceSpec,
+  serviceProblems,
+  serviceSpecs,
+} from "./services.ts";
 import { hasRobotAccess, reasons, type Settings } from "./settings.ts";
-import { targetProblems, wantedTargets } from "./targets.ts";
+import {
+  diffTargets,
+  type TargetSpec,
+  targetProblems,
+  type WantedTargets,
+  wantedTargets,
+} from "./targets.ts";
+
+/** One Service with everything that its plan depends on. */
+interface Wanted {
+  readonly desired: Desired;
+  /** Creates the managed certificate. */
+  readonly certificate: HetznerStep | undefined;
+  /** None while their certificate is not usable. */
+  readonly services: readonly ServiceSpec[];
+  readonly targets: WantedTargets;
+  readonly networkID: number | undefined;
+}
 
 export const creation = "the load balancer to be created";
 
@@ -37,10 +58,10 @@ export function planLoadBalancer(
   const requested = withDefaults(member, operator);
   const desired = possible(requested, balancer);
   const certificates = chooseCertificates(desired, known);
-  const services = serviceSpecs(desired, certificates.ids);
+  const services = certificates.isMissing ? [] : serviceSpecs(desired, certificates.ids);
   const readsRobot = hasRobotAccess(operator);
   const targets = wantedTargets(desired, readsRobot);
-  const wanted = { desired, certificates, services, targets, networkID };
+  const wanted = { desired, certificate: certificates.create, services, targets, networkID };
   const problems = [
     ...certificates.problems,
     ...serviceProblems(desired),
@@ -60,7 +81,7 @@ function planEnd(desired: Desired | undefined, balancer: ApiLoadBalancer): Plan<
   if (desired?.ending !== "release" && !isProtected)
     return { steps: [send(balancer, "delete load balancer", "DELETE /load_balancers/{id}")] };
   const { [ownerLabel]: _, ...labels } = balancer.labels;
-  const release = send(balancer, "change load balancer", "PUT /load_balancers/{id}", { labels });
+  const release = change(balancer, { labels });
   if (!isProtected) return { steps: [release] };
   const text = `The load balancer ${balancer.name} is protected against deletion, so it stays in the cloud, without the label ${ownerLabel}. Remove the protection and delete it there if it is not needed.`;
   const problems = [warningProblem(reasons.LoadBalancerProtected, text)];
@@ -68,7 +89,7 @@ function planEnd(desired: Desired | undefined, balancer: ApiLoadBalancer): Plan<
 }
 
 /** Everything in one request, except what the API takes only later: an address in the network, and targets by address. */
-function planCreation({ desired, certificates, services, targets, networkID }: Wanted): HetznerStep {
+function planCreation({ desired, services, targets, networkID }: Wanted): HetznerStep {
   const {
     name = desired.defaultName,
     type = "lb11",
@@ -91,8 +112,125 @@ function planCreation({ desired, certificates, services, targets, networkID }: W
     algorithm: algorithm && { type: algorithm },
     public_interface: isPrivate === undefined ? undefined : !isPrivate,
     network: canAttach ? networkID : undefined,
-    services: certificates.isMissing ? [] : services.map(completeService),
+    services: services.map(completeService),
     targets: targets.specs.flatMap(({ target }) => (hasTargets && target.type === "server" ? target : [])),
   };
   return { do: "create load balancer", on: name, request: requestTo("POST /load_balancers", {}, body) };
+}
+
+/** A request to an existing load balancer. */
+const send = (
+  { id, name }: ApiLoadBalancer,
+  title: string,
+  operation: string,
+  body?: object,
+): HetznerStep => ({ do: title, on: name, request: requestTo(operation, { id }, body) });
+
+/** An action of an existing load balancer. */
+const act = (
+  balancer: ApiLoadBalancer,
+  action: string,
+  body?: object,
+  title = action.replaceAll("_", " "),
+): HetznerStep => send(balancer, title, `POST /load_balancers/{id}/actions/${action}`, body);
+
+const change = (balancer: ApiLoadBalancer, body: object): HetznerStep =>
+  send(balancer, "change load balancer", "PUT /load_balancers/{id}", body);
+
+/**
+ * First the label, by which the load balancer of a Service is found. Then targets, which depend on the network only where they are
+ * reached over it, then ports, last what forwards no traffic. A certificate can take minutes, and its DNS records may need the address,
+ * so it comes after the creation. The framework stops at a step that fails. A change of the network removes targets, which a later plan
+ * adds again.
+ */
+function planChanges(wanted: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
+  const { owner, settings } = wanted.desired;
+  const { public_net, labels } = balancer;
+  const isPublic = !(settings["disable-public-network"] ?? !public_net.enabled);
+  const action = isPublic ? "enable_public_interface" : "disable_public_interface";
+  const switched = isPublic === public_net.enabled ? [] : [act(balancer, action)];
+  const network = networkChanges(wanted, balancer);
+  const usesNetwork = settings["use-private-ip"] === true;
+  return [
+    ...applicable(
+      labels[ownerLabel] !== owner.uid &&
+        change(balancer, { labels: { ...labels, [ownerLabel]: owner.uid } }),
+    ),
+    ...(usesNetwork ? network : []),
+    ...(isPublic ? switched : []),
+    ...targetChanges(wanted, balancer),
+    ...serviceChanges(wanted, balancer),
+    ...applicable(wanted.certificate),
+    ...(usesNetwork ? [] : network),
+    ...(isPublic ? [] : switched),
+    ...cosmeticChanges(wanted, balancer),
+  ];
+}
+
+/** Targets that are reached in another way are replaced one by one, so that the others get the traffic. */
+function targetChanges({ targets }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
+  const add = ({ node, target }: TargetSpec) => ({ ...act(balancer, "add_target", target), node });
+  // Without what the action does not take.
+  const remove = ({ type, server, ip }: ApiTarget) =>
+    act(balancer, "remove_target", { type, ...(server && { server: { id: server.id } }), ...(ip && { ip }) });
+  const diff = diffTargets(targets, balancer.targets);
+  return [
+    ...diff.remove.map(remove),
+    ...diff.create.map(add),
+    ...diff.update.flatMap(({ desired, observed }) => [remove(observed), add(desired)]),
+  ];
+}
+
+/** The type changes before ports are added only if it must: the cloud may refuse it. */
+function serviceChanges({ desired, services }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
+  const { name, max_services } = balancer.load_balancer_type;
+  const { type = name } = desired.settings;
+  const changed = applicable(type !== name && act(balancer, "change_type", { load_balancer_type: type }));
+  const ports = new Set(desired.ports.flatMap(({ protocol, port }) => (protocol === "TCP" ? port : [])));
+  const existing = new Map(balancer.services.map((service) => [service.listen_port, service]));
+  const added = services
+    .filter(({ listen_port }) => !existing.has(listen_port))
+    .map((spec) => act(balancer, "add_service", completeService(spec)));
+  return [
+    ...balancer.services
+      .filter(({ listen_port }) => !ports.has(listen_port))
+      .map(({ listen_port }) => act(balancer, "delete_service", { listen_port })),
+    ...services.flatMap((spec) => {
+      const service = existing.get(spec.listen_port);
+      const isSame = service === undefined || isSameService(spec, service);
+      return isSame ? [] : [act(balancer, "update_service", spec)];
+    }),
+    ...(ports.size <= max_services ? [...added, ...changed] : [...changed, ...added]),
+  ];
+}
+
+/** DNS names have no case, and may end with a dot. */
+const normalized = (name: string): string => name.toLowerCase().replace(/\.$/, "");
+
+/** What forwards no traffic. The cloud may refuse it for long. */
+function cosmeticChanges({ desired }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
+  const { name, "algorithm-type": type, "ipv4-rdns": ipv4, "ipv6-rdns": ipv6 } = desired.settings;
+  const pointer = ({ ip, dns_ptr }: { ip?: string | null; dns_ptr?: string | null }, wanted?: string) =>
+    wanted !== undefined &&
+    Boolean(ip) &&
+    normalized(wanted) !== normalized(dns_ptr ?? "") &&
+    act(balancer, "change_dns_ptr", { ip, dns_ptr: wanted }, "change reverse DNS");
+  return applicable(
+    type !== undefined && type !== balancer.algorithm.type && act(balancer, "change_algorithm", { type }),
+    pointer(balancer.public_net.ipv4, ipv4),
+    pointer(balancer.public_net.ipv6, ipv6),
+    name !== undefined && name !== balancer.name && change(balancer, { name }),
+  );
+}
+
+function networkChanges({ desired, networkID }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
+  const { "private-ipv4": privateIP, "private-subnet-ip-range": subnet } = desired.settings;
+  const isWanted = ({ network, ip }: ApiLoadBalancer["private_net"][number]) =>
+    network === networkID && (privateIP === undefined || privateIP === ip);
+  const detached = balancer.private_net
+    .filter((one) => !isWanted(one))
+    .map(({ network }) => act(balancer, "detach_from_network", { network }));
+  if (networkID === undefined || balancer.private_net.some(isWanted)) return detached;
+  const place = { network: networkID, ip: privateIP, ip_range: subnet };
+  return [...detached, act(balancer, "attach_to_network", place)];
 }

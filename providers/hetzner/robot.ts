@@ -17,6 +17,7 @@ import {
   type LookupResult,
   milliseconds,
   providerID,
+  requestTo,
   type Secret,
 } from "#ccm";
 import { familiesOf, firstAddress } from "./instances.ts";
@@ -43,6 +44,7 @@ function readError(body: unknown): ErrorReport | undefined {
   return { message: `${message} [${code}]`, code, ...(code === "RATE_LIMIT_EXCEEDED" && limited) };
 }
 
+/** Sends a request; the number of a server takes the place of `{number}`. */
 function robotApi(settings: Settings, { account, inputs }: Context) {
   const waitTime = milliseconds(Math.max(0, settings["robot-rate-limit-wait-time"]));
   const { transport } = account<{ readonly user: string; readonly password: Secret }>({
@@ -60,23 +62,9 @@ function robotApi(settings: Settings, { account, inputs }: Context) {
     transport,
     readError,
   });
-  const get = <T>(operation: string, path: string, call: Call) =>
-    api.call<T>({ operation, method: "GET", path }, call);
-  return {
-    /** All servers, in one response. */
-    servers: (call: Call) => get<readonly { readonly server: RobotServer }[]>("GET /server", "/server", call),
-    server: (number: string, call: Call) =>
-      get<{ readonly server: RobotServer }>("GET /server/{number}", `/server/${number}`, call),
-    reset: (number: string, call: Call) =>
-      get<{ readonly reset: { readonly operating_status?: string } }>(
-        "GET /reset/{number}",
-        `/reset/${number}`,
-        call,
-      ),
-  };
+  return <T>(operation: string, call: Call, number = "") =>
+    api.call<T>(requestTo(operation, { number }), call);
 }
-
-type RobotApi = ReturnType<typeof robotApi>;
 
 export const robotSource = "robot";
 
@@ -122,12 +110,20 @@ async function ifAny<T>(request: Promise<T>): Promise<T | undefined> {
   }
 }
 
-function robotServers(api: RobotApi, settings: Settings): InstanceSource {
+interface Found {
+  readonly server: RobotServer;
+}
+
+interface Reset {
+  readonly reset: { readonly operating_status?: string };
+}
+
+function robotServers(get: ReturnType<typeof robotApi>, settings: Settings): InstanceSource {
   /** Models without remote reset have no answer. */
   const isOff = async (number: string, call: Call): Promise<boolean> =>
-    (await ifFound(api.reset(number, call)))?.reset.operating_status === "shut off";
+    (await ifFound(get<Reset>("GET /reset/{number}", call, number)))?.reset.operating_status === "shut off";
   const findByNumber = async ([number = ""]: readonly string[], call: Call): Promise<LookupResult> => {
-    const found = await ifAny(api.server(number, call));
+    const found = await ifAny(get<Found>("GET /server/{number}", call, number));
     if (found === undefined) return new Map([[number, []]]);
     const state = (await isOff(number, call)) ? "stopped" : "running";
     return new Map([[number, [{ ...toInstance(found.server, settings), state }]]]);
@@ -138,8 +134,8 @@ function robotServers(api: RobotApi, settings: Settings): InstanceSource {
     // Servers are given to another cluster by renaming them.
     nameDecides: true,
     list: async function* (call) {
-      // Robot has an error instead of an empty list.
-      const all = (await ifAny(api.servers(call))) ?? [];
+      // All in one response. Robot has an error instead of an empty list.
+      const all = (await ifAny(get<readonly Found[]>("GET /server", call))) ?? [];
       yield all.map(({ server }) => toInstance(server, settings));
     },
     // Robot allows 200 of each kind, to all clients of the account together.

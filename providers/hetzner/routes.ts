@@ -32,18 +32,10 @@ export function networkIDOf(api: HetznerApi, nameOrID: string): NetworkID {
 }
 
 /** A route has no place for a mark: --cluster-cidr decides which belong to the cluster. */
-function toObserved({ destination, gateway }: ApiNetwork["routes"][number]): readonly ObservedRoute[] {
-  const parsed = parseCidr(destination);
-  return parsed === undefined
-    ? []
-    : [
-        {
-          handle: `${destination} ${gateway}`,
-          destination: parsed,
-          targetAddress: parseIp(gateway),
-          ownership: "unmarked",
-        },
-      ];
+function toObserved({ destination: text, gateway }: ApiNetwork["routes"][number]): readonly ObservedRoute[] {
+  const destination = parseCidr(text);
+  const common = { handle: `${text} ${gateway}`, targetAddress: parseIp(gateway) };
+  return destination === undefined ? [] : [{ ...common, destination, ownership: "unmarked" }];
 }
 
 export function networkRoutes(api: HetznerApi, networkID: NetworkID): RoutesOneByOne {

@@ -1,7 +1,7 @@
 // Deletes objects that depend on each other: the steps of a plan in order, and a deletion that is done when the object is gone.
 
-import { CloudError } from "../provider/errors.ts";
 import type { Done, StepOutcome } from "../provider/plan.ts";
+import { ifFound, isGone } from "./lookups.ts";
 
 /** One deletion of a plan. */
 export interface Deletion<K extends string> {
@@ -62,25 +62,4 @@ export function deletedWithProof<T>(
     const outcome = started(response);
     return outcome.done && (await isGone(lookup)) ? { ...outcome, isGone: true } : outcome;
   });
-}
-
-/** Whether the lookup by id has a definite answer: the object does not exist. One that fails proves nothing. */
-export async function isGone(lookup: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await lookup();
-    return false;
-  } catch (error) {
-    if (!CloudError.is(error)) throw error;
-    return error.kind === "not-found";
-  }
-}
-
-/** The object that a request returns; undefined if it does not exist. Other errors are thrown. */
-export async function ifFound<T>(request: Promise<T>): Promise<T | undefined> {
-  try {
-    return await request;
-  } catch (error) {
-    if (CloudError.is(error) && error.kind === "not-found") return undefined;
-    throw error;
-  }
 }

@@ -1,4 +1,7 @@
-// Compares what a plan wants with what an API returns, and prepares it to be sent back. Pure.
+// Reads what exists in a cloud: whether it is as wanted, the annotations that it amounts to, and its owner. Pure.
+
+import type { ServiceUID } from "../core/brand.ts";
+import type { Fields, Values } from "../core/settings.ts";
 
 /** An object of an API. */
 export type Members = Readonly<Record<string, unknown>>;
@@ -38,4 +41,37 @@ const isNothing = (value: unknown): boolean => value === null || value === undef
 function pruned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(pruned);
   return isObject(value) ? membersOf(value, Object.keys(value)) : value;
+}
+
+/**
+ * What an existing object has for each field, for `LoadBalancers.settingsOf`. `observed` returns it as the annotation would say it:
+ * undefined or null if the object does not show it. What a field does not accept is left out.
+ *
+ * @example
+ * settingsOf: ({ balancer }) => observedValues(annotations, (name) => balancer[memberOf(name)]),
+ */
+export function observedValues<F extends Fields>(
+  fields: F,
+  observed: (name: string) => unknown,
+): Partial<Values<F>> {
+  const entries = Object.entries(fields).flatMap(([name, field]) => {
+    const value = observed(name);
+    const parsed = value === undefined || value === null ? undefined : field.parse(String(value));
+    return parsed !== undefined && "value" in parsed ? [[name, parsed.value]] : [];
+  });
+  return Object.fromEntries(entries) as Partial<Values<F>>;
+}
+
+/**
+ * The Services whose `DesiredLoadBalancer.defaultName` is this name; none for any other name. The Go managers cut the last digit of
+ * the uid from it, so each digit is possible.
+ *
+ * @example
+ * const owners = ownersOfDefaultName(balancer.name);
+ */
+export function ownersOfDefaultName(name: string): readonly ServiceUID[] {
+  const [, a, b, c, d, e] =
+    /^a([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{11})$/.exec(name) ?? [];
+  if (a === undefined) return [];
+  return [..."0123456789abcdef"].map((digit) => `${a}-${b}-${c}-${d}-${e}${digit}` as ServiceUID);
 }

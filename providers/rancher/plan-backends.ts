@@ -79,7 +79,7 @@ interface Outcome {
   readonly id?: string;
   readonly step?: RancherStep;
   readonly waitingFor?: string;
-  /** Why it cannot serve its Nodes, until somebody corrects it. */
+  /** Why it cannot serve its Nodes until a user corrects it. */
   readonly refused?: string;
 }
 

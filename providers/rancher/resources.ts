@@ -17,8 +17,10 @@ export interface Resource {
 /** Such an object does not exist any more, although the server still shows it. */
 export const isGoing = ({ state, removed }: Resource): boolean => state === "removing" || Boolean(removed);
 
+type Action = "activate" | "finishupgrade" | "remove" | "setservicelinks" | "update" | "upgrade";
+
 /** Where to send this change; undefined while the state of the object does not permit it. */
-export function linkFor({ links = {}, actions = {} }: Resource, action: string): string | undefined {
+export function linkFor({ links = {}, actions = {} }: Resource, action: Action): string | undefined {
   const isMethod = action === "update" || action === "remove";
   return isMethod && actions[action] !== undefined ? links["self"] : actions[action];
 }

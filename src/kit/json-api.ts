@@ -171,7 +171,7 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
 
 /**
  * A client for a JSON API. Every failure is a CloudError: its kind comes from the status, or from `readError`; a response that
- * that does not recognize is `unavailable`, never `not-found`.
+ * is no error of the API is `unavailable`, never `not-found`.
  *
  * @example
  * const api = jsonApi({ base: "https://api.example.com/v1", transport });

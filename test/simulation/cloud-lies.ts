@@ -47,6 +47,7 @@ interface ActiveLie {
   readonly until: number;
 }
 
+/** How long states and lies of the past are kept. */
 const history = 60_000;
 
 class CollectionView<T extends Cloudy> {
@@ -76,7 +77,17 @@ class CollectionView<T extends Cloudy> {
   }
 
   clear(): void {
-    this.#lies = [];
+    const now = this.#clock.monotonic();
+    this.#lies = this.#lies.map((one) => ({ ...one, until: Math.min(one.until, now) }));
+  }
+
+  /** From when on no read shows a state from before this moment (monotonic). It may be in the future. */
+  shownFrom(moment: number): number {
+    const ends = this.#lies.map(({ lie, since, until }) => {
+      if (lie.kind === "lagging") return since < moment + lie.by ? Math.min(until, moment + lie.by) : moment;
+      return lie.kind === "stale replica" && since < moment ? until : moment;
+    });
+    return Math.max(moment, ...ends);
   }
 
   /** Call it after each change. */
@@ -89,9 +100,11 @@ class CollectionView<T extends Cloudy> {
   show(existing: readonly T[], read: ReadKind): readonly T[] {
     const now = this.#clock.monotonic();
     this.#lies = this.#lies.filter(
-      ({ lie, until }) => until > now && !(read === "listing" && "applies" in lie),
+      ({ lie, until }) => until > now - history && !(read === "listing" && "applies" in lie),
     );
-    return this.#lies.reduce((shown, lie) => this.#apply(shown, lie, read), existing);
+    return this.#lies
+      .filter(({ until }) => until > now)
+      .reduce((shown, lie) => this.#apply(shown, lie, read), existing);
   }
 
   #apply(shown: readonly T[], { lie, since }: ActiveLie, read: ReadKind): readonly T[] {

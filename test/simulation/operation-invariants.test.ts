@@ -1,7 +1,7 @@
 // Tests that the invariants about operations on routes can fail, and what they allow: what no manager could know.
 
 import { afterEach, expect, test } from "bun:test";
-import { minutes, seconds } from "../../src/core/brand.ts";
+import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import type { Course } from "./route-operations.ts";
 import { World } from "./world.ts";
@@ -91,6 +91,29 @@ test.each([
   await create();
   expect(violated()).toEqual([...expected]);
 });
+
+test.each([
+  ["violates nothing if listings show it after the proof", { kind: "lagging", by: 6_000 }, 31_000, []],
+  ["violates 18 before the proof", { kind: "lagging", by: 6_000 }, 28_000, [18]],
+  ["violates 18 if listings show it before the proof", { kind: "lagging", by: 2_000 }, 31_000, [18]],
+  [
+    "violates nothing if a stale replica hides it until after the proof",
+    { kind: "stale replica" },
+    31_000,
+    [],
+  ],
+] as const)(
+  "creating a route again that the former leader created late %s",
+  async (_, lie, after, expected) => {
+    const { world, create, violated } = await withNode({ takes: 27_000, ends: "done" });
+    await create();
+    world.leaderSince = world.clock.monotonic();
+    world.cloudLies.routes.add(lie, 45_000);
+    await world.clock.advance(milliseconds(after));
+    await create("replica-2");
+    expect(violated()).toEqual([...expected]);
+  },
+);
 
 test("removing a route that is wanted violates 18 when the cloud accepts it, whether or not it has an effect", async () => {
   const { world, create, remove, violated } = await withNode({ takes: 1_000, ends: "done" });

@@ -20,13 +20,14 @@ export interface Observed extends ObservedLoadBalancer {
   readonly services: ReadonlyMap<string, ServiceInUse>;
 }
 
-/** An external service with the load balancers that forward to it. */
+/** An external service, and how many load balancers forward to it, without those that are being removed. */
 export interface ServiceInUse {
   readonly service: ApiExternalService;
   /** The load balancer for which it was created does not exist. */
   readonly isOrphan: boolean;
-  /** Without those that are being removed. */
-  readonly usedBy: readonly ApiLoadBalancer[];
+  readonly users: number;
+  /** The ids of users without the mark of this cluster. Two are enough to see whether there is another one than a given one. */
+  readonly unmarkedUsers: readonly string[];
 }
 
 /** What plans need besides load balancers. */

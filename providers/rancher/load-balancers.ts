@@ -59,7 +59,10 @@ function servicesByStack(
   const inUse = (service: ApiExternalService): readonly [string, ServiceInUse] => {
     const creator = markedOwner(service.metadata);
     const isOrphan = creator !== undefined && !owners.has(creator);
-    return [service.name.toLowerCase(), { service, isOrphan, usedBy: users.get(service.id) ?? [] }];
+    const usedBy = users.get(service.id) ?? [];
+    const unmarked = usedBy.filter(({ metadata }) => clusterOf(metadata) !== cluster).slice(0, 2);
+    const unmarkedUsers = unmarked.map(({ id }) => id);
+    return [service.name.toLowerCase(), { service, isOrphan, users: usedBy.length, unmarkedUsers }];
   };
   const stacks = Map.groupBy(services, ({ stackId }) => stackId);
   return new Map([...stacks].map(([id, own]) => [id, new Map(own.map(inUse))]));
@@ -132,8 +135,10 @@ export function rancherLoadBalancers(
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, prefetched, { stack, cluster }),
     targetsOnly,
-    targetCount: ({ balancer, services }) =>
-      [...services.values()].filter(({ usedBy }) => usedBy.some(({ id }) => id === balancer.id)).length,
+    targetCount: ({ balancer, services }) => {
+      const ruled = ruledIDs(balancer.lbConfig);
+      return [...services.values()].filter(({ service }) => ruled.has(service.id)).length;
+    },
     apply: (step, call) => applyStep({ api, names, cluster }, step, call),
     moveMark: (observed) => moveMark(observed, cluster),
     publish: ({ settings }, observed) => {

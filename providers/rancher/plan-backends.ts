@@ -20,7 +20,7 @@ import {
   type RancherStep,
   type ServiceInUse,
 } from "./balancer.ts";
-import { type ApiExternalService, linkFor } from "./resources.ts";
+import { type ApiExternalService, linkFor, ruledIDs } from "./resources.ts";
 
 /** A desired external service. */
 interface Backend {
@@ -163,14 +163,13 @@ function hasAddresses(
 }
 
 /** Whether another cluster or a user may use this external service with its address. */
-function isOthers({ service, usedBy }: ServiceInUse, balancer: string, cluster: string): boolean {
+function isOthers(known: ServiceInUse, balancer: string, cluster: string): boolean {
+  const { service, users, unmarkedUsers } = known;
   if (service.hostname) return true;
   const marked = clusterOf(service.metadata);
   if (marked !== undefined) return marked !== cluster;
   // Without a mark and without a load balancer, it may be a user's.
-  const isOwn = ({ id, metadata }: ServiceInUse["usedBy"][number]) =>
-    id === balancer || clusterOf(metadata) === cluster;
-  return usedBy.length === 0 || !usedBy.every(isOwn);
+  return users === 0 || unmarkedUsers.some((id) => id !== balancer);
 }
 
 // Which external services go when the load balancer no longer needs them.
@@ -179,14 +178,15 @@ function isOthers({ service, usedBy }: ServiceInUse, balancer: string, cluster: 
 function removalsOf(observed: Observed, cluster: string) {
   const { balancer, services, owners } = observed;
   const hasGoName = ownersByName(balancer.name).length > 0;
+  const ruled = ruledIDs(balancer.lbConfig);
   return [...services.values()].flatMap((one) => {
-    const { service, usedBy, isOrphan } = one;
+    const { service, users, isOrphan } = one;
     const [marked, creator] = [clusterOf(service.metadata), markedOwner(service.metadata)];
     // The Go manager makes one for each Node, with one address.
     const isGo = marked === undefined && hasGoName && service.externalIpAddresses?.length === 1;
-    const isUsed = usedBy.some(({ id }) => id === balancer.id);
+    const isUsed = ruled.has(service.id);
     // Nothing uses it since its creation or an earlier removal was interrupted.
-    const isLeftover = usedBy.length === 0 && creator !== undefined && (isOrphan || owners.includes(creator));
+    const isLeftover = users === 0 && creator !== undefined && (isOrphan || owners.includes(creator));
     const consumers = service.links?.["consumedbyservices"];
     const link = linkFor(service, "remove");
     if (!(isGo || marked === cluster) || !(isUsed || isLeftover)) return [];
@@ -195,7 +195,7 @@ function removalsOf(observed: Observed, cluster: string) {
       ...{ do: "remove external service", on: service.name, targets: "all" },
       ...{ kind: "remove unused", link, consumers, user: balancer.id, isLeftover },
     };
-    return [{ ...one, isLeftover, step }];
+    return [{ ...one, isUsed, isLeftover, step }];
   });
 }
 
@@ -212,12 +212,11 @@ export const removalsAfterChange = (
  * rules if only this load balancer uses them: without a rule, nothing shows that they were its own.
  */
 export function removalsAtEnd(observed: Observed, cluster: string) {
-  const { id } = observed.balancer;
   const all = removalsOf(observed, cluster).toSorted(
     (one, other) => Number(one.isLeftover) - Number(other.isLeftover),
   );
-  const isFirst = ({ service, usedBy }: ServiceInUse) =>
-    clusterOf(service.metadata) === undefined && usedBy.every((user) => user.id === id);
+  const isFirst = ({ service, users, isUsed }: (typeof all)[number]) =>
+    clusterOf(service.metadata) === undefined && users === (isUsed ? 1 : 0);
   return {
     first: all.flatMap((one) => (isFirst(one) ? one.step : [])),
     last: all.flatMap((one) => (isFirst(one) ? [] : one.step)),

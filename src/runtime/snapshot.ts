@@ -90,6 +90,8 @@ export class Snapshot<T> {
 class ReusedItems<T> {
   readonly #keyOf: (item: T) => string;
   readonly #previous: ReadonlyMap<string, T>;
+  /** What members that are objects were compared with, and whether they were equal. Items of a listing may share them. */
+  readonly #compared = new WeakMap<object, { readonly with: object; readonly isEqual: boolean }>();
 
   constructor(previous: readonly T[], keyOf: (item: T) => string) {
     this.#keyOf = keyOf;
@@ -99,7 +101,32 @@ class ReusedItems<T> {
   of(page: readonly T[]): readonly T[] {
     return page.map((item) => {
       const same = this.#previous.get(this.#keyOf(item));
-      return same !== undefined && Bun.deepEquals(same, item, true) ? same : item;
+      return same !== undefined && this.#isEqual(same, item) ? same : item;
     });
   }
+
+  /** What several items share is compared once: listings would take quadratic time otherwise. */
+  #isEqual(one: unknown, other: unknown): boolean {
+    if (!isPlain(one) || !isPlain(other)) return Bun.deepEquals(one, other, true);
+    const members = Object.entries(other);
+    return (
+      members.length === Object.keys(one).length &&
+      members.every(([name, value]) => Object.hasOwn(one, name) && this.#isSame(one[name], value))
+    );
+  }
+
+  #isSame(one: unknown, other: unknown): boolean {
+    if (Object.is(one, other)) return true;
+    if (!isObject(one) || !isObject(other)) return false;
+    const known = this.#compared.get(other);
+    if (known?.with === one) return known.isEqual;
+    const isEqual = Bun.deepEquals(one, other, true);
+    this.#compared.set(other, { with: one, isEqual });
+    return isEqual;
+  }
 }
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+
+const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  isObject(value) && Object.getPrototypeOf(value) === Object.prototype;

@@ -61,6 +61,27 @@ test("a snapshot keeps two items with one key", async () => {
   expect((await listAfter([[item("a", "large")]], [twins])).latest).toEqual(twins);
 });
 
+test("a snapshot compares once what several items share, and finds a change of it in each of them", async () => {
+  let reads = 0;
+  const shared = (size: number) => ({
+    get size() {
+      reads += 1;
+      return size;
+    },
+  });
+  const three = (size: number) => {
+    const type = shared(size) as never;
+    return [item("a", type), item("b", type), item("c", type)];
+  };
+  const same = await listAfter([three(1)], [three(1)]);
+  expect(same.latest).toBe(same.previous);
+  // Both sides of one comparison.
+  expect(reads).toBe(2);
+  const changed = three(2);
+  const { latest } = await listAfter([three(1)], [changed]);
+  expect(latest.map((one, at) => one === changed[at])).toEqual([true, true, true]);
+});
+
 test("a snapshot has a new list for a different order", async () => {
   const { previous, latest } = await listAfter([[item("a"), item("b")]], [[item("b"), item("a")]]);
   expect(latest).not.toBe(previous);

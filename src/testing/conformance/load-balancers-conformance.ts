@@ -110,6 +110,21 @@ export function loadBalancersConformance(
       expect(lab.mutations).toBe(before);
     });
 
+    // Each listing is compared with the previous one.
+    test("lists three load balancers with at most three times the values of one, apart from what they share", async () => {
+      const sizes: number[] = [];
+      for (const names of [["web"], ["web", "mail", "shop"]]) {
+        const lab = fresh();
+        await converge(
+          lab,
+          names.map((one) => desired({ name: one, targets })),
+        );
+        sizes.push(comparedIn(await listBalancers(lab)));
+      }
+      const [one = 0, three = 0] = sizes;
+      expect(three).toBeLessThanOrEqual(3 * one);
+    });
+
     test("a Service that no longer names source ranges ends like one that never did", async () => {
       const states: string[] = [];
       for (const sourceRanges of [undefined, ["198.51.100.0/24", "203.0.113.0/24"]]) {
@@ -296,6 +311,19 @@ function refusalsConformance(harness: Harness, { first, second, gone }: Phases):
       }
     });
   }
+}
+
+/** How many values a comparison visits. A member that is the same object in several items is compared once. */
+export function comparedIn(items: readonly object[]): number {
+  return new Set(items.flatMap((item) => Object.values(item))).values().reduce(sumOfValues, 0);
+}
+
+const sumOfValues = (sum: number, value: unknown): number => sum + valuesIn(value);
+
+function valuesIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  const parts = value instanceof Map || value instanceof Set ? [...value] : Object.values(value);
+  return parts.reduce(sumOfValues, 1);
 }
 
 // The contract of a provider's load balancers while listings are wrong: empty, short, old or repeated. A change that was planned

@@ -1,11 +1,34 @@
 // How many requests Rancher's manager sends in common situations.
 
 import { expect, test } from "bun:test";
+import { converge, makeDesired, targetOf } from "#ccm/testing";
+import { harness } from "../../../providers/rancher/simulator/harness.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
+import { listBalancers } from "../../../src/testing/conformance/converge-groups.ts";
+import { labWithTargets } from "../../../src/testing/conformance/desired.ts";
+import { comparedIn } from "../../../src/testing/conformance/load-balancers-conformance.ts";
 import { RancherWorld } from "./rancher-world.ts";
 
 const requestsOf = (h: RancherWorld, status: number) =>
   h.cloud.seen.filter((one) => one.mutates && one.status === status).map(({ operation }) => operation);
+
+/** How many values are compared with the previous listing. */
+async function comparedWith(services: number, nodes: number): Promise<number> {
+  const targets = Array.from({ length: nodes }, (_, index) =>
+    targetOf(`node-${index}`, "hosts", `${index}`, `10.0.0.${index + 1}`),
+  );
+  const desired = Array.from({ length: services }, (_, index) =>
+    makeDesired(harness, { name: `s${index}`, ports: [1000 + index], targets }),
+  );
+  const lab = labWithTargets(harness);
+  await converge(lab, desired);
+  return comparedIn(await listBalancers(lab));
+}
+
+// A process whose event loop stands still for long loses its Lease.
+test("twice the Services with twice the Nodes make listings of at most four times the values [N25]", async () => {
+  expect(await comparedWith(6, 12)).toBeLessThanOrEqual(4 * (await comparedWith(3, 6)));
+});
 
 test.if(runsAllTests)("initializes 1,000 Nodes with at most 6 requests [S8 F9]", async () => {
   const h = new RancherWorld();

@@ -23,43 +23,35 @@ import { defined } from "../../core/defined.ts";
 import { commandText, shortList, withoutFullStop } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import {
-  type Brief,
   type Decision,
-  type DescribedEvent,
   type Description,
   failingText,
   firstSentence,
   isExplained,
   type Judgement,
-  judgeWithEvents,
+  type Known,
   type ListingFailure,
   listingsText,
   type Note,
-  sortNotes,
+  type Subject,
   stateOf,
   wouldText,
 } from "./description.ts";
 
 /** A Node, and what is known besides the object. */
-export interface KnownNode {
+export interface KnownNode extends Known {
   readonly node: Node;
   readonly isSelected: boolean;
   /** --node-deletion is off. */
   readonly isKept: boolean;
   /** What the inventory knows about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;
-  /** What the controllers report about it, and what concerns all Nodes. */
-  readonly notes: readonly Note[];
   /** That its instance is absent. */
   readonly proofs: NodeEvidence["proofs"];
   /** Why the source of its instance does not answer; undefined while requests to it succeed. */
   readonly listingFailure?: ListingFailure | undefined;
   /** Monotonic. */
   readonly now: number;
-  readonly isDue: boolean;
-  readonly nextAttemptInSeconds: number | undefined;
-  /** What a manager has reported, the newest first. Empty if the manager itself describes the Node. */
-  readonly events?: readonly DescribedEvent[];
 }
 
 const seconds = (milliseconds: number): string => `${Math.max(0, Math.round(milliseconds / 1000))} s`;
@@ -141,7 +133,7 @@ function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readon
 function notesOf(known: KnownNode): readonly Note[] {
   const isHeld = known.notes.some(({ kind }) => kind === "hold");
   const notes = [...(isHeld ? [] : absenceNotes(known)), ...unknownNotes(known), ...known.notes];
-  return sortNotes([...notes, ...(isExplained(notes) ? [] : conditionNotes(known.node))]);
+  return [...notes, ...(isExplained(notes) ? [] : conditionNotes(known.node))];
 }
 
 function judge(
@@ -191,18 +183,18 @@ function judge(
   return { state: isPending ? "working" : "settled", summary };
 }
 
-/** In observe mode, the decisions show what would be done. */
-export function describeNode(known: KnownNode, decisions: readonly Decision[] = []): Brief {
-  const { node, nextAttemptInSeconds, events = [] } = known;
-  const judged = judgeWithEvents(notesOf(known), events, (notes) => judge(known, notes, decisions));
-  return defined({
-    ...{ kind: "Node" as const, name: node.metadata.name, ...judged },
-    nextAttemptInSeconds,
-  });
+export function nodeSubject(known: KnownNode): Subject {
+  const { name } = known.node.metadata;
+  const { nextAttemptInSeconds, events } = known;
+  return {
+    ...{ kind: "Node", name, notes: notesOf(known), nextAttemptInSeconds, events },
+    journalNames: [`node/${name}`],
+    judge: (notes, decisions) => judge(known, notes, decisions),
+    facts: () => factsOf(known),
+  };
 }
 
-/** In the order to show them. */
-export function factsOfNode(known: KnownNode): Description["facts"] {
+function factsOf(known: KnownNode): Description["facts"] {
   const { node, answer, listingFailure, now } = known;
   const { metadata, status } = node;
   const addresses = (status.addresses ?? []).map(({ type, address }) => `${address} (${type})`);

@@ -1,6 +1,7 @@
 // Describes the objects of a running manager: collects what its controllers report, and leaves the judgement to the pure functions.
 
 import type { Answer } from "../../cloud/inventory.ts";
+import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
 import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
@@ -17,7 +18,6 @@ import {
   type Service,
   type VolumeAttachment,
 } from "../../kube/objects.ts";
-import type { JournalEntry } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Manager } from "../manager/manager.ts";
 import {
@@ -26,24 +26,20 @@ import {
   leaderTexts,
   unlistedSources,
 } from "../report/manager-report.ts";
-import { describeNode, factsOfNode, isPlainlySettled, type KnownNode } from "./describe-node.ts";
-import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
-import {
-  describeVolume,
-  factsOfVolume,
-  journalNamesOf,
-  type KnownVolume,
-  namesOf,
-  queueKeyOf,
-} from "./describe-volume.ts";
+import { isPlainlySettled, nodeSubject } from "./describe-node.ts";
+import { serviceSubject } from "./describe-service.ts";
+import { namesOf, queueKeyOf, type VolumeObjects, volumeSubject } from "./describe-volume.ts";
 import {
   type Brief,
-  type Decision,
+  briefly,
   type DescribedEvent,
   type DescribedKind,
   type Description,
+  describe,
+  type Known,
   type ListingFailure,
   type Note,
+  type Subject,
   stateOf,
 } from "./description.ts";
 
@@ -56,39 +52,9 @@ export interface NotFound {
   readonly left?: string;
 }
 
-/** More would hide the newest ones. */
-const maxDecisions = 8;
-
-/**
- * The last writes about one object, the newest first. `objects` are the journal's names of the object and of what belongs to it, such
- * as `balancer/…`. Reasons about the object begin with `subject`.
- */
-export function decisionsAbout(
-  entries: readonly JournalEntry[],
-  objects: readonly string[],
-  subject?: string,
-): readonly Decision[] {
-  const seen = new Set<string>();
-  const isAbout = ({ object, why }: JournalEntry): boolean =>
-    objects.includes(object) || (subject !== undefined && why.startsWith(`${subject}: `));
-  // What would be done is planned again at each evaluation; the newest plan counts.
-  const isNews = ({ object, action, why, outcome }: JournalEntry): boolean => {
-    const plan = `${object} ${action} ${why}`;
-    return outcome !== "observed" || (!seen.has(plan) && seen.add(plan) !== undefined);
-  };
-  return entries
-    .filter(isAbout)
-    .toReversed()
-    .filter(isNews)
-    .slice(0, maxDecisions)
-    .map(({ at, action, object, why, outcome, detail }) =>
-      defined({ at: new Date(at).toISOString(), action, object, why, outcome, detail }),
-    );
-}
-
-/** What concerns all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
 const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
+/** What concerns all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
 function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly Note[] {
   const notes: Note[] = [];
   const cloud = manager.cloudProblem();
@@ -117,9 +83,32 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
 
 const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingress ?? []).length > 0;
 
+/** The objects of one kind; undefined members of a manager that does not know the kind. */
+interface Objects {
+  readonly names: readonly string[];
+  find(name: string): Subject | undefined;
+}
+
+function objectsIn<T extends KubeObject>(
+  cache: Pick<LatestObjects<T>, "get" | "list">,
+  subjectOf: (object: T) => Subject,
+): Objects {
+  return {
+    get names() {
+      return cache.list().map(({ metadata }) => keyOf(metadata));
+    },
+    find: (name) => {
+      const object = cache.get(name);
+      return object && subjectOf(object);
+    },
+  };
+}
+
 /** Describes objects at one moment. What all of them have in common is read once, so that thousands can be described. */
 export class Describer {
   readonly #manager: Manager;
+  /** With events, this process has only just begun to evaluate, and makes no attempt. */
+  readonly #events: readonly DescribedEvent[] | undefined;
   readonly #now: number;
   readonly #reports: ControllerReports;
   readonly #ofNodes: readonly ControllerReport[];
@@ -131,8 +120,9 @@ export class Describer {
   /** No source fails that was never listed: its Nodes are unknown, and must be looked at. */
   readonly #isListed: boolean;
 
-  constructor(manager: Manager) {
+  constructor(manager: Manager, events?: readonly DescribedEvent[]) {
     this.#manager = manager;
+    this.#events = events;
     this.#now = manager.clock.monotonic();
     this.#reports = manager.controllerReports();
     const { node, lifecycle, route } = this.#reports;
@@ -152,32 +142,36 @@ export class Describer {
     );
   }
 
-  /** Claims, and PersistentVolumes without one: every volume once. */
-  get volumes(): readonly KnownVolume[] {
-    const { claims, volumes } = this.#manager.volumes ?? {};
-    const all = claims?.list() ?? [];
-    const bound = new Set(all.map(({ spec }) => spec?.volumeName));
-    const others = volumes?.list().filter(({ metadata }) => !bound.has(metadata.name)) ?? [];
-    return [
-      ...all.map((claim) => this.claim(claim)),
-      ...others.map((volume) => this.persistentVolume(volume)),
-    ];
-  }
-
-  claim(claim: PersistentVolumeClaim): KnownVolume {
-    const volume = this.#manager.volumes?.volumes.get(claim.spec?.volumeName ?? "");
-    return this.#knownVolume({ kind: "PersistentVolumeClaim", claim }, volume);
-  }
-
-  persistentVolume(volume: PersistentVolume): KnownVolume {
-    const { namespace = "", name = "" } = volume.spec?.claimRef ?? {};
-    const claim = this.#manager.volumes?.claims.get(keyOf({ namespace, name }));
-    return this.#knownVolume({ kind: "PersistentVolume", claim }, volume);
+  /** Undefined for volumes where the volume controller does not run. */
+  objects(kind: DescribedKind): Objects | undefined {
+    const { nodes, services, volumes } = this.#manager;
+    switch (kind) {
+      case "Node":
+        return objectsIn(nodes, (node) => this.node(node));
+      case "Service":
+        return objectsIn(services, (service) => this.service(service));
+      case "PersistentVolumeClaim":
+        return volumes && objectsIn(volumes.claims, (claim) => this.#claim(claim));
+      case "PersistentVolume":
+        return volumes && objectsIn(volumes.volumes, (volume) => this.#persistentVolume(volume));
+    }
   }
 
   /** Every Service that needs a load balancer or has one. */
   get services(): readonly Service[] {
     return this.#manager.services.list().filter((service) => isManaged(service) || isLoadBalancer(service));
+  }
+
+  /** Claims, and PersistentVolumes without one: every volume once. */
+  get volumes(): readonly Subject[] {
+    const { claims, volumes } = this.#manager.volumes ?? {};
+    const all = claims?.list() ?? [];
+    const bound = new Set(all.map(({ spec }) => spec?.volumeName));
+    const others = volumes?.list().filter(({ metadata }) => !bound.has(metadata.name)) ?? [];
+    return [
+      ...all.map((claim) => this.#claim(claim)),
+      ...others.map((volume) => this.#persistentVolume(volume)),
+    ];
   }
 
   /** Whether the Node is settled, without a question to the inventory: nothing is recorded about it. Cheap. */
@@ -193,69 +187,17 @@ export class Describer {
     );
   }
 
-  nodeBriefly(node: Node): Brief {
-    return describeNode(this.#knownNode(node));
+  describe(subject: Subject): Description {
+    return describe(subject, this.#manager.journal.entries());
   }
 
-  /** With events, the manager only evaluates, and makes no attempt. */
-  node(node: Node, events?: readonly DescribedEvent[]): Description {
-    const known = withoutManager(this.#knownNode(node), events);
-    const decisions = decisionsAbout(this.#manager.journal.entries(), [`node/${node.metadata.name}`]);
-    return defined({ ...describeNode(known, decisions), facts: factsOfNode(known), decisions, events });
-  }
-
-  serviceBriefly(service: Service): Brief {
-    return describeService(this.#knownService(service));
-  }
-
-  service(service: Service, events?: readonly DescribedEvent[]): Description {
-    const key = keyOf(service.metadata);
-    const known = withoutManager(this.#knownService(service), events);
-    const { group, balancer } = known.knowledge ?? {};
-    const names = [group, balancer?.name].filter((name) => name !== undefined);
-    const decisions = decisionsAbout(
-      this.#manager.journal.entries(),
-      [`service/${key}`, ...names.map((name) => `balancer/${name}`)],
-      key,
-    );
-    return defined({
-      ...{ ...describeService(known, decisions), facts: factsOfService(known), decisions },
-      events,
-    });
-  }
-
-  volume(known: KnownVolume, events?: readonly DescribedEvent[]): Description {
-    const all = withoutManager(known, events);
-    const objects = journalNamesOf(known);
-    const decisions = decisionsAbout(this.#manager.journal.entries(), objects);
-    return defined({ ...describeVolume(all), facts: factsOfVolume(all), decisions, events });
-  }
-
-  /** The claim or the PersistentVolume, with all that belongs to it. */
-  #knownVolume(object: KnownVolume["object"], volume: PersistentVolume | undefined): KnownVolume {
-    const { driver } = this.#manager.volumes ?? {};
-    const attachments = volume === undefined ? [] : (this.#attachments.get(volume.metadata.name) ?? []);
-    const known = { object, driver, attachments, volume };
-    const names = namesOf(known);
-    const found = names.flatMap(([kind, name]) => this.#reports.volume?.get(kind)?.get(name) ?? []);
-    const queue = this.#manager.queues["volume"];
-    const attempts = names.map(([kind, name]) => this.#attemptOf([queue], queueKeyOf(kind, name)));
-    const next = attempts.flatMap(({ nextAttemptInSeconds }) => nextAttemptInSeconds ?? []);
-    return {
-      ...known,
-      notes: [...found.map((finding) => this.#noteOf(finding)), ...this.#general.volume],
-      isDue: attempts.some(({ isDue }) => isDue),
-      nextAttemptInSeconds: next.length === 0 ? undefined : Math.min(...next),
-    };
-  }
-
-  #knownNode(node: Node): KnownNode {
+  node(node: Node): Subject {
     const { name } = node.metadata;
     const { inventory, flags, queues } = this.#manager;
     const general = isUninitialized(node) ? this.#general.joiningNode : this.#general.node;
     const found = this.#ofNodes.flatMap(({ findings }) => findings.get(name) ?? []);
     const answer = inventory.check(identityOf(node));
-    return {
+    return nodeSubject({
       node,
       isSelected: this.#manager.isSelected(node),
       isKept: flags["node-deletion"] === "off",
@@ -264,8 +206,8 @@ export class Describer {
       proofs: this.#evidence.get(name)?.proofs ?? [],
       listingFailure: this.#failureOf(answer, node),
       now: this.#now,
-      ...this.#attemptOf([queues["Nodes"], queues["node-lifecycle"]], name),
-    };
+      ...this.#attempts([queues["Nodes"], queues["node-lifecycle"]], [name]),
+    });
   }
 
   /** Of the source with its instance, or else of those that may have it. */
@@ -279,53 +221,79 @@ export class Describer {
     return failure && (sources.length > 1 ? failure : { ...failure, source: undefined });
   }
 
-  #noteOf({ kind, reason, cause, severity, text, since }: Finding): Note {
-    const sinceSeconds = since === undefined ? undefined : Math.round((this.#now - since) / 1000);
-    return defined({ kind, reason, cause, severity, text, sinceSeconds });
-  }
-
-  #knownService(service: Service): KnownService {
+  service(service: Service): Subject {
     const knowledge = this.#reports.service?.knowledgeOf(service);
     const general = hasAddress(service) ? this.#general.service : this.#general.newService;
     const otherController = this.#reports.service?.otherControllerOf(service);
     const { failure: listingFailure } = this.#manager.balancers ?? {};
     // A group that waits for a listing that failed has no time in the queue.
     const listingAt = listingFailure === undefined ? [] : [listingFailure.retryAt];
-    return {
+    const keys = knowledge === undefined ? [] : [knowledge.group];
+    return serviceSubject({
       service,
       knowledge,
       otherController,
-      general: isManaged(service) && otherController === undefined ? general : [],
+      notes: isManaged(service) && otherController === undefined ? general : [],
       now: this.#now,
       listingFailure,
-      ...this.#attemptOf([this.#manager.queues["service"]], knowledge?.group, listingAt),
-    };
+      ...this.#attempts([this.#manager.queues["service"]], keys, listingAt),
+    });
   }
 
-  /** When a key is tried again; at one of the other times if it has none. */
-  #attemptOf(
+  #claim(claim: PersistentVolumeClaim): Subject {
+    const volume = this.#manager.volumes?.volumes.get(claim.spec?.volumeName ?? "");
+    const attachments = this.#attachmentsOf(volume);
+    return this.#volume({ kind: "PersistentVolumeClaim", claim, volume, attachments });
+  }
+
+  #persistentVolume(volume: PersistentVolume): Subject {
+    const { namespace = "", name = "" } = volume.spec?.claimRef ?? {};
+    const claim = this.#manager.volumes?.claims.get(keyOf({ namespace, name }));
+    const attachments = this.#attachmentsOf(volume);
+    return this.#volume({ kind: "PersistentVolume", claim, volume, attachments });
+  }
+
+  #attachmentsOf(volume: PersistentVolume | undefined): readonly VolumeAttachment[] {
+    return volume === undefined ? [] : (this.#attachments.get(volume.metadata.name) ?? []);
+  }
+
+  #volume(objects: VolumeObjects): Subject {
+    const names = namesOf(objects);
+    const found = names.flatMap(([kind, name]) => this.#reports.volume?.get(kind)?.get(name) ?? []);
+    return volumeSubject({
+      objects,
+      driver: this.#manager.volumes?.driver,
+      notes: [...found.map((finding) => this.#noteOf(finding)), ...this.#general.volume],
+      ...this.#attempts(
+        [this.#manager.queues["volume"]],
+        names.map(([kind, name]) => queueKeyOf(kind, name)),
+      ),
+    });
+  }
+
+  #noteOf({ kind, reason, cause, severity, text, since }: Finding): Note {
+    const isKnown = since !== undefined && this.#events === undefined;
+    const sinceSeconds = isKnown ? Math.round((this.#now - since) / 1000) : undefined;
+    return defined({ kind, reason, cause, severity, text, sinceSeconds });
+  }
+
+  /** When the first of these keys is tried again; at one of the other times if none has a time. */
+  #attempts(
     queues: readonly (WorkQueue | undefined)[],
-    key: string | undefined,
+    keys: readonly string[],
     otherwise: readonly number[] = [],
-  ) {
-    const own = key === undefined ? [] : queues.flatMap((queue) => queue?.dueTime(key) ?? []);
+  ): Omit<Known, "notes"> {
+    const own = keys.flatMap((key) => queues.flatMap((queue) => queue?.dueTime(key) ?? []));
     const dues = own.length > 0 ? own : otherwise;
+    const hasTime = dues.length > 0 && this.#events === undefined;
     return {
-      isDue: key !== undefined && queues.some((queue) => queue?.isActive(key) === true),
-      nextAttemptInSeconds:
-        dues.length === 0 ? undefined : Math.round(Math.max(0, Math.min(...dues) - this.#now) / 1000),
+      isDue: keys.some((key) => queues.some((queue) => queue?.isActive(key) === true)),
+      nextAttemptInSeconds: hasTime
+        ? Math.round(Math.max(0, Math.min(...dues) - this.#now) / 1000)
+        : undefined,
+      events: this.#events,
     };
   }
-}
-
-/** With events, this process has only just begun to evaluate, and makes no attempt. */
-function withoutManager<Known extends KnownNode | KnownService | KnownVolume>(
-  known: Known,
-  events: readonly DescribedEvent[] | undefined,
-): Known {
-  if (events === undefined) return known;
-  const notes = "notes" in known && known.notes.map(({ sinceSeconds: _, ...note }) => note);
-  return { ...known, ...(notes && { notes }), events, nextAttemptInSeconds: undefined };
 }
 
 export function describeObject(
@@ -334,39 +302,18 @@ export function describeObject(
   name: string,
   events?: readonly DescribedEvent[],
 ): Description | NotFound {
-  const describer = new Describer(manager);
-  if (kind === "Node") {
-    const node = manager.nodes.get(name);
-    return node === undefined ? notFound(kind, name, manager.nodes.list()) : describer.node(node, events);
-  }
-  if (kind !== "Service") return describeVolumeNamed(describer, manager, kind, name, events);
-  const service = manager.services.get(name);
-  if (service !== undefined) return describer.service(service, events);
-  return { ...notFound(kind, name, manager.services.list()), ...leftInCloud(manager, name) };
-}
-
-function describeVolumeNamed(
-  describer: Describer,
-  { volumes: known }: Manager,
-  kind: Exclude<DescribedKind, "Node" | "Service">,
-  name: string,
-  events: readonly DescribedEvent[] | undefined,
-): Description | NotFound {
-  if (known === undefined)
+  const describer = new Describer(manager, events);
+  const objects = describer.objects(kind);
+  if (objects === undefined)
     return {
       ...{ kind, name, state: "unmanaged", facts: {}, notes: [], decisions: [] },
       summary:
         "The volume controller does not run here, so nothing is known about volumes. To let Fairlead manage them, add volume to --controllers.",
     };
-  const { claims, volumes } = known;
-  if (kind === "PersistentVolume") {
-    const volume = volumes.get(name);
-    if (volume === undefined) return notFound(kind, name, volumes.list());
-    return describer.volume(describer.persistentVolume(volume), events);
-  }
-  const claim = claims.get(name);
-  if (claim === undefined) return notFound(kind, name, claims.list());
-  return describer.volume(describer.claim(claim), events);
+  const subject = objects.find(name);
+  if (subject !== undefined) return describer.describe(subject);
+  const left = kind === "Service" ? leftInCloud(manager, name) : {};
+  return { ...closestName(kind, name, objects.names), ...left };
 }
 
 function leftInCloud(manager: Manager, name: string): Pick<NotFound, "left"> {
@@ -397,25 +344,14 @@ export function describeEverything(manager: Manager, all = false): readonly Desc
   const describer = new Describer(manager);
   // What is planned is only in the decisions, which cost time for thousands of objects.
   const isBrief = !all && manager.flags.mode !== "observe";
-  const isOpen = (brief: () => Brief): boolean => !isBrief || needsAttention(brief());
-  const described = [
-    ...describer.services
-      .filter((service) => isOpen(() => describer.serviceBriefly(service)))
-      .map((service) => describer.service(service)),
-    ...manager.nodes
-      .list()
-      .filter((node) => isOpen(() => describer.nodeBriefly(node)))
-      .map((node) => describer.node(node)),
-  ];
-  const volumes = describer.volumes
-    .filter((known) => isOpen(() => describeVolume(known)))
-    .map((known) => describer.volume(known));
-  return [...described, ...volumes].filter((each) => all || needsAttention(each));
-}
-
-function notFound(kind: DescribedKind, name: string, others: readonly KubeObject[]): NotFound {
-  const names = others.map(({ metadata }) => keyOf(metadata));
-  return closestName(kind, name, names);
+  return [
+    ...describer.services.map((service) => describer.service(service)),
+    ...manager.nodes.list().map((node) => describer.node(node)),
+    ...describer.volumes,
+  ]
+    .filter((subject) => !isBrief || needsAttention(briefly(subject)))
+    .map((subject) => describer.describe(subject))
+    .filter((each) => all || needsAttention(each));
 }
 
 /** The name may be right, and only the namespace wrong. */

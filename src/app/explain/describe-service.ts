@@ -17,45 +17,36 @@ import { roughDuration } from "../../core/duration.ts";
 import { commandText, shortList } from "../../core/text.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
 import {
-  type Brief,
   type Decision,
-  type DescribedEvent,
   type Description,
   firstSentence,
   isExplained,
   isFailedAttempt,
   type Judgement,
-  judgeWithEvents,
+  type Known,
   type ListingFailure,
   listingsText,
   type Note,
-  sortNotes,
+  type Subject,
   stateOf,
   wouldText,
 } from "./description.ts";
 
-/** A Service, and what is known besides the object. */
-export interface KnownService {
+/** A Service, and what is known besides the object. The notes concern all Services, such as a cloud that refuses the credentials. */
+export interface KnownService extends Known {
   readonly service: Service;
   /** What the controller knows; undefined if it has not seen the Service, or does not run here. */
   readonly knowledge: ServiceKnowledge | undefined;
   /** Why another controller serves it, as its annotations say. */
   readonly otherController: string | undefined;
-  /** What concerns all Services, such as a cloud that refuses the credentials. */
-  readonly general: readonly Note[];
   /** Why load balancers are not listed; undefined while listings succeed. */
   readonly listingFailure?: ListingFailure | undefined;
   /** Monotonic. */
   readonly now: number;
-  /** It waits for a worker, or one works on it. */
-  readonly isDue: boolean;
-  readonly nextAttemptInSeconds: number | undefined;
-  /** What a manager has reported, the newest first. Empty if the manager itself describes the Service. */
-  readonly events?: readonly DescribedEvent[];
 }
 
 /** The messages of the controller, and the conditions that it has no message for, such as those of another replica. */
-function notesOf({ service, knowledge, general }: KnownService): readonly Note[] {
+function notesOf({ service, knowledge, notes }: KnownService): readonly Note[] {
   const { findings = [] } = knowledge ?? {};
   const hold = findings.find(({ kind }) => kind === "hold");
   // The summary has the pause, and a hold is also an event.
@@ -65,7 +56,7 @@ function notesOf({ service, knowledge, general }: KnownService): readonly Note[]
   const written = isExplained(own) ? [] : conditionNotes(service);
   // A controller that has warnings knows those of the condition.
   const added = own.length > 0 ? written.filter(({ kind }) => kind === "problem") : written;
-  return sortNotes([...own, ...added, ...general]);
+  return [...own, ...added, ...notes];
 }
 
 function conditionNotes({ status }: Service): readonly Note[] {
@@ -176,23 +167,19 @@ function targetsText(targets: readonly string[] | undefined): string | undefined
   return `${targets.length}: ${shortList(targets, 120)}`;
 }
 
-/** In observe mode, the decisions show what would be done. */
-export function describeService(known: KnownService, decisions: readonly Decision[] = []): Brief {
-  const { service, nextAttemptInSeconds, events = [] } = known;
-  const judged = judgeWithEvents(notesOf(known), events, (notes) => judge(known, notes, decisions));
-  return defined({
-    ...{ kind: "Service" as const, name: keyOf(service.metadata), ...judged },
-    nextAttemptInSeconds,
-  });
+export function serviceSubject(known: KnownService): Subject {
+  const { service, knowledge, nextAttemptInSeconds, events } = known;
+  const name = keyOf(service.metadata);
+  const balancers = [knowledge?.group, knowledge?.balancer?.name].filter((one) => one !== undefined);
+  return {
+    ...{ kind: "Service", name, notes: notesOf(known), nextAttemptInSeconds, events },
+    journalNames: [`service/${name}`, ...balancers.map((balancer) => `balancer/${balancer}`)],
+    judge: (notes, decisions) => judge(known, notes, decisions),
+    facts: () => factsOf(known),
+  };
 }
 
-/** In the order to show them. */
-export function factsOfService({
-  service,
-  knowledge,
-  listingFailure,
-  now,
-}: KnownService): Description["facts"] {
+function factsOf({ service, knowledge, listingFailure, now }: KnownService): Description["facts"] {
   const { spec, metadata } = service;
   const { targets, sharedWith = [] } = knowledge ?? {};
   const addresses = addressesOf(service);

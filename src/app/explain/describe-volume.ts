@@ -12,39 +12,42 @@ import {
   type VolumeAttachment,
 } from "../../kube/objects.ts";
 import {
-  type Brief,
-  type DescribedEvent,
   firstSentence,
   type Judgement,
-  judgeWithEvents,
+  type Known,
   type Note,
-  sortNotes,
+  type Subject,
   stateOf,
 } from "./description.ts";
 
-export interface KnownVolume {
-  readonly object:
-    | { readonly kind: "PersistentVolumeClaim"; readonly claim: PersistentVolumeClaim }
-    | { readonly kind: "PersistentVolume"; readonly claim: PersistentVolumeClaim | undefined };
-  readonly volume: PersistentVolume | undefined;
+/** A claim or a PersistentVolume, and what belongs to it. */
+export type VolumeObjects = (
+  | {
+      readonly kind: "PersistentVolumeClaim";
+      readonly claim: PersistentVolumeClaim;
+      readonly volume: PersistentVolume | undefined;
+    }
+  | {
+      readonly kind: "PersistentVolume";
+      readonly claim: PersistentVolumeClaim | undefined;
+      readonly volume: PersistentVolume;
+    }
+) & {
   /** Undefined if they are not known here. */
   readonly attachments: readonly VolumeAttachment[] | undefined;
-  /** What the controller reports about them, and what concerns all. */
-  readonly notes: readonly Note[];
+};
+
+export interface KnownVolume extends Known {
+  readonly objects: VolumeObjects;
   /** The name of the CSI driver of Fairlead; undefined if it is not known here. */
   readonly driver: string | undefined;
-  /** It waits for a worker, or one works on it. */
-  readonly isDue: boolean;
-  readonly nextAttemptInSeconds: number | undefined;
-  /** What a manager has reported. Empty if the manager itself describes it. */
-  readonly events?: readonly DescribedEvent[];
 }
 
-const objectOf = ({ object, volume }: KnownVolume): KubeObject | undefined =>
-  object.kind === "PersistentVolume" ? volume : object.claim;
+const objectOf = (objects: VolumeObjects): KubeObject =>
+  objects.kind === "PersistentVolume" ? objects.volume : objects.claim;
 
 /** Whose volume it is; undefined while nothing says so. */
-function driverOf({ volume, object: { claim } }: KnownVolume): string | undefined {
+function driverOf({ volume, claim }: VolumeObjects): string | undefined {
   const { annotations = {} } = claim?.metadata ?? {};
   const provisioner = provisionerKeys.map((key) => annotations[key]).find((value) => value !== undefined);
   return volume === undefined ? provisioner : (volume.spec?.csi?.driver ?? "another kind of volume");
@@ -56,7 +59,7 @@ function attachmentText({ spec, status, metadata }: VolumeAttachment): string {
   return isDone ? spec.nodeName : `${spec.nodeName} (${state})`;
 }
 
-function whereText(attachments: KnownVolume["attachments"]): string {
+function whereText(attachments: VolumeObjects["attachments"]): string {
   if (attachments === undefined) return "Nodes that are not known without a manager";
   return attachments.length === 0 ? "no Node" : attachments.map(attachmentText).join(", ");
 }
@@ -64,8 +67,10 @@ function whereText(attachments: KnownVolume["attachments"]): string {
 const isMoving = ({ metadata, status }: VolumeAttachment): boolean =>
   metadata.deletionTimestamp !== undefined || status?.attached !== true;
 
-function judgeClaim({ volume, attachments }: KnownVolume, claim: PersistentVolumeClaim): Judgement {
-  const { metadata, status } = claim;
+function judgeClaim(
+  { metadata, status }: PersistentVolumeClaim,
+  { volume, attachments }: VolumeObjects,
+): Judgement {
   if (metadata.deletionTimestamp !== undefined)
     return { state: "working", summary: "It is being deleted, which waits until no pod uses it." };
   if (status?.phase === "Bound" && volume !== undefined)
@@ -90,7 +95,7 @@ function judgeClaim({ volume, attachments }: KnownVolume, claim: PersistentVolum
 const claimOf = ({ spec }: PersistentVolume): string | undefined =>
   spec?.claimRef && keyOf(defined({ name: spec.claimRef.name ?? "", namespace: spec.claimRef.namespace }));
 
-function judgeVolume({ attachments }: KnownVolume, volume: PersistentVolume): Judgement {
+function judgeVolume(volume: PersistentVolume, { attachments }: VolumeObjects): Judgement {
   const { phase = "new" } = volume.status ?? {};
   const policy = volume.spec?.persistentVolumeReclaimPolicy;
   const claim = claimOf(volume);
@@ -103,20 +108,16 @@ function judgeVolume({ attachments }: KnownVolume, volume: PersistentVolume): Ju
   return { state: attachments?.some(isMoving) === true ? "working" : "settled", summary: text };
 }
 
-function judge(known: KnownVolume, notes: readonly Note[]): Judgement {
-  const { object, volume, driver } = known;
-  const actual = driverOf(known);
+function judge({ objects, driver }: KnownVolume, notes: readonly Note[]): Judgement {
+  const actual = driverOf(objects);
   if (driver !== undefined && actual !== undefined && actual !== driver)
     return { state: "unmanaged", summary: `It belongs to ${actual}. Fairlead manages volumes of ${driver}.` };
-  const described = objectOf(known);
-  if (described !== undefined && isPaused(described))
+  if (isPaused(objectOf(objects)))
     return { state: "paused", summary: `It is paused by ${pausedAnnotation}: nothing is changed for it.` };
   const own =
-    object.kind === "PersistentVolumeClaim"
-      ? judgeClaim(known, object.claim)
-      : volume === undefined
-        ? { state: "working" as const, summary: "It is new." }
-        : judgeVolume(known, volume);
+    objects.kind === "PersistentVolumeClaim"
+      ? judgeClaim(objects.claim, objects)
+      : judgeVolume(objects.volume, objects);
   const state = stateOf(notes);
   const [first] = notes;
   if (state === undefined || first === undefined) return own;
@@ -124,17 +125,20 @@ function judge(known: KnownVolume, notes: readonly Note[]): Judgement {
   return { state, summary: `${summary}${firstSentence(first.text)}` };
 }
 
-export function describeVolume(known: KnownVolume): Brief {
-  const { object, volume, notes, events = [], nextAttemptInSeconds } = known;
-  const name = object.kind === "PersistentVolume" ? volume?.metadata.name : keyOf(object.claim.metadata);
-  const judged = judgeWithEvents(sortNotes(notes), events, (all) => judge(known, all));
-  return defined({ kind: object.kind, name: name ?? "", ...judged, nextAttemptInSeconds });
+export function volumeSubject(known: KnownVolume): Subject {
+  const { objects, notes, events, nextAttemptInSeconds } = known;
+  const { kind } = objects;
+  return {
+    ...{ kind, name: keyOf(objectOf(objects).metadata), notes, nextAttemptInSeconds, events },
+    journalNames: namesOf(objects).flatMap(([of, name]) =>
+      journalNames[of].map((prefix) => `${prefix}/${name}`),
+    ),
+    judge: (all) => judge(known, all),
+    facts: () => factsOf(objects),
+  };
 }
 
-/** In the order to show them. */
-export function factsOfVolume(known: KnownVolume): Readonly<Record<string, string>> {
-  const { volume, attachments, object } = known;
-  const { claim, kind } = object;
+function factsOf({ kind, claim, volume, attachments }: VolumeObjects): Readonly<Record<string, string>> {
   const isClaim = kind === "PersistentVolumeClaim";
   const status = isClaim ? claim?.status?.phase : volume?.status?.phase;
   const { storage: asked } = claim?.spec?.resources?.requests ?? {};
@@ -166,10 +170,10 @@ const journalNames = {
 
 /** The objects that an explanation of a volume is about. */
 export function namesOf({
-  object: { claim },
+  claim,
   volume,
   attachments,
-}: Pick<KnownVolume, "object" | "volume" | "attachments">): readonly (readonly [VolumeKind, string])[] {
+}: VolumeObjects): readonly (readonly [VolumeKind, string])[] {
   return [
     ...(claim === undefined ? [] : [["PersistentVolumeClaim", keyOf(claim.metadata)] as const]),
     ...(volume === undefined ? [] : [["PersistentVolume", volume.metadata.name] as const]),
@@ -179,7 +183,3 @@ export function namesOf({
 
 /** The key of the object in the queue of the volume controller. */
 export const queueKeyOf = (kind: VolumeKind, name: string): string => `${queueParts[kind]}/${name}`;
-
-/** How the journal names the objects. */
-export const journalNamesOf = (known: KnownVolume): readonly string[] =>
-  namesOf(known).flatMap(([kind, name]) => journalNames[kind].map((of) => `${of}/${name}`));

@@ -4,10 +4,11 @@ import { byBlocking, type Ranked } from "../../controllers/problem-order.ts";
 import type { Finding } from "../../controllers/reporter.ts";
 import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { withoutFullStop } from "../../core/text.ts";
-import { describeChange } from "../../runtime/journal.ts";
+import { describeChange, type JournalEntry } from "../../runtime/journal.ts";
 import type { CloudProblem } from "../report/cloud-contact.ts";
 import { withoutRetry } from "../without-retry.ts";
 
@@ -127,16 +128,84 @@ export interface Judgement {
   readonly summary: string;
 }
 
+/** What is known about an object besides what it shows. Without a manager, that is hardly anything. */
+export interface Known {
+  /** What the controllers report about it, and what concerns all of its kind. */
+  readonly notes: readonly Note[];
+  /** It waits for a worker, or one works on it. */
+  readonly isDue: boolean;
+  readonly nextAttemptInSeconds: number | undefined;
+  /** What a manager has reported, the newest first. Absent if the manager itself describes the object. */
+  readonly events?: readonly DescribedEvent[] | undefined;
+}
+
+/** An object to describe. */
+export interface Subject extends Pick<Known, "notes" | "nextAttemptInSeconds" | "events"> {
+  readonly kind: DescribedKind;
+  readonly name: string;
+  /** How the journal names the object and what belongs to it. */
+  readonly journalNames: readonly string[];
+  /** In observe mode, the decisions show what would be done. */
+  judge(notes: readonly Note[], decisions: readonly Decision[]): Judgement;
+  /** In the order to show them. */
+  facts(): Description["facts"];
+}
+
+/** Without what costs time for thousands of objects. */
+export type Brief = Omit<Description, "facts" | "decisions">;
+
+export function briefly(subject: Subject, decisions: readonly Decision[] = []): Brief {
+  const { kind, name, nextAttemptInSeconds } = subject;
+  return defined({ kind, name, ...judgeWithEvents(subject, decisions), nextAttemptInSeconds });
+}
+
+export function describe(subject: Subject, entries: readonly JournalEntry[] = []): Description {
+  const { kind, name, journalNames, events } = subject;
+  const decisions = decisionsAbout(entries, journalNames, kind === "Service" ? name : undefined);
+  return defined({ ...briefly(subject, decisions), facts: subject.facts(), decisions, events });
+}
+
+/** More would hide the newest ones. */
+const maxDecisions = 8;
+
+/**
+ * The last writes about one object, the newest first. `objects` are the journal's names of the object and of what belongs to it, such
+ * as `balancer/…`. Reasons about the object begin with `subject`.
+ */
+export function decisionsAbout(
+  entries: readonly JournalEntry[],
+  objects: readonly string[],
+  subject?: string,
+): readonly Decision[] {
+  const seen = new Set<string>();
+  const isAbout = ({ object, why }: JournalEntry): boolean =>
+    objects.includes(object) || (subject !== undefined && why.startsWith(`${subject}: `));
+  // What would be done is planned again at each evaluation; the newest plan counts.
+  const isNews = ({ object, action, why, outcome }: JournalEntry): boolean => {
+    const plan = `${object} ${action} ${why}`;
+    return outcome !== "observed" || (!seen.has(plan) && seen.add(plan) !== undefined);
+  };
+  return entries
+    .filter(isAbout)
+    .toReversed()
+    .filter(isNews)
+    .slice(0, maxDecisions)
+    .map(({ at, action, object, why, outcome, detail }) =>
+      defined({ at: new Date(at).toISOString(), action, object, why, outcome, detail }),
+    );
+}
+
 /**
  * The judgement with the events of the object, if it is not settled. The last failed attempt is a note, because what the cloud refuses
  * is not known before a request. If nothing else explains the state, the newest event does, if it is a warning.
  */
-export function judgeWithEvents(
-  notes: readonly Note[],
-  events: readonly DescribedEvent[],
-  judge: (notes: readonly Note[]) => Judgement,
+function judgeWithEvents(
+  subject: Subject,
+  decisions: readonly Decision[],
 ): Judgement & { readonly notes: readonly Note[] } {
-  const own = judge(notes);
+  const { events = [] } = subject;
+  const notes = sortNotes(subject.notes);
+  const own = subject.judge(notes, decisions);
   const [newest] = events;
   const isUnexplained = own.state === "working" && notes.length === 0;
   const reported = failedAttempt(events) ?? (isUnexplained ? newest : undefined);
@@ -145,11 +214,8 @@ export function judgeWithEvents(
   // The condition that the manager wrote has the same text.
   if (notes.some((note) => note.reason === reason || message.includes(note.text))) return { ...own, notes };
   const all = sortNotes([...notes, { kind: "problem", reason, text: `${reportedBy}${message}` } as const]);
-  return { ...judge(all), notes: all };
+  return { ...subject.judge(all, decisions), notes: all };
 }
-
-/** Without what costs time for thousands of objects. */
-export type Brief = Omit<Description, "facts" | "decisions">;
 
 /** Without a leader, nothing is settled: the next change of the object would have no effect. */
 export function withoutLeader(description: Description, noLeader: string | undefined): Description {
@@ -219,7 +285,7 @@ export function withoutPromises(description: Description): Description {
 }
 
 /** What blocks first comes first, and each once. */
-export function sortNotes(notes: readonly Note[]): readonly Note[] {
+function sortNotes(notes: readonly Note[]): readonly Note[] {
   const distinct = new Map(notes.map((note) => [`${note.reason} ${note.text}`, note]));
   return byBlocking([...distinct.values()], (note) => note);
 }

@@ -31,11 +31,11 @@ import {
 import type { ExplainAnswer } from "./explain-text.ts";
 import { findManager, inPod } from "./find-manager.ts";
 import {
-  type AskedObject,
   explainObjects,
   type Found,
   listingRefusal,
   maxWithEvents,
+  type NamedObject,
   type ReadEvents,
   readEvents,
 } from "./from-api-server.ts";
@@ -62,10 +62,10 @@ function assumedCluster({ "cluster-name": name }: Flags, { own }: Access): strin
 
 async function describe(
   { manager, unfinished, unlisted, refused }: Evaluated,
-  asked: AskedObject,
-  eventsOf: (asked: AskedObject) => Promise<ReadEvents>,
+  asked: NamedObject | undefined,
+  eventsOf: (object: NamedObject) => Promise<ReadEvents>,
 ): Promise<Found> {
-  const reported = await eventsOf(asked);
+  const reported: ReadEvents = asked === undefined ? { warnings: [] } : await eventsOf(asked);
   const failure = manager.cloudProblem();
   const cause = failure && withoutFullStop(withoutRetry(failure.text));
   const cloudProblem =
@@ -110,7 +110,7 @@ export async function namespaceOf(operator: Operator): Promise<string> {
   return operator.settings.flags.namespace ?? (await connect(operator)).namespace ?? "default";
 }
 
-export async function findAnswer(operator: Operator, asked: AskedObject): Promise<ExplainAnswer> {
+export async function findAnswer(operator: Operator, asked: NamedObject | undefined): Promise<ExplainAnswer> {
   const { server, offline, "server-ca-file": caFile } = operator.settings.flags;
   const asksManager = (server !== undefined || caFile !== undefined) && !offline;
   const { platform, settings, program, signal } = operator;
@@ -138,7 +138,11 @@ export async function findAnswer(operator: Operator, asked: AskedObject): Promis
 /** The API server, and who leads. */
 type Access = Leaders & { readonly api: KubeApi };
 
-async function fromManager(operator: Operator, asked: AskedObject, access: Access): Promise<ExplainAnswer> {
+async function fromManager(
+  operator: Operator,
+  asked: NamedObject | undefined,
+  access: Access,
+): Promise<ExplainAnswer> {
   const { settings, platform, signal } = operator;
   const { flags } = settings;
   const address = await findManager(flags, platform, access, signal);
@@ -158,7 +162,7 @@ function leaderTexts({ own }: Access, { offline }: Flags, ...more: readonly stri
 
 async function fromEvaluation(
   operator: Operator,
-  asked: AskedObject,
+  asked: NamedObject | undefined,
   access: Access,
 ): Promise<ExplainAnswer> {
   const { configuration, settings, signal } = operator;
@@ -175,7 +179,7 @@ async function fromEvaluation(
   const refusal = await listingRefusal(access.api, signal);
   if (refusal !== undefined)
     return fromObjects(operator, asked, access, `a manager needs more permissions (${refusal})`);
-  const eventsOf = (object: AskedObject) => readEvents(access.api, object, signal);
+  const eventsOf = (object: NamedObject) => readEvents(access.api, object, signal);
   const found = await observeOnce(operator, (evaluated) => describe(evaluated, asked, eventsOf));
   const source = [
     "offline, from the API server and the cloud.",
@@ -188,7 +192,7 @@ async function fromEvaluation(
 
 async function fromObjects(
   operator: Operator,
-  asked: AskedObject,
+  asked: NamedObject | undefined,
   access: Access,
   why: string,
 ): Promise<ExplainAnswer> {
@@ -210,7 +214,7 @@ async function fromObjects(
 
 /** Without a name: every object that needs attention. */
 interface ExplainRequest {
-  readonly object?: { readonly kind: DescribedKind; readonly name: string };
+  readonly object?: NamedObject;
 }
 
 const wordsOf: Readonly<Record<DescribedKind, readonly string[]>> = {

@@ -1,7 +1,6 @@
 // Explains from the API server alone, where the cloud is not configured: the object, its conditions, and the events of the running
 // manager.
 
-import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -24,18 +23,26 @@ import {
 import { otherControllerFor } from "../configuration/cloud-settings.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { Operator } from "../operator.ts";
-import { describeNode, factsOfNode, type KnownNode } from "./describe-node.ts";
+import { nodeSubject } from "./describe-node.ts";
 import { closestName, needsAttention } from "./describe-object.ts";
-import { describeService, factsOfService, type KnownService } from "./describe-service.ts";
-import { describeVolume, factsOfVolume, type KnownVolume } from "./describe-volume.ts";
+import { serviceSubject } from "./describe-service.ts";
+import { volumeSubject } from "./describe-volume.ts";
 import {
+  briefly,
   type DescribedEvent,
   type DescribedKind,
-  type Description,
+  describe,
   isNamespaced,
   maxEvents,
+  type Subject,
 } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
+
+export interface NamedObject {
+  readonly kind: DescribedKind;
+  /** `namespace/name` of a Service or a claim. */
+  readonly name: string;
+}
 
 /** The events of an object, the newest first; and why they cannot be read. */
 export interface ReadEvents {
@@ -43,21 +50,20 @@ export interface ReadEvents {
   readonly warnings: readonly string[];
 }
 
+const referenceOf = ({ kind, name }: NamedObject) => {
+  const [namespace = "", bare = ""] = name.split("/");
+  return isNamespaced(kind) ? { namespace, name: bare } : { name };
+};
+
 export async function readEvents(
   api: Pick<KubeApi, "listPage">,
-  asked: AskedObject,
+  asked: NamedObject,
   signal: AbortSignal,
 ): Promise<ReadEvents> {
-  if (asked === undefined) return { warnings: [] };
-  const { kind, name } = asked;
-  const [namespace, bare] = isNamespaced(kind) ? name.split("/") : ["default", name];
-  const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${bare}`;
+  const { namespace = "default", name } = referenceOf(asked);
+  const fieldSelector = `involvedObject.kind=${asked.kind},involvedObject.name=${name}`;
   try {
-    const { items } = await api.listPage(
-      events,
-      { namespace: namespace ?? "", fieldSelector, limit: 500 },
-      signal,
-    );
+    const { items } = await api.listPage(events, { namespace, fieldSelector, limit: 500 }, signal);
     const found = items
       .map(({ type = "Normal", reason = "", message = "", count = 1, source, ...event }) => ({
         at: event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? "",
@@ -73,33 +79,22 @@ export async function readEvents(
   }
 }
 
-const unknown = { isDue: false, nextAttemptInSeconds: undefined } as const;
-
 /** What decides which objects are left alone. */
 type Rules = Pick<Operator, "provider" | "settings">;
+type Events = ReadEvents["events"];
 
-function ofService(service: Service, { provider }: Rules, events?: readonly DescribedEvent[]): Description {
-  const nothing = { knowledge: undefined, general: [], now: 0 } as const;
+/** What is known without a manager and without the cloud. */
+const nothing = { notes: [], isDue: false, nextAttemptInSeconds: undefined, now: 0 } as const;
+
+function serviceFrom(service: Service, { provider }: Rules, own?: Events): Subject {
   const otherController = otherControllerFor(provider, service);
-  const known: KnownService = { service, otherController, ...nothing, ...unknown, ...defined({ events }) };
-  return defined({ ...describeService(known), facts: factsOfService(known), decisions: [], events });
+  return serviceSubject({ service, otherController, knowledge: undefined, ...nothing, events: own });
 }
 
-function ofNode(node: Node, { settings }: Rules, events?: readonly DescribedEvent[]): Description {
+function nodeFrom(node: Node, { settings }: Rules, own?: Events): Subject {
   const isSelected = isSelectedBy(settings.flags)(node);
-  const nothing = { answer: undefined, notes: [], proofs: [], now: 0 } as const;
-  const known = defined({ node, isSelected, isKept: false, ...nothing, ...unknown, events }) as KnownNode;
-  return defined({ ...describeNode(known), facts: factsOfNode(known), decisions: [], events });
-}
-
-function ofVolume(
-  object: KnownVolume["object"],
-  volume: PersistentVolume | undefined,
-  events: readonly DescribedEvent[] | undefined,
-): Description {
-  const nothing = { attachments: undefined, notes: [], driver: undefined } as const;
-  const known: KnownVolume = { object, volume, ...nothing, ...unknown, ...defined({ events }) };
-  return defined({ ...describeVolume(known), facts: factsOfVolume(known), decisions: [], events });
+  const unknown = { isKept: false, answer: undefined, proofs: [] };
+  return nodeSubject({ node, isSelected, ...unknown, ...nothing, events: own });
 }
 
 /** Users of one namespace may not read PersistentVolumes. */
@@ -113,29 +108,24 @@ async function volumeOf(
   try {
     return await api.get(persistentVolumes, { name }, signal);
   } catch (error) {
-    if (isKubeError(error) && ["not-found", "forbidden"].includes(error.kind)) return undefined;
+    if (isKubeError(error, "not-found", "forbidden")) return undefined;
     throw error;
   }
 }
 
+const resources = {
+  ...{ Node: nodes, Service: services },
+  ...{ PersistentVolumeClaim: persistentVolumeClaims, PersistentVolume: persistentVolumes },
+};
+
 /** The names of the objects that may be listed: a user may see only one namespace. */
-async function namesOf(
-  api: KubeApi,
-  kind: DescribedKind,
-  name: string,
-  signal: AbortSignal,
-): Promise<readonly string[]> {
-  const [namespace] = isNamespaced(kind) ? name.split("/") : [];
-  const resources = {
-    ...{ Node: nodes, Service: services },
-    ...{ PersistentVolumeClaim: persistentVolumeClaims, PersistentVolume: persistentVolumes },
-  };
-  const resource = resources[kind] as Resource<KubeObject>;
-  for (const where of [undefined, namespace]) {
+async function namesOf(api: KubeApi, asked: NamedObject, signal: AbortSignal): Promise<readonly string[]> {
+  const resource = resources[asked.kind] as Resource<KubeObject>;
+  for (const where of [undefined, referenceOf(asked).namespace]) {
     try {
       return (await listAll(api, resource, signal, where)).map(({ metadata }) => keyOf(metadata));
     } catch (error) {
-      if (!isKubeError(error) || error.kind !== "forbidden") throw error;
+      if (!isKubeError(error, "forbidden")) throw error;
     }
   }
   return [];
@@ -150,32 +140,32 @@ export async function listingRefusal(api: KubeApi, signal: AbortSignal): Promise
     ]);
     return undefined;
   } catch (error) {
-    if (isKubeError(error) && error.kind === "forbidden") return error.message;
+    if (isKubeError(error, "forbidden")) return error.message;
     throw error;
   }
 }
 
-async function find(
+/** Throws if it does not exist. */
+async function read(
   api: KubeApi,
-  { kind, name }: { readonly kind: DescribedKind; readonly name: string },
+  asked: NamedObject,
   rules: Rules,
-  events: ReadEvents["events"],
+  own: Events,
   signal: AbortSignal,
-): Promise<Description | undefined> {
-  try {
-    if (kind === "Node") return ofNode(await api.get(nodes, { name }, signal), rules, events);
-    if (kind === "PersistentVolume")
-      return ofVolume({ kind, claim: undefined }, await api.get(persistentVolumes, { name }, signal), events);
-    const [namespace = "", bare = ""] = name.split("/");
-    if (kind === "PersistentVolumeClaim") {
-      const claim = await api.get(persistentVolumeClaims, { namespace, name: bare }, signal);
-      return ofVolume({ kind, claim }, await volumeOf(api, claim, signal), events);
-    }
-    return ofService(await api.get(services, { namespace, name: bare }, signal), rules, events);
-  } catch (error) {
-    if (isKubeError(error) && error.kind === "not-found") return undefined;
-    throw error;
+): Promise<Subject> {
+  const { kind } = asked;
+  const reference = referenceOf(asked);
+  if (kind === "Node") return nodeFrom(await api.get(nodes, reference, signal), rules, own);
+  if (kind === "Service") return serviceFrom(await api.get(services, reference, signal), rules, own);
+  const known = { driver: undefined, ...nothing, events: own };
+  const attachments = undefined;
+  if (kind === "PersistentVolume") {
+    const volume = await api.get(persistentVolumes, reference, signal);
+    return volumeSubject({ objects: { kind, volume, claim: undefined, attachments }, ...known });
   }
+  const claim = await api.get(persistentVolumeClaims, reference, signal);
+  const volume = await volumeOf(api, claim, signal);
+  return volumeSubject({ objects: { kind, claim, volume, attachments }, ...known });
 }
 
 /** In a list, the events of this many objects are read. */
@@ -183,28 +173,30 @@ export const maxWithEvents = 10;
 
 /** What was found; without a name, every object that needs attention. */
 export type Found = Omit<ExplainAnswer, "source">;
-export type AskedObject = { readonly kind: DescribedKind; readonly name: string } | undefined;
 
 export async function explainObjects(
   api: KubeApi,
-  asked: AskedObject,
+  asked: NamedObject | undefined,
   rules: Rules,
   signal: AbortSignal,
 ): Promise<Found> {
   if (asked === undefined) {
-    type Events = ReadEvents["events"];
     const all = [
-      ...(await listAll(api, services, signal)).map((one) => (own?: Events) => ofService(one, rules, own)),
-      ...(await listAll(api, nodes, signal)).map((one) => (own?: Events) => ofNode(one, rules, own)),
-    ].filter((describe) => needsAttention(describe()));
-    const objects = all.map(async (describe, index) =>
-      describe(index < maxWithEvents ? (await readEvents(api, describe(), signal)).events : undefined),
-    );
+      ...(await listAll(api, services, signal)).map((one) => (own?: Events) => serviceFrom(one, rules, own)),
+      ...(await listAll(api, nodes, signal)).map((one) => (own?: Events) => nodeFrom(one, rules, own)),
+    ].filter((subjectWith) => needsAttention(briefly(subjectWith())));
+    const objects = all.map(async (subjectWith, index) => {
+      const { events: own } = index < maxWithEvents ? await readEvents(api, subjectWith(), signal) : {};
+      return describe(subjectWith(own));
+    });
     return { objects: await Promise.all(objects), warnings: [] };
   }
-  const { events, warnings } = await readEvents(api, asked, signal);
-  const found = await find(api, asked, rules, events, signal);
-  if (found !== undefined) return { objects: [found], warnings };
-  const names = await namesOf(api, asked.kind, asked.name, signal);
-  return { objects: [], notFound: closestName(asked.kind, asked.name, names), warnings: [] };
+  const { events: own, warnings } = await readEvents(api, asked, signal);
+  try {
+    return { objects: [describe(await read(api, asked, rules, own, signal))], warnings };
+  } catch (error) {
+    if (!isKubeError(error, "not-found")) throw error;
+    const names = await namesOf(api, asked, signal);
+    return { objects: [], notFound: closestName(asked.kind, asked.name, names), warnings: [] };
+  }
 }

@@ -5,8 +5,8 @@ import { milliseconds } from "../../core/brand.ts";
 import { formatDuration, roughDuration } from "../../core/duration.ts";
 import { shortList } from "../../core/text.ts";
 import type { ManagerReport } from "../report/manager-report.ts";
-import { type Html, html, table } from "./html.ts";
-import type { StatusView } from "./status-view.ts";
+import { type Html, type HtmlValue, html, table } from "./html.ts";
+import type { Details, Row, StatusView } from "./status-view.ts";
 import { pager, slice, type ViewQuery } from "./view-query.ts";
 import { ago, badge, counted, explanation, isUnsettled, labelOf, number, type Tone } from "./words.ts";
 
@@ -17,31 +17,63 @@ function isShown(query: ViewQuery, row: { readonly name: string; readonly tone: 
   return query.filter === "" || row.name.toLowerCase().includes(query.filter);
 }
 
-export function nodesPart({ nodes, detailsOf }: StatusView, query: ViewQuery): Html {
-  const shown = nodes.filter((row) => isShown(query, row));
-  const part = slice(shown, "nodes", query);
-  return html`${table({
-    id: "nodes-table",
+/** Of each table of objects: the title of the column with the names, those of the cells of the rows, and its texts. */
+const objectTables = {
+  nodes: {
+    ...{ title: "Node", columns: ["Address", "Provider id"], what: "Node", many: "Nodes" },
     caption: "Nodes with their state, address, provider id and what is wrong",
+    none: "The cluster has no Node yet.",
+  },
+  services: {
+    ...{ title: "Service", columns: ["Address"], what: "Service", many: "Services" },
+    caption: "Services of type LoadBalancer with their state, address and what is wrong",
+    none: "No Service has the type LoadBalancer.",
+  },
+  volumes: {
+    ...{
+      title: "Claim or PersistentVolume",
+      columns: ["Volume", "Attached to"],
+      what: "volume",
+      many: "Volumes",
+    },
+    caption: "Claims, and PersistentVolumes without one, with their state, volume and what is wrong",
+    none: "There are no claims and no PersistentVolumes.",
+  },
+} as const;
+
+/** Cells with an identifier of the cloud. */
+const identifiers: readonly string[] = ["Provider id", "Volume"];
+
+function objectTable(id: keyof typeof objectTables, rows: readonly Row[], query: ViewQuery): Html {
+  const { title, columns, what, many, caption, none } = objectTables[id];
+  const shown = rows.filter((row) => isShown(query, row));
+  const part = slice(shown, id, query);
+  const cellOf = (column: string, details: Details | undefined): HtmlValue => {
+    const text = details?.cells[column] ?? "–";
+    return details !== undefined && identifiers.includes(column) ? html`<code>${text}</code>` : text;
+  };
+  return html`${table({
+    id: `${id}-table`,
+    caption,
     columns: [
-      { title: "Node", cell: ({ name }) => name },
+      { title, cell: ({ name }) => name },
       {
         title: "State",
         cell: ({ tone, details }) =>
           details === undefined ? badge("quiet", "Deleted") : badge(tone, labelOf(details.state)),
       },
-      { title: "Address", cell: ({ details }) => details?.address ?? "–" },
-      {
-        title: "Provider id",
-        cell: ({ details }) =>
-          details === undefined ? "–" : html`<code>${details.providerID ?? "–"}</code>`,
-      },
+      ...columns.map((column) => ({ title: column, cell: ({ details }: Shown) => cellOf(column, details) })),
       { title: "Why", kind: "wide", cell: ({ details }) => details && explanation(details) },
     ],
-    rows: part.items.map((row) => ({ ...row, details: detailsOf(row) })),
-    empty: isFiltered(query) ? "No Node matches the filter." : "The cluster has no Node yet.",
-  })}${pager(query, "nodes", part, "Nodes")}`;
+    rows: part.items.map((row): Shown => ({ ...row, details: row.details() })),
+    empty: isFiltered(query) ? `No ${what} matches the filter.` : none,
+  })}${pager(query, id, part, many)}`;
 }
+
+type Shown = Omit<Row, "details"> & { readonly details: Details | undefined };
+
+export const nodesPart = ({ nodes }: StatusView, query: ViewQuery): Html =>
+  objectTable("nodes", nodes, query);
 
 function listedText({ balancerListings }: ManagerReport): string | undefined {
   const ages = balancerListings.flatMap(({ ageSeconds }) => ageSeconds ?? []);
@@ -51,22 +83,14 @@ function listedText({ balancerListings }: ManagerReport): string | undefined {
 }
 
 export function servicesPart({ services, report }: StatusView, query: ViewQuery): Html {
-  const shown = services.filter((row) => isShown(query, row));
-  const part = slice(shown, "services", query);
   const listed = listedText(report);
-  return html`${listed === undefined ? undefined : html`<p>${listed}</p>`}${table({
-    id: "services-table",
-    caption: "Services of type LoadBalancer with their state, address and what is wrong",
-    columns: [
-      { title: "Service", cell: ({ name }) => name },
-      { title: "State", cell: ({ tone, state }) => badge(tone, labelOf(state)) },
-      { title: "Address", cell: ({ addresses }) => addresses.join(", ") || "–" },
-      { title: "Why", kind: "wide", cell: explanation },
-    ],
-    rows: part.items,
-    empty: isFiltered(query) ? "No Service matches the filter." : "No Service has the type LoadBalancer.",
-  })}${pager(query, "services", part, "Services")}`;
+  return html`${listed && html`<p>${listed}</p>`}${objectTable("services", services, query)}`;
 }
+
+export const volumesPart = ({ volumes }: StatusView, query: ViewQuery): Html =>
+  volumes === undefined
+    ? html`<p class="empty">The volume controller does not run: --controllers has no volume.</p>`
+    : objectTable("volumes", volumes, query);
 
 /** "12 of 100" with a bar, or the number alone. */
 function filled(there: number, limit: number | undefined): Html {
@@ -118,31 +142,6 @@ export function routesPart({ report: { routes } }: StatusView): Html {
     rows: routes,
     empty: "Routes are not managed here, or no sync has ended yet.",
   });
-}
-
-export function volumesPart({ volumes }: StatusView, query: ViewQuery): Html {
-  if (volumes === undefined)
-    return html`<p class="empty">The volume controller does not run: --controllers has no volume.</p>`;
-  const part = slice(
-    volumes.filter((row) => isShown(query, row)),
-    "volumes",
-    query,
-  );
-  return html`${table({
-    id: "volumes-table",
-    caption: "Claims, and PersistentVolumes without one, with their state, volume and what is wrong",
-    columns: [
-      { title: "Claim or PersistentVolume", cell: ({ name }) => name },
-      { title: "State", cell: ({ tone, state }) => badge(tone, labelOf(state)) },
-      { title: "Volume", cell: ({ volume }) => html`<code>${volume}</code>` },
-      { title: "Attached to", cell: ({ attachedTo }) => attachedTo },
-      { title: "Why", kind: "wide", cell: explanation },
-    ],
-    rows: part.items,
-    empty: isFiltered(query)
-      ? "No volume matches the filter."
-      : "There are no claims and no PersistentVolumes.",
-  })}${pager(query, "volumes", part, "Volumes")}`;
 }
 
 const titles = {

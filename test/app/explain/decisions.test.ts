@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { decisionsAbout } from "../../../src/app/explain/describe-object.ts";
+import { decisionsAbout } from "../../../src/app/explain/description.ts";
 import type { JournalEntry } from "../../../src/runtime/journal.ts";
 
 const entry = (at: number, outcome: JournalEntry["outcome"]): JournalEntry => ({

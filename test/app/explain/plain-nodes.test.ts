@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { isPlainlySettled } from "../../../src/app/explain/describe-node.ts";
 import { Describer } from "../../../src/app/explain/describe-object.ts";
+import { briefly } from "../../../src/app/explain/description.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
@@ -54,7 +55,7 @@ test("every Node that is plain is settled, and an unusual Node is not plain", as
   expect(all).toHaveLength(3 + unusual.length);
   const plain = all.filter((node) => describer.isPlain(node));
   expect(plain.map(({ metadata }) => metadata.name as string)).toEqual(["node-0", "node-1", "node-2"]);
-  expect(plain.map((node) => describer.nodeBriefly(node).state)).toEqual(["settled", "settled", "settled"]);
+  expect(plain.map((node) => briefly(describer.node(node)).state)).toEqual(["settled", "settled", "settled"]);
 });
 
 test("no Node is plain while the cloud has a problem that concerns all of them", async () => {
@@ -70,5 +71,5 @@ test("no Node is plain while the cloud has a problem that concerns all of them",
   const [node] = w.manager.nodes.list();
   if (node === undefined) throw new Error("The Node is missing.");
   expect(describer.isPlain(node)).toBe(false);
-  expect(describer.nodeBriefly(node).state).toBe("problem");
+  expect(briefly(describer.node(node)).state).toBe("problem");
 });

@@ -71,7 +71,7 @@ export async function observeOnce<T>(
   use: (evaluated: Evaluated) => T | Promise<T>,
 ): Promise<T> {
   const { clock } = platform;
-  const timeout = patienceOf(settings.flags);
+  const timeout = patienceOf({ settings });
   const transports = new ReadOnlyTransports();
   const log = new CollectedLog();
   const changes = new Map<string, JournalEntry>();

@@ -1,10 +1,14 @@
-// A person who runs a command: the settings with the kubeconfig that kubectl would use, and clients that cannot write.
+// A person who runs a command: the settings with the kubeconfig that kubectl would use, clients that cannot write, and the cloud, where
+// nothing changes before a confirmation.
 
 import { type Milliseconds, minutes } from "../core/brand.ts";
+import type { KubeApi } from "../kube/client/api.ts";
 import type { Transport, TransportRequest } from "../platform/transport.ts";
-import type { AnyProvider } from "../provider/provider.ts";
+import type { Call } from "../provider/call.ts";
+import type { AnyCloud, AnyProvider } from "../provider/provider.ts";
 import type { Configuration } from "./configuration/configuration.ts";
-import type { Flags } from "./flags/flag-table.ts";
+import { ConfigurationError } from "./configuration/configuration-error.ts";
+import { connectCloud } from "./connect-cloud.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
 import { connectKube } from "./kube-client.ts";
 import type { ManagerPlatform } from "./system-platform.ts";
@@ -23,7 +27,11 @@ export interface Operator {
 }
 
 /** How long a command waits for the API server and the cloud. */
-export const patienceOf = ({ timeout }: Flags): Milliseconds => timeout ?? minutes(1);
+export const patienceOf = ({ settings: { flags } }: Pick<Operator, "settings">): Milliseconds =>
+  flags.timeout ?? minutes(1);
+
+/** A request to the cloud that a person waits for. */
+export const callOf = (signal: AbortSignal): Call => ({ signal, urgency: "user-change" });
 
 /** Methods without effect. */
 const reading = ["GET", "HEAD", "OPTIONS"];
@@ -76,18 +84,41 @@ export class ReadOnlyTransports {
   }
 }
 
-/** A client that cannot write. */
-export function readingClient(
-  flags: Flags,
-  platform: ManagerPlatform,
-  userAgent: string,
-  signal: AbortSignal,
-) {
+/** A client of the API server that cannot write. */
+export async function readingApi({
+  settings,
+  platform,
+  userAgent,
+  signal,
+}: Pick<Operator, "settings" | "platform" | "userAgent" | "signal">): Promise<KubeApi> {
   const transport = new ReadOnlyTransports().kube(platform.transport);
   const hooks = {
     userAgent,
     mayWrite: () => ({ reason: "this command changes nothing." }),
     onRequest: () => undefined,
   };
-  return connectKube(flags, { ...platform, transport }, hooks, signal);
+  return (await connectKube(settings.flags, { ...platform, transport }, hooks, signal)).api;
+}
+
+/** With `read`, the transports refuse every change. Throws a ConfigurationError. */
+export function cloudOf(
+  { provider, settings, platform, signal }: Operator,
+  access: "read" | "change",
+  clusterUID: string | undefined,
+): AnyCloud {
+  const { clock, random, environment, cloudTransport } = platform;
+  const { "cluster-name": cluster, "cloud-call-timeout": deadline } = settings.flags;
+  const isReading = access === "read";
+  const { connected, problems } = connectCloud(
+    provider,
+    { environment, ...settings.cloud, cluster, clusterUID: () => clusterUID },
+    {
+      ...{ clock, random, signal, deadline },
+      transport: isReading ? new ReadOnlyTransports().cloud(cloudTransport) : cloudTransport,
+      mayMutate: () => (isReading ? { reason: "nothing is changed before it is confirmed." } : true),
+      report: () => undefined,
+    },
+  );
+  if (connected === undefined) throw new ConfigurationError(problems);
+  return connected.cloud;
 }

@@ -3,8 +3,8 @@
 import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
 // Loaded here, so that virtual time does not pass while a command loads its code.
-import "../../src/app/cleanup/cleanup.ts";
 import "../../src/app/cleanup/cleanup-text.ts";
+import "../../src/app/cleanup/delete-leftovers.ts";
 import "../../src/app/cleanup/marks.ts";
 import "../../src/app/doctor/diagnose.ts";
 import "../../src/app/doctor/gather.ts";

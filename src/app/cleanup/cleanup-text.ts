@@ -2,10 +2,10 @@
 
 import type { Problem } from "../../core/problem.ts";
 import { countOf } from "../../core/text.ts";
-import type { ClusterSurvey } from "./cleanup.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { Removal } from "./delete-leftovers.ts";
 import { type Leftover, uidStartOf } from "./leftovers.ts";
+import type { Survey } from "./survey.ts";
 
 export const isDeletable = ({ kept }: Leftover): boolean => kept === undefined;
 
@@ -57,7 +57,7 @@ export interface Shown {
   readonly noRoutes: Problem["text"] | undefined;
 }
 
-export function surveyText(survey: ClusterSurvey, { clusterName, noRoutes }: Shown): string {
+export function surveyText(survey: Survey, { clusterName, noRoutes }: Shown): string {
   const { leftovers, cluster, problems, others } = survey;
   const found = leftovers.filter(isDeletable);
   const kept = leftovers.filter((leftover) => !isDeletable(leftover));
@@ -103,7 +103,7 @@ export function removalText(confirmed: readonly Leftover[], { failed, problems }
 }
 
 /** For scripts. */
-export function surveyData({ leftovers, cluster, problems, others }: ClusterSurvey) {
+export function surveyData({ leftovers, cluster, problems, others }: Survey) {
   return {
     apiServer:
       cluster.kind === "read"

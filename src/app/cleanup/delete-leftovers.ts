@@ -7,27 +7,25 @@ import { type ApplyContext, applyPlan } from "../../controllers/route/apply/appl
 import type { ChangeResult } from "../../controllers/route/apply/open-changes.ts";
 import { routeDefaults } from "../../controllers/route/deps.ts";
 import type { Cidr } from "../../core/brand.ts";
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { inBatches } from "../../core/in-batches.ts";
-import { type Clock, sleep } from "../../platform/clock.ts";
+import { sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
-import type { ClusterState } from "./cluster-state.ts";
+import { callOf, cloudOf, type Operator } from "../operator.ts";
+import { assertUnchanged, type ClusterState, readCluster } from "./cluster-state.ts";
 import { type DeletionDeps, deleteBalancer } from "./delete-balancer.ts";
-import { routeKey, type Survey } from "./left-objects.ts";
-import type { Leftover, LeftoverBalancer } from "./leftovers.ts";
-import { readsLagOf } from "./list-cloud.ts";
+import { type Leftover, type LeftoverBalancer, leftoverOf, routeKey, type Selection } from "./leftovers.ts";
+import { readsLagOf, type Survey, takeSurvey } from "./survey.ts";
 
 export interface RemovalOptions {
-  readonly cloud: AnyCloud;
-  readonly clock: Clock;
-  readonly timeout: Milliseconds;
-  /** Reads cluster and cloud. Throws if nothing may be deleted any more, such as when a manager leads. */
-  readonly survey: () => Promise<Survey & { readonly cluster: ClusterState }>;
-  /** Reads only the cluster, and throws as `survey` does. */
-  readonly recheck: () => Promise<ClusterState>;
-  readonly mayDelete: (balancer: LeftoverBalancer["balancer"], cluster: ClusterState) => boolean;
+  readonly operator: Operator;
+  readonly selection: Selection;
+  /** The cluster as it was when the leftovers were listed. */
+  readonly before: ClusterState;
+  /** What was listed and confirmed. */
+  readonly confirmed: readonly Leftover[];
   /** Reports what is done now. */
   readonly progress: (text: string) => void;
 }
@@ -53,33 +51,54 @@ function rangesIn(cluster: ClusterState): ReadonlySet<Cidr> {
 
 export class LeftoverRemoval {
   readonly #options: RemovalOptions;
-  readonly #confirmed: ReadonlyMap<string, Leftover>;
+  readonly #cloud: AnyCloud;
+  readonly #call: Call;
+  readonly #confirmed: ReadonlySet<string>;
   readonly #errors = new Map<string, { readonly count: number; readonly why: string }>();
 
-  constructor(options: RemovalOptions, confirmed: readonly Leftover[]) {
+  constructor(options: RemovalOptions) {
+    const { operator, before, confirmed } = options;
     this.#options = options;
-    this.#confirmed = new Map(confirmed.map((leftover) => [leftover.key, leftover]));
+    this.#cloud = cloudOf(operator, "change", before.uid);
+    this.#call = callOf(operator.signal);
+    this.#confirmed = new Set(confirmed.map(({ key }) => key));
   }
 
-  /** Ends when two complete listings show no leftovers, when the remaining ones are given up, or when the time is over. */
-  async run(call: Call): Promise<Removal> {
-    const { clock, timeout, survey: take, cloud } = this.#options;
-    const end = clock.monotonic() + timeout;
-    const lag = readsLagOf(cloud) ?? shortest;
+  /**
+   * Ends when two complete listings show no leftovers, when the remaining ones are given up, or when the time is over. Throws if a
+   * manager begins to lead.
+   */
+  async run(): Promise<Removal> {
+    const { operator, selection } = this.#options;
+    const { clock } = operator.platform;
+    const end = clock.monotonic() + (operator.settings.flags.timeout ?? minutes(10));
+    const lag = readsLagOf(this.#cloud) ?? shortest;
     let clean = 0;
     let last: Removal = { failed: [], problems: [] };
     for (let round = 0; round < maxRounds && clock.monotonic() < end; round += 1) {
-      const survey = await take();
+      const survey = await takeSurvey(operator, this.#cloud, await this.#readCluster(), selection);
       const left = survey.leftovers.filter(({ key, kept }) => this.#confirmed.has(key) && kept === undefined);
       last = { failed: this.#failed(left), problems: survey.problems };
       const open = left.filter(({ key }) => !this.#isGivenUp(key));
       clean = open.length === 0 && survey.problems.length === 0 ? clean + 1 : 0;
       // A single listing that shows nothing may be short, or older than the last step.
       if (clean === 2) return last;
-      const delay = clean === 1 ? lag : await this.#round(survey, open, end, call);
-      await sleep(clock, milliseconds(Math.min(delay, Math.max(0, end - clock.monotonic()))), call.signal);
+      const delay = clean === 1 ? lag : await this.#round(survey, open, end);
+      await sleep(
+        clock,
+        milliseconds(Math.min(delay, Math.max(0, end - clock.monotonic()))),
+        operator.signal,
+      );
     }
     return last;
+  }
+
+  /** Throws if nothing may be deleted any more. */
+  async #readCluster(): Promise<ClusterState> {
+    const { operator, before } = this.#options;
+    const cluster = await readCluster(operator);
+    assertUnchanged(before, cluster);
+    return cluster;
   }
 
   #isGivenUp(key: string): boolean {
@@ -94,29 +113,20 @@ export class LeftoverRemoval {
   }
 
   /** Returns when to check again. */
-  async #round(
-    survey: Survey & { readonly cluster: ClusterState },
-    open: readonly Leftover[],
-    end: number,
-    call: Call,
-  ): Promise<Milliseconds> {
+  async #round(survey: Survey, open: readonly Leftover[], end: number): Promise<Milliseconds> {
     const delays: number[] = [shortest];
     let fetched: Promise<unknown> | undefined;
     const prefetched = (): Promise<unknown> => {
-      fetched ??= this.#options.cloud.loadBalancers?.prefetch?.([], call) ?? Promise.resolve();
+      fetched ??= this.#cloud.loadBalancers?.prefetch?.([], this.#call) ?? Promise.resolve();
       return fetched;
     };
     const balancers = open.flatMap((one) => (one.what === "load balancer" ? one : []));
     for (const batch of inBatches(balancers, concurrent)) {
-      const cluster = await this.#options.recheck();
-      delays.push(
-        ...(await Promise.all(
-          batch.map((one) => this.#delete({ ...survey, cluster }, one, { end, prefetched }, call)),
-        )),
-      );
+      const now = { ...survey, cluster: await this.#readCluster() };
+      delays.push(...(await Promise.all(batch.map((one) => this.#delete(now, one, { end, prefetched })))));
     }
     const keys = new Set(open.map(({ key }) => key));
-    const present = open.length > balancers.length ? await this.#options.recheck() : survey.cluster;
+    const present = open.length > balancers.length ? await this.#readCluster() : survey.cluster;
     const taken = rangesIn(present).difference(rangesIn(survey.cluster));
     for (const { table, plan, listing } of survey.tables) {
       const keyOf = (route: Parameters<typeof routeKey>[1]) => routeKey(table.name, route);
@@ -125,7 +135,7 @@ export class LeftoverRemoval {
         const remove = plan.remove.filter((route) => keys.has(keyOf(route)) && !taken.has(route.destination));
         const confirmed = { ...plan, remove };
         const results: ChangeResult[] = [];
-        await applyPlan(confirmed, this.#routeContext(table, listing.routes.length), call, results);
+        await applyPlan(confirmed, this.#routeContext(table, listing.routes.length), this.#call, results);
         for (const { change, outcome } of results) {
           if (change.do !== "remove") continue;
           const name = `route ${change.route.destination}`;
@@ -134,7 +144,7 @@ export class LeftoverRemoval {
           if (outcome.kind === "done") this.#options.progress(`${name}: deleted`);
         }
       } catch (error) {
-        call.signal.throwIfAborted();
+        this.#call.signal.throwIfAborted();
         for (const one of open)
           if (one.what === "route") delays.push(this.#fail(one.key, `route ${one.name}`, error));
       }
@@ -143,7 +153,7 @@ export class LeftoverRemoval {
   }
 
   #routeContext(routes: RouteTable, listed: number): ApplyContext {
-    const { clock } = this.#options;
+    const { clock } = this.#options.operator.platform;
     const send: ApplyContext["send"] = (_, request) => request();
     return {
       routes,
@@ -156,31 +166,36 @@ export class LeftoverRemoval {
   }
 
   async #delete(
-    survey: Survey & { readonly cluster: ClusterState },
+    { leftovers, cluster }: Survey,
     leftover: LeftoverBalancer,
     { end, prefetched }: Pick<DeletionDeps, "end" | "prefetched">,
-    call: Call,
   ): Promise<number> {
-    const { cloud, clock, mayDelete, progress } = this.#options;
-    const { loadBalancers: balancers, pending } = cloud;
+    const { operator, selection, progress } = this.#options;
+    const { provider, platform, settings } = operator;
+    const { loadBalancers: balancers, pending } = this.#cloud;
     if (balancers === undefined) return shortest;
     const { balancer, key, name } = leftover;
-    const duplicates = survey.leftovers.flatMap((other) =>
+    const duplicates = leftovers.flatMap((other) =>
       other.what === "load balancer" && other.key !== key && other.balancer.group === balancer.group
         ? other.balancer
         : [],
     );
     const deps = {
-      ...{ balancers, pending, clock, end, prefetched },
+      ...{ balancers, pending, clock: platform.clock, end, prefetched },
       progress: (text: string) => progress(`load balancer ${name}: ${text}`),
     };
     try {
-      const isAllowed = (observed: typeof balancer) => mayDelete(observed, survey.cluster);
-      const wait = await deleteBalancer(deps, balancer, duplicates, isAllowed, call);
+      const clusterName = settings.flags["cluster-name"];
+      const comparison = { provider, clusterName, cloud: this.#cloud, cluster, selection };
+      const mayDelete = (observed: typeof balancer): boolean => {
+        const found = leftoverOf(observed, comparison);
+        return found !== undefined && found.kept === undefined;
+      };
+      const wait = await deleteBalancer(deps, balancer, duplicates, mayDelete, this.#call);
       this.#errors.delete(key);
       return wait?.checkAfter ?? shortest;
     } catch (error) {
-      call.signal.throwIfAborted();
+      this.#call.signal.throwIfAborted();
       return this.#fail(key, `load balancer ${name}`, error);
     }
   }

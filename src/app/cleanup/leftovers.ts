@@ -1,10 +1,12 @@
 // What a cluster left in the cloud: load balancers and routes, and why an object stays if it does. Pure.
 
+import { identityOf } from "../../cloud/own-route-changes.ts";
 import { exemptionOf } from "../../controllers/route/desired/plan-desired.ts";
 import type { RouteListing } from "../../controllers/route/observed/table-listing.ts";
 import { planRoutes, type RoutePlan } from "../../controllers/route/plan/plan.ts";
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
 import { toDesired } from "../../controllers/service/desired/to-desired.ts";
+import { nameOf } from "../../controllers/service/observed/ownership.ts";
 import type { Cidr } from "../../core/brand.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
@@ -55,13 +57,6 @@ export function isProved(leftover: Leftover, uid: string | undefined, { owners }
   return owners.size > 0 || (uid !== undefined && leftover.balancer.clusterUID === uid);
 }
 
-export interface BalancerFacts {
-  readonly balancer: ObservedLoadBalancer;
-  readonly addresses: readonly string[];
-  /** `LoadBalancers.marksNameCluster` of the provider. */
-  readonly marksNameCluster: boolean;
-}
-
 /** The start of the uid, where the name that is made of it lacks its last digit, so that each of 16 Services may be the owner. */
 export function uidStartOf(owners: readonly string[]): string | undefined {
   const start = owners[0]?.slice(0, -1) ?? "";
@@ -69,9 +64,38 @@ export function uidStartOf(owners: readonly string[]): string | undefined {
   return areAlternatives ? start : undefined;
 }
 
+/** What decides which load balancers stay. */
+export interface Comparison {
+  readonly provider: AnyProvider;
+  readonly clusterName: string;
+  readonly cloud: AnyCloud;
+  readonly cluster: ClusterState;
+  readonly selection: Selection;
+}
+
+/** Undefined without the mark of this cluster. */
+export function leftoverOf(
+  balancer: ObservedLoadBalancer,
+  { provider, clusterName, cloud: { loadBalancers }, cluster, selection }: Comparison,
+): LeftoverBalancer | undefined {
+  const isNamesake = balancer.ownership === "foreign" && balancer.cluster === clusterName;
+  if (loadBalancers === undefined || (balancer.ownership !== "ours" && !isNamesake)) return undefined;
+  const addresses = addressesOf(provider, loadBalancers, balancer);
+  const marksNameCluster = loadBalancers.marksNameCluster !== false && balancer.marksNameCluster !== false;
+  const name = nameOf(balancer);
+  return {
+    what: "load balancer",
+    key: `load balancer ${balancer.group} ${name}`,
+    ...{ name, place: undefined, owners: balancer.owners, addresses, balancer },
+    kept: whyKept(balancer, addresses, marksNameCluster, cluster, selection),
+  };
+}
+
 /** Why it stays; undefined if it is to be deleted. The load balancers of existing Services always stay, whatever is selected. */
-export function whyKept(
-  { balancer, addresses, marksNameCluster }: BalancerFacts,
+function whyKept(
+  balancer: ObservedLoadBalancer,
+  addresses: readonly string[],
+  marksNameCluster: boolean,
   cluster: ClusterState,
   { owners: selected, allMarked }: Selection,
 ): Kept | undefined {
@@ -87,7 +111,7 @@ export function whyKept(
       : owners.some((uid) => selected.has(uid));
   if (isSelected) return undefined;
   if (selected.size > 0) return { kind: "unselected", why: "not selected with --owner" };
-  if ((marksNameCluster && balancer.marksNameCluster !== false) || allMarked) return undefined;
+  if (marksNameCluster || allMarked) return undefined;
   const flags =
     start === undefined
       ? owners.map((uid) => `--owner=${uid}`).join(" ")
@@ -114,7 +138,7 @@ function userOf(
   return found && `Service ${keyOf(found.metadata)}`;
 }
 
-export function addressesOf(
+function addressesOf(
   provider: AnyProvider,
   balancers: AnyBalancers,
   observed: ObservedLoadBalancer,
@@ -144,4 +168,15 @@ export function removalPlanner(
     (instances?.sources ?? []).flatMap((source) => source.keyOf(providerID) ?? []),
   );
   return ({ routes: observed }, table) => planRoutes({ desired: [], observed, exempt, clusterCIDRs, table });
+}
+
+export const routeKey = (table: string | undefined, route: ObservedRoute): string =>
+  `route ${table ?? ""} ${identityOf(route)}`;
+
+export function leftRoutes(table: string | undefined, { remove }: RoutePlan): readonly LeftoverRoute[] {
+  return remove.map((route) => ({
+    ...{ what: "route", key: routeKey(table, route), name: route.destination, place: table, route },
+    owners: [route.targetName ?? route.targetKey ?? route.targetAddress ?? "nowhere"],
+    ...{ addresses: [], kept: undefined },
+  }));
 }

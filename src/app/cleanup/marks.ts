@@ -9,11 +9,10 @@ import { keyOf } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
-import type { Operator } from "../operator.ts";
-import type { ClusterState } from "./cluster-state.ts";
+import { callOf, cloudOf, type Operator } from "../operator.ts";
+import { type ClusterState, newLeaderOf, readCluster } from "./cluster-state.ts";
 import { applySteps } from "./delete-balancer.ts";
-import { listCloud, readsLagOf } from "./list-cloud.ts";
-import { OperatorAccess } from "./operator-access.ts";
+import { listCloud, readsLagOf } from "./survey.ts";
 
 export interface MarkedBalancer {
   readonly name: string;
@@ -49,104 +48,90 @@ export interface Moved {
 /** After the last step, listings may still show the former mark for a while. */
 const maxListings = 3;
 
-export class Marks {
-  readonly #operator: Operator;
-  readonly #access: OperatorAccess;
-  /** The cluster as it was without a leader. */
-  #unled: ClusterState | undefined;
+/** Changes nothing. */
+export async function surveyMarks(operator: Operator): Promise<MarksSurvey> {
+  const survey = await findMarks(operator);
+  return { ...survey, balancers: survey.balancers.map(({ observed: _, ...shown }) => shown) };
+}
 
-  constructor(operator: Operator) {
-    this.#operator = operator;
-    this.#access = new OperatorAccess(operator);
-  }
-
-  /** Changes nothing. */
-  async survey(): Promise<MarksSurvey> {
-    const survey = await this.#survey(this.#access.cloud("read"));
-    return { ...survey, balancers: survey.balancers.map(({ observed: _, ...shown }) => shown) };
-  }
-
-  /** The replica that leads; undefined if none does. */
-  async leader(): Promise<string | undefined> {
-    this.#unled = await this.#access.cluster();
-    return this.#access.leader(this.#unled);
-  }
-
-  /**
-   * Lists again, and moves what was confirmed and still has the mark of `from` and Services of this cluster. Ends when a manager
-   * begins to lead.
-   */
-  async move(
-    confirmed: readonly MarkedBalancer[],
-    from: string,
-    progress: (text: string) => void,
-  ): Promise<Moved> {
-    const { settings, platform } = this.#operator;
-    const { clock } = platform;
-    const cloud = this.#access.cloud("change");
-    const { loadBalancers, pending } = cloud;
-    if (loadBalancers?.moveMark === undefined) return { moved: [], failed: [] };
-    const end = clock.monotonic() + (settings.flags.timeout ?? minutes(10));
-    const deps = { balancers: loadBalancers, pending, clock, end, progress };
-    const errors = new Map<string, string>();
-    const names = new Set(confirmed.map(({ name }) => name));
-    const open = movable(await this.#survey(cloud), from).filter(({ name }) => names.has(name));
-    for (const { name, observed } of open) {
-      try {
-        const leader = this.#unled && (await this.#access.newLeader(this.#unled));
-        if (leader !== undefined) {
-          errors.set(name, `the manager ${leader} has begun to lead. Stop it, and run the command again`);
-          continue;
-        }
-        await applySteps(deps, loadBalancers.moveMark(observed), this.#access.call);
-      } catch (error) {
-        this.#access.call.signal.throwIfAborted();
-        errors.set(name, messageOf(error));
+/**
+ * Lists again, and moves what was confirmed and still has the mark of `from` and Services of this cluster. Ends when a manager begins
+ * to lead. `unled`: the cluster as it was without a leader.
+ */
+export async function moveMarks(
+  operator: Operator,
+  unled: ClusterState,
+  confirmed: readonly MarkedBalancer[],
+  from: string,
+  progress: (text: string) => void,
+): Promise<Moved> {
+  const { settings, platform, signal } = operator;
+  const { clock } = platform;
+  const cloud = cloudOf(operator, "change", unled.uid);
+  const { loadBalancers, pending } = cloud;
+  if (loadBalancers?.moveMark === undefined) return { moved: [], failed: [] };
+  const end = clock.monotonic() + (settings.flags.timeout ?? minutes(10));
+  const deps = { balancers: loadBalancers, pending, clock, end, progress };
+  const errors = new Map<string, string>();
+  const names = new Set(confirmed.map(({ name }) => name));
+  const listed = async (): Promise<FoundSurvey> => {
+    const survey = await findMarks(operator, cloud);
+    return { ...survey, balancers: movable(survey, from).filter(({ name }) => names.has(name)) };
+  };
+  const { balancers: open } = await listed();
+  for (const { name, observed } of open) {
+    try {
+      const leader = await newLeaderOf(operator, unled);
+      if (leader !== undefined) {
+        errors.set(name, `the manager ${leader} has begun to lead. Stop it, and run the command again`);
+        continue;
       }
-    }
-    const left = await this.#leftAfter(cloud, from, names);
-    const moved = open.flatMap(({ name }) => (left.has(name) ? [] : name));
-    const failed = [...left].map((name) => ({
-      name,
-      why: errors.get(name) ?? "listings still show the former mark; run the command again",
-    }));
-    return { moved, failed };
-  }
-
-  async #leftAfter(cloud: AnyCloud, from: string, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
-    const { clock } = this.#operator.platform;
-    const delay = milliseconds(Math.max(seconds(1), readsLagOf(cloud) ?? 0));
-    for (let listing = 1; ; listing += 1) {
-      const survey = await this.#survey(cloud);
-      if (survey.problems.length > 0) throw new Error(survey.problems.join(" "));
-      const left = movable(survey, from).filter(({ name }) => names.has(name));
-      if (left.length === 0 || listing === maxListings) return new Set(left.map(({ name }) => name));
-      await sleep(clock, delay, this.#access.call.signal);
+      await applySteps(deps, loadBalancers.moveMark(observed), callOf(signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      errors.set(name, messageOf(error));
     }
   }
-
-  async #survey(cloud: AnyCloud): Promise<FoundSurvey> {
-    const { settings, platform } = this.#operator;
-    const own = settings.flags["cluster-name"];
-    const state = await this.#access.cluster();
-    if (state.kind !== "read")
-      throw new Error(
-        `The API server did not answer, so it is not known which Services exist (${state.why}). Set --kubeconfig.`,
-      );
-    const keys = new Map(state.services.map(({ metadata }) => [String(metadata.uid), keyOf(metadata)]));
-    const { loadBalancers } = cloud;
-    const { balancers, problems } = await listCloud({ loadBalancers }, platform.clock, this.#access.call);
-    const found = balancers.flatMap((observed): readonly Found[] => {
-      const { group, name = group, owners, ownership, cluster, clusterUID } = observed;
-      if (ownership === "unmarked" || observed.marksNameCluster === false) return [];
-      const services = owners.flatMap((uid) => keys.get(uid) ?? []);
-      const isOwn = services.length > 0 && services.length === owners.length;
-      const named = cluster === own && clusterUID !== undefined ? `${own} (uid ${clusterUID})` : cluster;
-      const marked = ownership === "ours" ? own : (named ?? "another cluster");
-      return [{ name, cluster: marked, owners, services: isOwn ? services : undefined, observed }];
-    });
-    return { cluster: own, apiServer: state.origin, balancers: found, problems, cannotMove: whyNot(cloud) };
+  const left = new Set<string>();
+  const delay = milliseconds(Math.max(seconds(1), readsLagOf(cloud) ?? 0));
+  for (let listing = 1; listing <= maxListings; listing += 1) {
+    if (listing > 1) await sleep(clock, delay, signal);
+    const { balancers, problems } = await listed();
+    if (problems.length > 0) throw new Error(problems.join(" "));
+    left.clear();
+    for (const { name } of balancers) left.add(name);
+    if (left.size === 0) break;
   }
+  const moved = open.flatMap(({ name }) => (left.has(name) ? [] : name));
+  const failed = [...left].map((name) => ({
+    name,
+    why: errors.get(name) ?? "listings still show the former mark; run the command again",
+  }));
+  return { moved, failed };
+}
+
+async function findMarks(operator: Operator, given?: AnyCloud): Promise<FoundSurvey> {
+  const { settings, platform, signal } = operator;
+  const own = settings.flags["cluster-name"];
+  const state = await readCluster(operator);
+  if (state.kind !== "read")
+    throw new Error(
+      `The API server did not answer, so it is not known which Services exist (${state.why}). Set --kubeconfig.`,
+    );
+  const keys = new Map(state.services.map(({ metadata }) => [String(metadata.uid), keyOf(metadata)]));
+  const cloud = given ?? cloudOf(operator, "read", state.uid);
+  const { loadBalancers } = cloud;
+  const { balancers, problems } = await listCloud({ loadBalancers }, platform.clock, callOf(signal));
+  const found = balancers.flatMap((observed): readonly Found[] => {
+    const { group, name = group, owners, ownership, cluster, clusterUID } = observed;
+    if (ownership === "unmarked" || observed.marksNameCluster === false) return [];
+    const services = owners.flatMap((uid) => keys.get(uid) ?? []);
+    const isOwn = services.length > 0 && services.length === owners.length;
+    const named = cluster === own && clusterUID !== undefined ? `${own} (uid ${clusterUID})` : cluster;
+    const marked = ownership === "ours" ? own : (named ?? "another cluster");
+    return [{ name, cluster: marked, owners, services: isOwn ? services : undefined, observed }];
+  });
+  return { cluster: own, apiServer: state.origin, balancers: found, problems, cannotMove: whyNot(cloud) };
 }
 
 function whyNot({ loadBalancers }: AnyCloud): string | undefined {

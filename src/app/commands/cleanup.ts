@@ -1,7 +1,7 @@
 // `cleanup`: lists what a cluster left in the cloud, and deletes it after a confirmation.
 
 import type { Problem } from "../../core/problem.ts";
-import type { Cleanup, ClusterSurvey } from "../cleanup/cleanup.ts";
+import type { ClusterState } from "../cleanup/cluster-state.ts";
 import type { Leftover } from "../cleanup/leftovers.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
@@ -32,12 +32,12 @@ function noRoutes({ flags }: ReadFlags): string | undefined {
 
 /** Many clusters have the default name: with it, `--yes` deletes nothing that only the name connects to this cluster. */
 function wrongCluster(
-  { cluster }: Pick<ClusterSurvey, "cluster">,
+  cluster: ClusterState,
   { yes, "cluster-uid": expected, "cluster-name": name }: Flags,
   unproved: readonly Leftover[],
   countText: (leftovers: readonly Leftover[]) => string,
 ): string | undefined {
-  const uid = cluster.kind === "read" ? cluster.uid : expected;
+  const { uid } = cluster;
   if (expected !== undefined && uid !== expected)
     return `--cluster-uid is ${expected}, but the API server is that of the cluster with uid ${uid ?? "unknown, because the namespace kube-system cannot be read"}. Check --kubeconfig and --context`;
   const isNamed = cluster.kind === "read" && expected !== undefined;
@@ -50,19 +50,17 @@ function wrongCluster(
 
 /** Why nothing may be deleted; undefined if it may. */
 async function refusal(
-  cleanup: Cleanup,
-  survey: ClusterSurvey,
-  { flags }: ReadFlags,
+  cluster: ClusterState,
+  { "cluster-is-gone": isGone }: Flags,
+  findLeader: () => Promise<string | undefined>,
 ): Promise<string | undefined> {
-  const { cluster } = survey;
-  const isGone = flags["cluster-is-gone"];
   if (cluster.kind === "unreachable")
     return isGone
       ? undefined
       : `no API server answered, so existing Services and Nodes are not known (${cluster.why}). Set --kubeconfig, or --cluster-is-gone if the cluster no longer exists`;
   if (isGone)
     return `the API server at ${cluster.origin} answers, so the cluster is not gone. Omit --cluster-is-gone. If that server belongs to another cluster, set --kubeconfig=/dev/null`;
-  const leader = await cleanup.leader(survey);
+  const leader = await findLeader();
   return leader === undefined
     ? undefined
     : `the manager ${leader} leads, and deletes what its Services no longer need. Stop it before you delete anything here`;
@@ -113,20 +111,29 @@ export const cleanupCommand: Command = {
   requires: "settings",
   async run(invocation) {
     // Loaded only here: the manager never cleans up like this.
-    const [{ Cleanup }, { countText, isDeletable, removalText, surveyData, surveyText }, { isProved }] =
-      await Promise.all([
-        import("../cleanup/cleanup.ts"),
-        import("../cleanup/cleanup-text.ts"),
-        import("../cleanup/leftovers.ts"),
-      ]);
+    const [
+      { leaderOf, readCluster },
+      { takeSurvey },
+      { LeftoverRemoval },
+      { countText, isDeletable, removalText, surveyData, surveyText },
+      { isProved },
+      { cloudOf },
+    ] = await Promise.all([
+      import("../cleanup/cluster-state.ts"),
+      import("../cleanup/survey.ts"),
+      import("../cleanup/delete-leftovers.ts"),
+      import("../cleanup/cleanup-text.ts"),
+      import("../cleanup/leftovers.ts"),
+      import("../operator.ts"),
+    ]);
     const { configuration, console, printsJson } = invocation;
     if (invocation.refuse(flagProblems(configuration.settings))) return;
     const operator = await invocation.operator("cleanup");
     const { settings } = operator;
     const { flags } = settings;
     const selection = { owners: new Set(flags.owner ?? []), allMarked: flags["all-marked"] };
-    const cleanup = new Cleanup(operator, selection);
-    const survey = await cleanup.survey();
+    const cluster = await readCluster(operator);
+    const survey = await takeSurvey(operator, cloudOf(operator, "read", cluster.uid), cluster, selection);
     const shown = { clusterName: flags["cluster-name"], noRoutes: noRoutes(settings) };
     await invocation.print(surveyData(survey), surveyText(survey, shown));
     const found = survey.leftovers.filter(isDeletable);
@@ -141,11 +148,10 @@ export const cleanupCommand: Command = {
       invocation.exitCode = survey.problems.length > 0 ? 1 : 3;
       return;
     }
-    const { cluster } = survey;
-    const uid = cluster.kind === "read" ? cluster.uid : flags["cluster-uid"];
-    const unproved = found.filter((leftover) => !isProved(leftover, uid, selection));
+    const unproved = found.filter((leftover) => !isProved(leftover, cluster.uid, selection));
     const refused =
-      wrongCluster(survey, flags, unproved, countText) ?? (await refusal(cleanup, survey, settings));
+      wrongCluster(cluster, flags, unproved, countText) ??
+      (await refusal(cluster, flags, () => leaderOf(operator, cluster)));
     if (refused !== undefined) {
       invocation.writeError(`nothing was deleted: ${refused}`);
       invocation.exitCode = 1;
@@ -160,7 +166,9 @@ export const cleanupCommand: Command = {
       invocation.exitCode = 3;
       return;
     }
-    const result = await cleanup.remove(found, survey, (text) => console.err(`${text}\n`));
+    const progress = (text: string): void => console.err(`${text}\n`);
+    const options = { operator, selection, before: cluster, confirmed: found, progress };
+    const result = await new LeftoverRemoval(options).run();
     const text = removalText(found, result);
     if (printsJson) console.err(text);
     else await console.out(text);

@@ -27,7 +27,10 @@ export const marksCommand: Command = {
   },
   requires: "settings",
   async run(invocation) {
-    const { Marks, marksText, movable } = await import("../cleanup/marks.ts");
+    const [{ marksText, movable, moveMarks, surveyMarks }, { leaderOf, readCluster }] = await Promise.all([
+      import("../cleanup/marks.ts"),
+      import("../cleanup/cluster-state.ts"),
+    ]);
     const { configuration, program, console, printsJson } = invocation;
     const { flags } = configuration.settings;
     const from = flags["move-from"];
@@ -35,8 +38,8 @@ export const marksCommand: Command = {
       invocation.refuse([invalidFlag("move-from", `must differ from --cluster-name, got ${from} for both`)]);
       return;
     }
-    const marks = new Marks(await invocation.operator("marks"));
-    const survey = await marks.survey();
+    const operator = await invocation.operator("marks");
+    const survey = await surveyMarks(operator);
     const commandLine = `${program} marks --cluster-name=${flags["cluster-name"]}`;
     await invocation.print(survey, marksText(survey, commandLine));
     if (survey.problems.length > 0) {
@@ -53,11 +56,14 @@ export const marksCommand: Command = {
     const question = `Move the ${found.length === 1 ? "mark" : "marks"} of ${countOf(found.length, "load balancer")} from ${from} to ${survey.cluster}?`;
     if (!flags.yes && (console.readLine === undefined || printsJson))
       return refuse(3, "to move them, run the command again with --yes");
-    const leader = await marks.leader();
+    const unled = await readCluster(operator);
+    const leader = await leaderOf(operator, unled);
     if (leader !== undefined)
       return refuse(1, `the manager ${leader} leads. Stop it, move the marks, and start it again`);
     if (!flags.yes && !(await invocation.isConfirmed(question))) return refuse(3, "not confirmed");
-    const { moved, failed } = await marks.move(found, from, (text) => console.err(`${text}\n`));
+    const { moved, failed } = await moveMarks(operator, unled, found, from, (text) =>
+      console.err(`${text}\n`),
+    );
     const summary = `Moved the marks of ${countOf(moved.length, "load balancer")} from ${from} to ${survey.cluster}.\n`;
     if (printsJson) console.err(summary);
     else await console.out(summary);

@@ -91,13 +91,13 @@ export const supportBundleCommand: Command = {
 
 async function collect(invocation: Invocation, redaction: Redaction): Promise<Collection> {
   const operator = await invocation.operator("support-bundle");
-  const { configuration, platform, provider, program, signal, userAgent } = operator;
+  const { configuration, platform, provider, program, signal } = operator;
   const { flags } = operator.settings;
   const [
     { Collection, collectCluster, collectLog, collectManager, collectPodLogs, describeConfiguration },
     { addConfiguredSecrets },
     { openConnection },
-    { patienceOf, readingClient },
+    { patienceOf, readingApi },
     { findLeaders },
   ] = await Promise.all([
     import("../support/collect.ts"),
@@ -114,9 +114,9 @@ async function collect(invocation: Invocation, redaction: Redaction): Promise<Co
     const connection = await openConnection(connectionSource(flags, platform.environment), platform, signal);
     const { headers } = await connection.access(signal);
     for (const value of Object.values(headers)) redaction.add(value.replace(/^(Bearer|Basic) /, ""));
-    const { api } = await readingClient(flags, platform, userAgent, signal);
+    const api = await readingApi(operator);
     await collectCluster(collection, redaction, api, operator);
-    const deps = { ...platform, connection, timeout: patienceOf(flags) };
+    const deps = { ...platform, connection, timeout: patienceOf(operator) };
     const namespace = flags["leader-elect-resource-namespace"];
     await collectPodLogs(collection, program, { ...deps, api, namespace }, signal);
     if (flags.server === undefined && flags["server-ca-file"] === undefined) {

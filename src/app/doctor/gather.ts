@@ -11,9 +11,8 @@ import { CloudError } from "../../provider/errors.ts";
 import type { InstanceSource } from "../../provider/instances.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import { DeadlineError, withDeadline } from "../../runtime/abortable.ts";
-import { OperatorAccess } from "../cleanup/operator-access.ts";
 import { connectKube } from "../kube-client.ts";
-import { type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
+import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
 import { reasonOfFailure } from "../report/cloud-contact.ts";
 import { withoutRetry } from "../without-retry.ts";
 import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact } from "./doctor-facts.ts";
@@ -33,7 +32,7 @@ async function cluster(operator: Operator): Promise<Facts["cluster"]> {
     return gatherCluster({ api, times, clock, program, provider, settings }, stop);
   };
   try {
-    return { value: await withDeadline(clock, patienceOf(settings.flags), "The API server", signal, gather) };
+    return { value: await withDeadline(clock, patienceOf(operator), "The API server", signal, gather) };
   } catch (error) {
     signal.throwIfAborted();
     if (!isKubeError(error) && !(error instanceof DeadlineError)) throw error;
@@ -43,9 +42,9 @@ async function cluster(operator: Operator): Promise<Facts["cluster"]> {
 }
 
 /** Waits as long as the person does. */
-const ask = <T>({ platform, settings, signal }: Operator, what: string, work: (call: Call) => Promise<T>) =>
-  withDeadline(platform.clock, patienceOf(settings.flags), what, signal, (stop) =>
-    work({ signal: stop, urgency: "user-change" }),
+const ask = <T>(operator: Operator, what: string, work: (call: Call) => Promise<T>) =>
+  withDeadline(operator.platform.clock, patienceOf(operator), what, operator.signal, (stop) =>
+    work(callOf(stop)),
   );
 
 /** One page shows that the endpoint and the credentials work. Returns whether it has a machine. */
@@ -75,7 +74,7 @@ async function tryCheck({ checkSettings }: AnyCloud, operator: Operator): Promis
 }
 
 async function cloud(operator: Operator): Promise<CloudFacts> {
-  const { platform, configuration } = operator;
+  const { platform, configuration, settings } = operator;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const failuresOf = errors.map(
     ({ text }): CloudFailure => ({ reason: "CloudSettingsInvalid", message: text }),
@@ -84,8 +83,8 @@ async function cloud(operator: Operator): Promise<CloudFacts> {
     return { origins: [], clock: undefined, failures: failuresOf, hasMachines: false };
   const times = new ServerTimes(platform.clock);
   const cloudTransport = times.observe(platform.cloudTransport);
-  const access = new OperatorAccess({ ...operator, platform: { ...platform, cloudTransport } });
-  const opened = access.cloud("read");
+  const observed = { ...operator, platform: { ...platform, cloudTransport } };
+  const opened = cloudOf(observed, "read", settings.flags["cluster-uid"]);
   const sources = opened.instances?.sources ?? [];
   const tried = await Promise.all(sources.map((source) => tryListing(source, operator)));
   const isPart = tried.some((result) => typeof result === "boolean");

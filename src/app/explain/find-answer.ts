@@ -14,7 +14,7 @@ import { textOf } from "../leadership/judge-leases.ts";
 import { clusterNameText } from "../leadership/lease-cluster-name.ts";
 import { findLeaders, type Leaders } from "../leadership/read-leases.ts";
 import { type Evaluated, observeOnce } from "../observe-once.ts";
-import { type Operator, patienceOf, readingClient } from "../operator.ts";
+import { type Operator, patienceOf, readingApi } from "../operator.ts";
 import { withoutRetry } from "../without-retry.ts";
 import { askManager } from "./ask-manager.ts";
 import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
@@ -103,9 +103,6 @@ async function describe(
 const connect = ({ settings, platform, signal }: Operator) =>
   openConnection(connectionSource(settings.flags, platform.environment), platform, signal);
 
-const read = ({ settings, platform, userAgent, signal }: Operator) =>
-  readingClient(settings.flags, platform, userAgent, signal);
-
 export async function namespaceOf(operator: Operator): Promise<string> {
   return operator.settings.flags.namespace ?? (await connect(operator)).namespace ?? "default";
 }
@@ -114,7 +111,7 @@ export async function findAnswer(operator: Operator, asked: NamedObject | undefi
   const { server, offline, "server-ca-file": caFile } = operator.settings.flags;
   const asksManager = (server !== undefined || caFile !== undefined) && !offline;
   const { platform, settings, program, signal } = operator;
-  const { api } = await read(operator);
+  const api = await readingApi(operator);
   const asker = { flags: settings.flags, program };
   const access = { api, ...(await findLeaders(api, asker, platform.clock.now(), signal)) };
   const answer = await (asksManager ? fromManager : fromEvaluation)(operator, asked, access);
@@ -146,7 +143,7 @@ async function fromManager(
   const { settings, platform, signal } = operator;
   const { flags } = settings;
   const address = await findManager(flags, platform, access, signal);
-  const deps = { ...platform, connection: await connect(operator), timeout: patienceOf(flags) };
+  const deps = { ...platform, connection: await connect(operator), timeout: patienceOf(operator) };
   const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
   const isLed = found.noLeader === undefined && found.otherLeader === undefined;
   const standby = `a standby replica, which knows no reasons${isLed && access.own?.kind !== "other" ? ": ask the leader" : ""}`;

@@ -19,7 +19,7 @@ import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { version } from "../build-info.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { readingClient } from "../operator.ts";
+import { readingApi } from "../operator.ts";
 import { driverOf } from "./controller-process.ts";
 import { createVolumeMetrics, serveHttp } from "./http-endpoint.ts";
 import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
@@ -33,7 +33,8 @@ async function readIdentity(
   log: Log,
   signal: AbortSignal,
 ): Promise<NodeIdentity> {
-  const { flags } = configuration.settings;
+  const { settings } = configuration;
+  const { flags } = settings;
   const name =
     flags["node-name"] ?? platform.environment["NODE_NAME"] ?? platform.environment["KUBE_NODE_NAME"];
   if (name === undefined) {
@@ -41,7 +42,8 @@ async function readIdentity(
       "--node-name is required: the name of the Node of this machine. Set it, or the variable NODE_NAME.";
     throw new ConfigurationError([{ severity: "error", reason: "MissingFlag", text }]);
   }
-  const { api } = await readingClient(flags, platform, `${program}/${version} node-volumes`, signal);
+  const userAgent = `${program}/${version} node-volumes`;
+  const api = await readingApi({ settings, platform, userAgent, signal });
   for (let reported = ""; ; ) {
     const found = await api
       .get(nodes, { name }, signal)

@@ -539,7 +539,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/app/cleanup/cleanup.ts",
+        file: "src/app/cleanup/cluster-state.ts",
         find: "if (before.kind !== now.kind) {",
         replace: 'if (before.kind === "read" && now.kind !== "read") {',
       },

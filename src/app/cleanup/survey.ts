@@ -1,7 +1,10 @@
-// Lists everything that a cloud has: load balancers, and routes by table. What cannot be listed is returned as a problem.
+// Lists what a cloud has, load balancers and routes by table, and compares it with the cluster: what was left, and why an object stays.
+// What cannot be listed is returned as a problem.
 
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
+import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { listTable, type RouteListing } from "../../controllers/route/observed/table-listing.ts";
+import type { RoutePlan } from "../../controllers/route/plan/plan.ts";
 import { inTable } from "../../controllers/route/tables.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
@@ -10,6 +13,9 @@ import type { Call } from "../../provider/call.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import { tablesOf } from "../../provider/route-tables.ts";
+import { callOf, type Operator } from "../operator.ts";
+import type { ClusterState } from "./cluster-state.ts";
+import { type Leftover, leftoverOf, leftRoutes, removalPlanner, type Selection } from "./leftovers.ts";
 
 export interface ListedTable {
   readonly table: RouteTable;
@@ -63,4 +69,40 @@ export function readsLagOf({ loadBalancers, routes }: AnyCloud): Milliseconds | 
   ];
   const longest = Math.max(...lags);
   return longest > 0 ? milliseconds(longest) : undefined;
+}
+
+export interface Survey {
+  readonly cluster: ClusterState;
+  readonly leftovers: readonly Leftover[];
+  readonly tables: readonly (ListedTable & { readonly plan: RoutePlan })[];
+  /** What could not be listed, and why. */
+  readonly problems: readonly string[];
+  /** Load balancers without the mark of this cluster. */
+  readonly others: number;
+}
+
+export async function takeSurvey(
+  { provider, settings: { flags }, platform: { clock }, signal }: Operator,
+  cloud: AnyCloud,
+  cluster: ClusterState,
+  selection: Selection,
+): Promise<Survey> {
+  const ranges = readClusterCIDRs(flags["cluster-cidr"]);
+  const isWithRoutes =
+    flags["configure-cloud-routes"] && ranges.kind === "run" && selection.owners.size === 0;
+  const clusterCIDRs = isWithRoutes ? ranges.cidrs : [];
+  const { loadBalancers } = cloud;
+  const listed = clusterCIDRs.length > 0 ? cloud : { loadBalancers };
+  const { problems, balancers, tables } = await listCloud(listed, clock, callOf(signal));
+  const remove = removalPlanner(cluster.kind === "read" ? cluster.nodes : [], cloud, clusterCIDRs);
+  const planned = tables.map((one) => ({ ...one, plan: remove(one.listing, one.table.name) }));
+  const comparison = { provider, clusterName: flags["cluster-name"], cloud, cluster, selection };
+  const marked = balancers.flatMap((balancer) => leftoverOf(balancer, comparison) ?? []);
+  return {
+    cluster,
+    leftovers: [...marked, ...planned.flatMap(({ table, plan }) => leftRoutes(table.name, plan))],
+    tables: planned,
+    problems,
+    others: balancers.length - marked.length,
+  };
 }

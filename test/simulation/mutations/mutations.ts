@@ -94,8 +94,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/app/cleanup/delete-leftovers.ts",
-        find: "const cluster = await this.#options.recheck();",
-        replace: "const cluster = (this.first ??= await this.#options.recheck());",
+        find: "const now = { ...survey, cluster: await this.#readCluster() };",
+        replace: "const now = { ...survey, cluster: (this.first ??= await this.#readCluster()) };",
       },
     ],
   },

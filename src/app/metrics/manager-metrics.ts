@@ -1,16 +1,9 @@
 // All metrics of the manager. Those of the process and its ports are in process-metrics.ts.
 
-import type { ServiceObserver } from "../../controllers/service/deps.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
-import {
-  type Counter,
-  type Gauge,
-  type Histogram,
-  type LabelValues,
-  Metrics,
-} from "../../telemetry/metrics.ts";
+import { type Counter, type Histogram, type LabelValues, Metrics } from "../../telemetry/metrics.ts";
 import type { ManagerReport } from "../report/manager-report.ts";
 import {
   createCertificateMetrics,
@@ -24,65 +17,51 @@ import { addReportMetrics } from "./report-metrics.ts";
 import { createCloudMetrics, KubeMetrics } from "./request-metrics.ts";
 
 export class ManagerMetrics {
-  readonly initialized: ReturnType<typeof createNodeMetrics>;
-  readonly services: ServiceObserver;
-  readonly servingCertificate: ReturnType<typeof createCertificateMetrics>;
-  readonly volumeCall: ReturnType<typeof createVolumeMetrics>;
-  readonly routeSync: ReturnType<typeof createRouteMetrics>;
-  readonly mutation: ReturnType<typeof createJournalMetrics>;
-  readonly kube: KubeMetrics;
-  readonly cloudCall: ReturnType<typeof createCloudMetrics>;
-  readonly queues: QueueMetrics;
-  /** By result. */
-  readonly traceSpans: Counter;
   readonly #metrics = new Metrics();
-  readonly #leads: Gauge;
-  readonly #slowElections: Counter;
-  readonly #running: Gauge;
-  readonly #hints: Counter;
+  readonly initialized = createNodeMetrics(this.#metrics);
+  readonly services = createServiceMetrics(this.#metrics);
+  readonly servingCertificate = createCertificateMetrics(this.#metrics);
+  readonly volumeCall = createVolumeMetrics(this.#metrics);
+  readonly routeSync = createRouteMetrics(this.#metrics);
+  readonly mutation = createJournalMetrics(this.#metrics);
+  readonly kube = new KubeMetrics(this.#metrics);
+  readonly cloudCall = createCloudMetrics(this.#metrics);
+  readonly queues: QueueMetrics;
+  readonly #leads = this.#metrics.gauge(
+    "leader_election_master_status",
+    "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+    ["name"],
+  );
+  readonly #slowElections = this.#metrics.counter(
+    "leader_election_slowpath_total",
+    "[ALPHA] Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify the lease. Please make sure to group by name.",
+    ["name"],
+  );
+  readonly #running = this.#metrics.gauge(
+    "running_managed_controllers",
+    "[BETA] Indicates where instances of a controller are currently running",
+    ["name", "manager"],
+  );
+  readonly #hints = this.#metrics.counter(
+    "fairlead_change_hints_total",
+    "Changes that the cloud reported: `used`, or `ignored` as unknown or repeated.",
+    ["result"],
+  );
+  /** By result. */
+  readonly traceSpans = this.#metrics.counter(
+    "fairlead_trace_spans_total",
+    "Spans for --tracing-endpoint, by result: exported or dropped.",
+    ["result"],
+  );
   #read: () => ManagerReport | undefined = () => undefined;
   /** The report of the scrape in progress, so that all gauges show one moment. */
   #report: ManagerReport | undefined;
   #isRefused: () => boolean = () => false;
 
   constructor(clock: Clock) {
-    const metrics = this.#metrics;
-    this.initialized = createNodeMetrics(metrics);
-    this.services = createServiceMetrics(metrics);
-    this.servingCertificate = createCertificateMetrics(metrics);
-    this.volumeCall = createVolumeMetrics(metrics);
-    this.routeSync = createRouteMetrics(metrics);
-    this.mutation = createJournalMetrics(metrics);
-    this.kube = new KubeMetrics(metrics);
-    this.cloudCall = createCloudMetrics(metrics);
-    this.queues = new QueueMetrics(metrics, clock);
-    addReportMetrics(metrics, () => this.#report);
-    this.#leads = metrics.gauge(
-      "leader_election_master_status",
-      "[ALPHA] Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
-      ["name"],
-    );
-    this.#slowElections = metrics.counter(
-      "leader_election_slowpath_total",
-      "[ALPHA] Total number of slow path exercised in renewing leader leases. 'name' is the string used to identify the lease. Please make sure to group by name.",
-      ["name"],
-    );
-    this.#running = metrics.gauge(
-      "running_managed_controllers",
-      "[BETA] Indicates where instances of a controller are currently running",
-      ["name", "manager"],
-    );
-    this.#hints = metrics.counter(
-      "fairlead_change_hints_total",
-      "Changes that the cloud reported: `used`, or `ignored` as unknown or repeated.",
-      ["result"],
-    );
-    this.traceSpans = metrics.counter(
-      "fairlead_trace_spans_total",
-      "Spans for --tracing-endpoint, by result: exported or dropped.",
-      ["result"],
-    );
-    metrics.gaugeFrom(
+    this.queues = new QueueMetrics(this.#metrics, clock);
+    addReportMetrics(this.#metrics, () => this.#report);
+    this.#metrics.gaugeFrom(
       "fairlead_configuration_invalid",
       "1 while the configuration in the files is invalid, so that the previous one stays in use; the log has the errors.",
       [],

@@ -10,19 +10,17 @@ import { clusterNameText } from "../leadership/lease-cluster-name.ts";
 import { leaseOf } from "../permissions.ts";
 import {
   type CloudFacts,
-  type ClusterFacts,
   error,
   errorIf,
   type Finding,
   type KnownFacts,
-  type NodeFact,
-  type PodFact,
   type Read,
   unchecked,
-  type WorkloadFact,
   warning,
   warningIf,
 } from "./doctor-facts.ts";
+import type { ClusterFacts } from "./gather-cluster.ts";
+import type { NodeFact, PodFact, WorkloadFact } from "./raw-objects.ts";
 
 const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>
   shortList(objects.map(({ metadata }) => metadata.name));

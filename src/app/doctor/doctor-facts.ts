@@ -1,12 +1,11 @@
 // What `doctor` knows: facts about this machine, the cluster and the cloud, and the findings that checks derive from them.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import type { KubeObject, Service } from "../../kube/objects.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { RawFlags } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import type { LeaseFact } from "../leadership/judge-leases.ts";
 import type { Permission } from "../permissions.ts";
+import type { ClusterFacts } from "./gather-cluster.ts";
 
 /** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */
 export type FindingSeverity = "error" | "warning" | "unchecked";
@@ -69,15 +68,6 @@ export interface AccessFact {
   readonly refused: readonly Permission[];
 }
 
-export interface NodeFact extends KubeObject {
-  readonly providerID: string | undefined;
-  readonly isUninitialized: boolean;
-  readonly isSelected: boolean;
-  readonly kubeletVersion: string;
-  /** The program that wrote the provider id. */
-  readonly providerIDWriter: string | undefined;
-}
-
 /** A request of a manager that the API server refused, as an event reports it, and that it would still refuse. */
 export interface RefusalFact {
   /** Such as "Service default/web". */
@@ -87,55 +77,6 @@ export interface RefusalFact {
   readonly what: string;
   /** Since the event. */
   readonly age: Milliseconds;
-}
-
-export interface PodFact extends KubeObject {
-  /** The command and arguments of its containers. */
-  readonly args: readonly string[];
-}
-
-export interface WorkloadFact extends KubeObject {
-  readonly kind: "DaemonSet" | "Deployment";
-  /** Whether it runs a cloud controller manager. */
-  readonly isManager: boolean;
-  /** Whether it runs this program, and not the manager of another product or cloud. */
-  readonly isThisProgram: boolean;
-  readonly serviceAccount: string;
-  readonly hostNetwork: boolean;
-  readonly dnsPolicy: string;
-  /** Taints that its pods do not tolerate. */
-  readonly untolerated: readonly string[];
-  readonly desired: number;
-  readonly ready: number;
-}
-
-export interface SigningRequestFact extends KubeObject {
-  readonly username: string;
-  readonly isPending: boolean;
-}
-
-export interface ClusterFacts {
-  readonly origin: string;
-  readonly gitVersion: string;
-  readonly minor: number;
-  /** The time of the API server, which also wrote the creation times of the objects. */
-  readonly now: number;
-  readonly clock: ServerClock | undefined;
-  readonly access: Read<AccessFact>;
-  /** Undefined if it does not exist. */
-  readonly lease: Read<LeaseFact | undefined>;
-  readonly otherLeases: Read<readonly LeaseFact[]>;
-  readonly nodes: Read<readonly NodeFact[]>;
-  /** Those that Fairlead serves. */
-  readonly services: Read<readonly Service[]>;
-  /** Of the last hour; `isCut`: there are more warnings than were read. */
-  readonly refusals: Read<{ readonly found: readonly RefusalFact[]; readonly isCut: boolean }>;
-  /** The pods of kube-system. */
-  readonly pods: Read<readonly PodFact[]>;
-  /** The cloud controller managers that run as workloads. */
-  readonly workloads: Read<readonly WorkloadFact[]>;
-  /** Requests for certificates of kubelets. */
-  readonly signingRequests: Read<readonly SigningRequestFact[]>;
 }
 
 export interface CloudFacts {

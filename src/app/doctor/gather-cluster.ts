@@ -18,15 +18,8 @@ import { findLeadership, readLease, readLeases } from "../leadership/read-leases
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
 import { withoutRetry } from "../without-retry.ts";
-import {
-  type AccessFact,
-  type ClusterFacts,
-  type Read,
-  type RefusalFact,
-  unknownUser,
-  type WorkloadFact,
-} from "./doctor-facts.ts";
-import { nodeFacts, podFacts, signingRequestFacts, workloadFacts } from "./raw-objects.ts";
+import { type AccessFact, type Read, type RefusalFact, unknownUser } from "./doctor-facts.ts";
+import { nodeFacts, podFacts, signingRequestFacts, type WorkloadFact, workloadFacts } from "./raw-objects.ts";
 import type { ServerTimes } from "./server-times.ts";
 
 export interface ClusterSources {
@@ -198,8 +191,10 @@ async function readWorkloads(
     .filter(({ isManager, isThisProgram }) => isManager || isThisProgram);
 }
 
+export type ClusterFacts = Awaited<ReturnType<typeof gatherCluster>>;
+
 /** Throws a KubeError if the API server does not answer. */
-export async function gatherCluster(sources: ClusterSources, signal: AbortSignal): Promise<ClusterFacts> {
+export async function gatherCluster(sources: ClusterSources, signal: AbortSignal) {
   const { api, times, clock, settings } = sources;
   const version = (await api.request({ verb: "get", resource: "version", path: "/version" }, signal)) as {
     readonly gitVersion?: string;
@@ -225,6 +220,7 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
     ...{ pods, workloads, signingRequests },
     gitVersion: version.gitVersion ?? "an unknown version",
     minor: Number.parseInt(version.minor ?? "", 10),
+    /** The time of the API server, which also wrote the creation times of the objects. */
     now,
     clock: serverClock,
   };

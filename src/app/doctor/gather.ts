@@ -15,8 +15,8 @@ import { connectKube } from "../kube-client.ts";
 import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
 import { reasonOfFailure } from "../report/cloud-contact.ts";
 import { withoutRetry } from "../without-retry.ts";
-import type { CloudFacts, CloudFailure, ClusterFacts, Facts, PortFact } from "./doctor-facts.ts";
-import { gatherCluster } from "./gather-cluster.ts";
+import type { CloudFacts, CloudFailure, Facts, PortFact } from "./doctor-facts.ts";
+import { type ClusterFacts, gatherCluster } from "./gather-cluster.ts";
 import { ServerTimes } from "./server-times.ts";
 
 async function cluster(operator: Operator): Promise<Facts["cluster"]> {

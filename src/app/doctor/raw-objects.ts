@@ -6,7 +6,6 @@ import type { KubeObject, Node, Taint } from "../../kube/objects.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { slimMetaOnly } from "../../kube/slim.ts";
 import { writerOf } from "../leadership/judge-leases.ts";
-import type { NodeFact, PodFact, SigningRequestFact, WorkloadFact } from "./doctor-facts.ts";
 
 /** An object as the API server sends it. */
 interface Raw extends KubeObject {
@@ -15,17 +14,23 @@ interface Raw extends KubeObject {
 }
 
 /** A resource whose objects are reduced to facts. */
-function factsOf<T extends KubeObject>(
-  { group = "", plural, kind, namespaced = true }: Partial<Resource<T>> & { plural: string; kind: string },
-  reduce: (raw: Raw) => Omit<T, "metadata">,
-): Resource<T> {
-  const slim = (raw: T): T =>
-    ({ ...reduce(raw), metadata: slimMetaOnly({ metadata: raw.metadata }).metadata }) as T;
-  return { group, version: "v1", plural, kind, namespaced, slim };
+function factsOf<T>(
+  kind: string,
+  { group = "", namespaced = true }: { readonly group?: string; readonly namespaced?: boolean },
+  reduce: (raw: Raw) => T,
+): Resource<KubeObject & T> {
+  const slim = (raw: KubeObject) => ({ ...reduce(raw), ...slimMetaOnly({ metadata: raw.metadata }) });
+  return { group, version: "v1", plural: `${kind.toLowerCase()}s`, kind, namespaced, slim };
 }
 
-export const nodeFacts = (isSelected: (node: Node) => boolean): Resource<NodeFact> =>
-  factsOf<NodeFact>({ plural: "nodes", kind: "Node", namespaced: false }, (raw) => {
+type FactOf<R> = R extends Resource<infer T> ? T : never;
+
+export type NodeFact = FactOf<ReturnType<typeof nodeFacts>>;
+export type PodFact = FactOf<typeof podFacts>;
+export type WorkloadFact = FactOf<ReturnType<typeof workloadFacts>[number]>;
+
+export const nodeFacts = (isSelected: (node: Node) => boolean) =>
+  factsOf("Node", { namespaced: false }, (raw) => {
     const { providerID, taints = [] } = (raw.spec ?? {}) as {
       readonly providerID?: string;
       readonly taints?: readonly Taint[];
@@ -36,6 +41,7 @@ export const nodeFacts = (isSelected: (node: Node) => boolean): Resource<NodeFac
       isUninitialized: taints.some(({ key }) => key === uninitializedTaint),
       isSelected: isSelected(raw as unknown as Node),
       kubeletVersion: nodeInfo?.kubeletVersion ?? "",
+      /** The program that wrote the provider id. */
       providerIDWriter: writerOf(raw, "providerID"),
     };
   });
@@ -50,7 +56,8 @@ interface Container {
 const containersOf = (spec: unknown): readonly Container[] =>
   (spec as { readonly containers?: readonly Container[] } | undefined)?.containers ?? [];
 
-export const podFacts: Resource<PodFact> = factsOf<PodFact>({ plural: "pods", kind: "Pod" }, ({ spec }) => ({
+export const podFacts = factsOf("Pod", {}, ({ spec }): { readonly args: readonly string[] } => ({
+  /** The command and arguments of its containers. */
   args: containersOf(spec).flatMap(({ command = [], args = [] }) => [...command, ...args]),
 }));
 
@@ -83,7 +90,7 @@ interface PodSpec {
 
 const anyManager = /cloud-controller-manager|(^|[/-])ccm([:@-]|$)/;
 
-function workloadFact(raw: Raw, kind: WorkloadFact["kind"], program: string): Omit<WorkloadFact, "metadata"> {
+function workloadFact(raw: Raw, kind: "DaemonSet" | "Deployment", program: string) {
   const { template, replicas = 1 } = (raw.spec ?? {}) as {
     readonly template?: { readonly spec?: PodSpec };
     readonly replicas?: number;
@@ -97,11 +104,14 @@ function workloadFact(raw: Raw, kind: WorkloadFact["kind"], program: string): Om
   const isDaemonSet = kind === "DaemonSet";
   return {
     kind,
+    /** Whether it runs a cloud controller manager. */
     isManager: texts.some((text) => anyManager.test(text)),
+    /** Whether it runs this program, and not the manager of another product or cloud. */
     isThisProgram: texts.some((text) => text.includes(program)),
     serviceAccount: spec.serviceAccountName ?? "default",
     hostNetwork: spec.hostNetwork === true,
     dnsPolicy: spec.dnsPolicy ?? "ClusterFirst",
+    /** Taints that its pods do not tolerate. */
     untolerated: taintsAtStart
       .filter((taint) => !(spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint)))
       .map(({ key }) => key),
@@ -110,25 +120,16 @@ function workloadFact(raw: Raw, kind: WorkloadFact["kind"], program: string): Om
   };
 }
 
-export const workloadFacts = (program: string): readonly Resource<WorkloadFact>[] =>
-  [
-    { kind: "DaemonSet", plural: "daemonsets" },
-    { kind: "Deployment", plural: "deployments" },
-  ].map(({ kind, plural }) =>
-    factsOf<WorkloadFact>({ group: "apps", kind, plural }, (raw) =>
-      workloadFact(raw, kind as WorkloadFact["kind"], program),
-    ),
+export const workloadFacts = (program: string) =>
+  (["DaemonSet", "Deployment"] as const).map((kind) =>
+    factsOf(kind, { group: "apps" }, (raw) => workloadFact(raw, kind, program)),
   );
 
 const kubeletServing = "kubernetes.io/kubelet-serving";
 
-export const signingRequestFacts: Resource<SigningRequestFact> = factsOf<SigningRequestFact>(
-  {
-    group: "certificates.k8s.io",
-    plural: "certificatesigningrequests",
-    kind: "CertificateSigningRequest",
-    namespaced: false,
-  },
+export const signingRequestFacts = factsOf(
+  "CertificateSigningRequest",
+  { group: "certificates.k8s.io", namespaced: false },
   ({ spec = {}, status = {} }) => ({
     username: String(spec["username"] ?? ""),
     isPending:

@@ -1,6 +1,8 @@
 // Facts of a set-up without problems, for tests that change one of them.
 
-import type { ClusterFacts, Facts, NodeFact, WorkloadFact } from "../../../src/app/doctor/doctor-facts.ts";
+import type { Facts } from "../../../src/app/doctor/doctor-facts.ts";
+import type { ClusterFacts } from "../../../src/app/doctor/gather-cluster.ts";
+import type { NodeFact, WorkloadFact } from "../../../src/app/doctor/raw-objects.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import type { ObjectMeta } from "../../../src/kube/objects.ts";
 

@@ -5,9 +5,8 @@ import { gzipSync } from "node:zlib";
 import { messageOf } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
 import { buildDetails } from "../build-info.ts";
-import { findManager, serverProblems } from "../explain/find-manager.ts";
+import { serverProblems } from "../explain/running-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
-import { connectionSource } from "../kube-client.ts";
 import type { Collection } from "../support/collect.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
@@ -91,45 +90,43 @@ export const supportBundleCommand: Command = {
 
 async function collect(invocation: Invocation, redaction: Redaction): Promise<Collection> {
   const operator = await invocation.operator("support-bundle");
-  const { configuration, platform, provider, program, signal } = operator;
-  const { flags } = operator.settings;
+  const { platform, program, signal, settings } = operator;
+  const { flags } = settings;
   const [
     { Collection, collectCluster, collectLog, collectManager, collectPodLogs, describeConfiguration },
     { addConfiguredSecrets },
-    { openConnection },
-    { patienceOf, readingApi },
+    { connectionOf, findManager },
+    { readingApi },
     { findLeaders },
   ] = await Promise.all([
     import("../support/collect.ts"),
     import("../support/bundle-redaction.ts"),
-    import("../../kube/connection/connection.ts"),
+    import("../explain/running-manager.ts"),
     import("../operator.ts"),
     import("../leadership/read-leases.ts"),
   ]);
   const collection = new Collection();
-  addConfiguredSecrets(redaction, provider, configuration, platform.environment);
+  addConfiguredSecrets(redaction, operator);
   collection.add("version.json", buildDetails(program));
-  collection.add("configuration.json", describeConfiguration(provider, configuration, platform.environment));
+  collection.add("configuration.json", describeConfiguration(operator));
   try {
-    const connection = await openConnection(connectionSource(flags, platform.environment), platform, signal);
+    const connection = await connectionOf(operator);
     const { headers } = await connection.access(signal);
     for (const value of Object.values(headers)) redaction.add(value.replace(/^(Bearer|Basic) /, ""));
     const api = await readingApi(operator);
     await collectCluster(collection, redaction, api, operator);
-    const deps = { ...platform, connection, timeout: patienceOf(operator) };
-    const namespace = flags["leader-elect-resource-namespace"];
-    await collectPodLogs(collection, program, { ...deps, api, namespace }, signal);
+    await collectPodLogs(collection, api, operator, connection);
     if (flags.server === undefined && flags["server-ca-file"] === undefined) {
       collection.missing.push("manager/: no manager was asked; set --server or --server-ca-file");
     } else {
       const leaders = await findLeaders(api, { flags, program }, platform.clock.now(), signal);
-      const address = await findManager(flags, platform, { api, ...leaders }, signal);
-      await collectManager(collection, address, deps, signal);
+      const address = await findManager(operator, { api, ...leaders });
+      await collectManager(collection, address, operator, connection);
     }
   } catch (error) {
     signal.throwIfAborted();
     collection.missing.push(`manager/ and cluster/: ${messageOf(error)}`);
   }
-  await collectLog(collection, program, platform, signal);
+  await collectLog(collection, operator);
   return collection;
 }

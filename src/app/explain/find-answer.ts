@@ -6,17 +6,14 @@ import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
 import { withoutFullStop } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
-import { openConnection } from "../../kube/connection/connection.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import { connectionSource } from "../kube-client.ts";
 import { textOf } from "../leadership/judge-leases.ts";
 import { clusterNameText } from "../leadership/lease-cluster-name.ts";
 import { findLeaders, type Leaders } from "../leadership/read-leases.ts";
 import { type Evaluated, observeOnce } from "../observe-once.ts";
-import { type Operator, patienceOf, readingApi } from "../operator.ts";
+import { type Operator, readingApi } from "../operator.ts";
 import { withoutRetry } from "../without-retry.ts";
-import { askManager } from "./ask-manager.ts";
 import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
 import {
   type DescribedKind,
@@ -29,7 +26,6 @@ import {
   withoutPromises,
 } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
-import { findManager, inPod } from "./find-manager.ts";
 import {
   explainObjects,
   type Found,
@@ -39,6 +35,7 @@ import {
   type ReadEvents,
   readEvents,
 } from "./from-api-server.ts";
+import { askManager, connectionOf, findManager, inPod } from "./running-manager.ts";
 
 const isOnlyAbsent = ({ reason }: Problem): boolean =>
   reason === "MissingSetting" || reason === "UnreadableFile";
@@ -100,11 +97,8 @@ async function describe(
   return { objects, warnings: warningsOf(objects), ...about(objects) };
 }
 
-const connect = ({ settings, platform, signal }: Operator) =>
-  openConnection(connectionSource(settings.flags, platform.environment), platform, signal);
-
 export async function namespaceOf(operator: Operator): Promise<string> {
-  return operator.settings.flags.namespace ?? (await connect(operator)).namespace ?? "default";
+  return operator.settings.flags.namespace ?? (await connectionOf(operator)).namespace ?? "default";
 }
 
 export async function findAnswer(operator: Operator, asked: NamedObject | undefined): Promise<ExplainAnswer> {
@@ -140,11 +134,8 @@ async function fromManager(
   asked: NamedObject | undefined,
   access: Access,
 ): Promise<ExplainAnswer> {
-  const { settings, platform, signal } = operator;
-  const { flags } = settings;
-  const address = await findManager(flags, platform, access, signal);
-  const deps = { ...platform, connection: await connect(operator), timeout: patienceOf(operator) };
-  const { identity, leads, ...found } = await askManager(address, asked, deps, signal);
+  const address = await findManager(operator, access);
+  const { identity, leads, ...found } = await askManager(address, asked, operator);
   const isLed = found.noLeader === undefined && found.otherLeader === undefined;
   const standby = `a standby replica, which knows no reasons${isLed && access.own?.kind !== "other" ? ": ask the leader" : ""}`;
   return { ...found, source: `the manager ${identity} at ${address.url}, ${leads ? "the leader" : standby}` };

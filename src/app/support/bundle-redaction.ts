@@ -2,10 +2,9 @@
 
 import { isSecretName, type Redaction, secretsIn } from "../../core/redaction.ts";
 import type { KubeObject } from "../../kube/objects.ts";
-import type { Environment } from "../../platform/environment.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
 import { readConfig } from "../configuration/cloud-settings.ts";
-import type { Configuration } from "../configuration/configuration.ts";
+import type { Operator } from "../operator.ts";
 
 const hidden = "[secret]";
 
@@ -37,11 +36,9 @@ const mayHoldSecret = ({ config }: AnyProvider, name: string): boolean =>
 /** Also settings that are invalid or unknown: a token may have been written into the wrong one. */
 export function addConfiguredSecrets(
   redaction: Redaction,
-  provider: AnyProvider,
-  { settings }: Configuration,
-  environment: Environment,
+  { provider, configuration, platform: { environment } }: Operator,
 ): void {
-  const { cloud, flags } = settings;
+  const { cloud, flags } = configuration.settings;
   const { values, raw } = readConfig(provider, { ...cloud, environment });
   // Every source counts, also one that another takes precedence over.
   const written = [

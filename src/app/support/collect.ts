@@ -4,16 +4,13 @@ import { messageOf } from "../../core/error-message.ts";
 import { isSecretName, type Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
+import type { Connection } from "../../kube/connection/connection.ts";
 import { events, leases, nodes, services } from "../../kube/resources.ts";
-import type { Environment } from "../../platform/environment.ts";
-import type { AnyProvider } from "../../provider/provider.ts";
 import { readConfig } from "../configuration/cloud-settings.ts";
-import type { Configuration } from "../configuration/configuration.ts";
-import { type AskDeps, type ManagerAddress, readPage } from "../explain/ask-manager.ts";
 import { explainObjects } from "../explain/from-api-server.ts";
+import { type ManagerAddress, readPage } from "../explain/running-manager.ts";
 import type { Operator } from "../operator.ts";
 import { leaseOf } from "../permissions.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
 import { addAnnotatedSecrets } from "./bundle-redaction.ts";
 
 /** The pages of the secure port, by the name of the file. */
@@ -55,12 +52,12 @@ export class Collection {
 export async function collectManager(
   collection: Collection,
   address: ManagerAddress,
-  deps: AskDeps,
-  signal: AbortSignal,
+  operator: Operator,
+  connection: Connection,
 ): Promise<void> {
   for (const [name, page] of Object.entries(pages)) {
     await collection.try(name, async () => {
-      const { status, body } = await readPage(address, page, deps, signal);
+      const { status, body } = await readPage(address, page, operator, connection);
       // A failing health check answers 500 with the reasons.
       if (status === 401 || status === 403 || status === 404)
         throw new Error(
@@ -116,9 +113,7 @@ export async function collectCluster(
 /** The journal of the systemd unit, if this machine runs it. */
 export async function collectLog(
   collection: Collection,
-  unit: string,
-  { files }: Pick<ManagerPlatform, "files">,
-  signal: AbortSignal,
+  { program: unit, platform: { files }, signal }: Operator,
 ): Promise<void> {
   await collection.try("log.txt", async () => {
     const command = ["journalctl", `--unit=${unit}*`, "--lines=5000", "--no-pager", "--output=short-iso"];
@@ -145,10 +140,12 @@ const logBytes = 4_000_000;
 /** The log of each replica that runs as a pod beside the Lease: of the container whose image or name is that of the program. */
 export async function collectPodLogs(
   collection: Collection,
-  program: string,
-  { api, namespace, ...deps }: AskDeps & { readonly api: KubeApi; readonly namespace: string },
-  signal: AbortSignal,
+  api: KubeApi,
+  operator: Operator,
+  connection: Connection,
 ): Promise<void> {
+  const { program, settings, signal } = operator;
+  const { namespace } = leaseOf(settings.flags);
   const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods`;
   await collection.try("pods/list.json", async () => {
     const { items } = (await api.request({ verb: "list", resource: "pods", path }, signal)) as {
@@ -162,10 +159,10 @@ export async function collectPodLogs(
     for (const { pod, container } of found) {
       await collection.try(`pods/${pod}.log`, async () => {
         const query = `container=${encodeURIComponent(container)}&tailLines=${logLines}&limitBytes=${logBytes}`;
-        const { tls } = await deps.connection.access(signal);
+        const { tls } = await connection.access(signal);
         const address = { url: api.origin, ca: tls?.ca };
         const page = `${path}/${encodeURIComponent(pod)}/log?${query}`;
-        const { status, body } = await readPage(address, page, deps, signal);
+        const { status, body } = await readPage(address, page, operator, connection);
         if (status !== 200)
           throw new Error(`the API server answered ${status}; you need the verb get on pods/log`);
         return body;
@@ -182,11 +179,11 @@ function plain(name: string, value: unknown): unknown {
   return value instanceof Set ? [...value] : value;
 }
 
-export function describeConfiguration(
-  provider: AnyProvider,
-  { settings, problems }: Configuration,
-  environment: Environment,
-): string {
+export function describeConfiguration({
+  provider,
+  configuration: { settings, problems },
+  platform: { environment },
+}: Operator): string {
   const { values } = readConfig(provider, { ...settings.cloud, environment });
   const given = Object.keys(settings.given);
   const flags = Object.entries(settings.flags).filter(([name]) => given.includes(name));

@@ -159,7 +159,9 @@ test("the page /status has a row for each claim and each PersistentVolume withou
   w.createVolume("other", { spec: { csi: { driver: "other.example", volumeHandle: "x" } } });
   await w.pass(5);
   const view = statusViewOf(w.manager);
-  expect(view.volumes?.map(({ name, tone, details }) => [name, tone, details()?.cells["Attached to"]])).toEqual([
+  expect(
+    view.volumes?.map(({ name, tone, details }) => [name, tone, details()?.cells["Attached to"]]),
+  ).toEqual([
     ["default/data", "good", node],
     ["other", "quiet", "no Node"],
   ]);

@@ -103,7 +103,7 @@ export const lintCommand: Command = {
     for (const path of words) {
       try {
         const text = path === "-" ? await console.stdin?.() : await platform.files.read(path);
-        linter.lint({ path: path === "-" ? "stdin" : path, text: text ?? "" });
+        linter.lint(path === "-" ? "stdin" : path, text ?? "");
       } catch (error) {
         unreadable += 1;
         invocation.writeError(`cannot read ${path}: ${whyUnreadable[codeOf(error)] ?? messageOf(error)}`);

@@ -19,21 +19,7 @@ import { readFlags } from "../flags/read-flags.ts";
 import { webhookProblems } from "../flags/webhook-names.ts";
 import { type FoundProblem, type LintSeverity, lintService, type ServiceRules } from "./lint-service.ts";
 
-export interface LintedFile {
-  readonly path: string;
-  readonly text: string;
-}
-
-export interface LintResult {
-  readonly problems: readonly LintProblem[];
-  /** How many objects of each kind were checked. */
-  readonly checked: {
-    readonly files: number;
-    readonly services: number;
-    readonly nodes: number;
-    readonly configurations: number;
-  };
-}
+export type LintResult = Linter["result"];
 
 export interface LintRules {
   readonly provider: AnyProvider;
@@ -55,32 +41,23 @@ export class Linter {
   readonly #services = new Map<string, number>();
   /** The Service that asks for each load balancer. */
   readonly #adopted = new Map<string, string>();
-  #files = 0;
-  #nodes = 0;
-  #checkedServices = 0;
-  #configurations = 0;
+  /** How many of each kind were checked. */
+  readonly #checked = { files: 0, services: 0, nodes: 0, configurations: 0 };
 
   constructor(rules: LintRules) {
     this.#rules = rules;
   }
 
-  get result(): LintResult {
-    return {
-      // Files keep their order.
-      problems: this.#problems.toSorted((a, b) =>
-        a.file === b.file ? a.line - b.line || a.column - b.column : 0,
-      ),
-      checked: {
-        files: this.#files,
-        services: this.#checkedServices,
-        nodes: this.#nodes,
-        configurations: this.#configurations,
-      },
-    };
+  get result() {
+    // Files keep their order.
+    const problems = this.#problems.toSorted((a, b) =>
+      a.file === b.file ? a.line - b.line || a.column - b.column : 0,
+    );
+    return { problems, checked: { ...this.#checked } };
   }
 
-  lint({ path, text }: LintedFile): void {
-    this.#files += 1;
+  lint(path: string, text: string): void {
+    this.#checked.files += 1;
     this.#services.clear();
     const { objects, problems } = parseManifests(text);
     for (const { place, severity, reason, text: message } of problems)
@@ -90,8 +67,8 @@ export class Linter {
 
   /** Problems of the file of `--cloud-config`, which was read with all other settings. */
   addCloudFile(file: string, problems: readonly Problem[]): void {
-    this.#files += 1;
-    this.#configurations += 1;
+    this.#checked.files += 1;
+    this.#checked.configurations += 1;
     this.#problems.push(...problemsIn(file, problems).map((problem) => atPlaceIn(file, problem)));
   }
 
@@ -99,11 +76,11 @@ export class Linter {
     const { provider, environment } = this.#rules;
     const { kind, apiVersion } = object.value;
     if (kind === configurationKind) {
-      this.#configurations += 1;
+      this.#checked.configurations += 1;
       this.#problems.push(...lintConfiguration(path, object.text, provider, environment));
     } else if (kind === "Service" && apiVersion === "v1") this.#lintService(path, object);
     else if (kind === "Node" && apiVersion === "v1") {
-      this.#nodes += 1;
+      this.#checked.nodes += 1;
       const found = nodeAnnotationProblems(object.value as unknown as Node).map(
         (problem): FoundProblem => ({ ...problem, path: ["metadata", "annotations", problem.key ?? ""] }),
       );
@@ -115,7 +92,7 @@ export class Linter {
     const found = lintService(object.value, this.#rules.services);
     const name = nameOf(object.value);
     if (found === undefined) return;
-    this.#checkedServices += 1;
+    this.#checked.services += 1;
     this.#add(path, object, `Service ${name}`, [
       ...found.problems,
       ...this.#duplicate(object, name),
@@ -151,7 +128,7 @@ export class Linter {
 // Checks a --config file: flags and settings of the cloud with their positions, against the tables that the manager uses, and with the
 // provider's own checks. Required settings may come from variables, so none counts as missing.
 
-export function lintConfiguration(
+function lintConfiguration(
   file: string,
   text: string,
   provider: AnyProvider,

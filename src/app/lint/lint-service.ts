@@ -136,46 +136,30 @@ function toService(value: Raw): Service {
   } as unknown as Service;
 }
 
-function portProblems(service: Service): readonly FoundProblem[] {
-  const ports = service.spec.ports ?? [];
-  const problem = (index: number, field: string, text: string): FoundProblem => ({
+function portProblems({ spec }: Service): readonly FoundProblem[] {
+  const ports = spec.ports ?? [];
+  const problem = (text: string, ...place: readonly (string | number)[]): FoundProblem => ({
     ...{ severity: "error", reason: "InvalidPort", text },
-    path: ["spec", "ports", index, field],
+    path: ["spec", "ports", ...place],
   });
-  const seen = new Map<string, number>();
-  const names = new Map<string, number>();
-  if (ports.length === 0) {
-    const text = "spec.ports is empty, and the API server requires at least one port";
-    return [{ severity: "error", reason: "InvalidPort", text, path: ["spec", "ports"] }];
-  }
-  return ports.flatMap(({ port, protocol = "TCP", name }, index) => {
-    const found: FoundProblem[] = [];
-    const key = `${port}/${protocol}`;
-    const first = seen.get(key);
+  if (ports.length === 0)
+    return [problem("spec.ports is empty, and the API server requires at least one port")];
+  const keys = ports.map(({ port, protocol = "TCP" }) => `${port}/${protocol}`);
+  const names = ports.map(({ name }) => name);
+  return ports.flatMap(({ port, name }, index) => {
     const at = `spec.ports[${index}]`;
-    if (!Number.isInteger(port) || port < 1 || port > 65_535)
-      found.push(
-        problem(index, "port", `${at}.port must be a number from 1 to 65535, got ${typeName(port)}`),
-      );
-    if (first !== undefined)
-      found.push(
-        problem(index, "port", `${at} has the port ${key} of spec.ports[${first}]; keep one of them`),
-      );
-    if (ports.length > 1 && name === undefined)
-      found.push(
-        problem(index, "port", `${at}.name is missing, and the API server requires it of several ports`),
-      );
-    if (name !== undefined && names.has(name))
-      found.push(
-        problem(
-          index,
-          "name",
-          `${at}.name ${JSON.stringify(name)} is also the name of spec.ports[${names.get(name)}]`,
-        ),
-      );
-    seen.set(key, first ?? index);
-    if (name !== undefined && !names.has(name)) names.set(name, index);
-    return found;
+    const key = keys[index] ?? "";
+    const [samePort, sameName] = [keys.indexOf(key), names.indexOf(name)];
+    const isInvalid = !Number.isInteger(port) || port < 1 || port > 65_535;
+    const isUnnamed = ports.length > 1 && name === undefined;
+    const isTaken = name !== undefined && sameName < index;
+    const checks: readonly (readonly [isFound: boolean, field: string, text: string])[] = [
+      [isInvalid, "port", `${at}.port must be a number from 1 to 65535, got ${typeName(port)}`],
+      [samePort < index, "port", `${at} has the port ${key} of spec.ports[${samePort}]; keep one of them`],
+      [isUnnamed, "port", `${at}.name is missing, and the API server requires it of several ports`],
+      [isTaken, "name", `${at}.name ${JSON.stringify(name)} is also the name of spec.ports[${sameName}]`],
+    ];
+    return checks.flatMap(([isFound, field, text]) => (isFound ? problem(text, index, field) : []));
   });
 }
 

@@ -336,7 +336,7 @@ test("lint survives any text, and never places a problem outside of the file [F4
           balancers: undefined,
         },
       });
-      linter.lint({ path: "a.yaml", text });
+      linter.lint("a.yaml", text);
       const lines = text.split(/\r\n|\n|\r/).length;
       for (const { line, column } of linter.result.problems) {
         expect(line).toBeGreaterThan(0);

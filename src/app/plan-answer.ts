@@ -1,37 +1,15 @@
 // What a start of the manager would do, as data, as text, and as an exit code. Pure.
 
+import { defined } from "../core/defined.ts";
 import { countOf, wrapText } from "../core/text.ts";
 import { describeChange } from "../runtime/journal.ts";
 import type { ExitCode } from "./console.ts";
 import type { Description, State } from "./explain/description.ts";
 import type { Evaluated } from "./observe-once.ts";
 
-export interface PlannedChange {
-  readonly target: "cloud" | "cluster";
-  readonly object: string;
-  readonly change: string;
-  readonly why: string;
-}
-
-export interface PlanAnswer {
-  /** The numbers of objects that were evaluated. Another controller serves the Services that are left alone. */
-  readonly observed: {
-    readonly nodes: number;
-    readonly services: number;
-    readonly servicesLeftAlone: number;
-  };
-  readonly changes: readonly PlannedChange[];
-  /** Objects that wait, are on hold or have a problem. A start would leave those as they are that have `stays`. */
-  readonly attention: readonly AttentionObject[];
-  /** What concerns no single object. */
-  readonly warnings: readonly string[];
-  /** Why the plan is incomplete; absent if it is complete. */
-  readonly incomplete?: string;
-}
-
-export interface AttentionObject extends Pick<Description, "kind" | "name" | "state" | "summary" | "notes"> {
-  readonly stays: boolean;
-}
+export type PlanAnswer = ReturnType<typeof planAnswer>;
+type PlannedChange = PlanAnswer["changes"][number];
+type AttentionObject = PlanAnswer["attention"][number];
 
 /** A write of its conditions does not change what it waits for. */
 const isChanged = ({ kind, decisions }: Description): boolean =>
@@ -46,17 +24,12 @@ const byTarget = { cloud: 0, cluster: 1 } as const;
 export function planAnswer(
   { changes, warnings, unfinished, unlisted, refused }: Omit<Evaluated, "manager">,
   described: readonly Description[],
-): PlanAnswer {
+) {
   const [first] = refused;
   const missing = [unfinished ?? [], unlisted].flat();
   const ofServices = described.filter(({ kind }) => kind === "Service");
-  const incomplete =
-    first !== undefined
-      ? `the provider sent ${first} while it only had to read. It was refused; please file a bug`
-      : missing.length > 0
-        ? missing.join("; ")
-        : undefined;
-  return {
+  return defined({
+    /** The numbers of objects that were evaluated. Another controller serves the Services that are left alone. */
     observed: {
       nodes: described.filter(({ kind }) => kind === "Node").length,
       services: ofServices.length,
@@ -64,22 +37,28 @@ export function planAnswer(
     },
     changes: changes
       .filter(({ outcome }) => outcome === "observed")
-      .map((entry) => ({
-        target: entry.target,
-        object: entry.object,
-        change: describeChange(entry),
-        why: entry.why,
-      }))
+      .map((entry) => {
+        const { target, object, why } = entry;
+        return { target, object, change: describeChange(entry), why };
+      })
       .toSorted((a, b) => byTarget[a.target] - byTarget[b.target]),
+    /** Objects that wait, are on hold or have a problem. A start would leave those as they are that have `stays`. */
     attention: described
       .filter(({ state }) => attentionStates.includes(state))
       .map((object) => {
         const { kind, name, state, summary, notes } = object;
         return { kind, name, state, summary, notes, stays: !isChanged(object) };
       }),
+    /** What concerns no single object. */
     warnings,
-    ...(incomplete !== undefined && { incomplete }),
-  };
+    /** Why the plan is incomplete; absent if it is complete. */
+    incomplete:
+      first !== undefined
+        ? `the provider sent ${first} while it only had to read. It was refused; please file a bug`
+        : missing.length > 0
+          ? missing.join("; ")
+          : undefined,
+  });
 }
 
 /** 0: nothing to do. 3: something would be changed, or needs attention. 1: the plan is incomplete. */

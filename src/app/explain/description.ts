@@ -41,14 +41,9 @@ export interface Note extends Ranked, Pick<Finding, "text"> {
   readonly sinceSeconds?: number;
 }
 
-export interface Decision {
+export interface Decision extends Pick<JournalEntry, "action" | "object" | "why" | "outcome" | "detail"> {
   /** RFC 3339. */
   readonly at: string;
-  readonly action: string;
-  readonly object: string;
-  readonly why: string;
-  readonly outcome: "done" | "refused" | "failed" | "observed";
-  readonly detail?: string;
 }
 
 /** More would hide the newest ones. */

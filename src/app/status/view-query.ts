@@ -11,16 +11,9 @@ export interface ViewQuery {
   readonly pages: Readonly<Record<PagedTable, number>>;
 }
 
-const pagedTables = ["nodes", "services", "volumes", "decisions"] as const;
-export type PagedTable = (typeof pagedTables)[number];
-
 /** Rows per page. A change takes several lines. */
-const pageSizes: Readonly<Record<PagedTable, number>> = {
-  nodes: 50,
-  services: 50,
-  volumes: 50,
-  decisions: 20,
-};
+const pageSizes = { nodes: 50, services: 50, volumes: 50, decisions: 20 } as const;
+export type PagedTable = keyof typeof pageSizes;
 
 function pageNumber(text: string | null): number {
   const number = Number(text);
@@ -28,7 +21,7 @@ function pageNumber(text: string | null): number {
 }
 
 export function readQuery(query: URLSearchParams): ViewQuery {
-  const pages = Object.fromEntries(pagedTables.map((name) => [name, pageNumber(query.get(name))]));
+  const pages = Object.fromEntries(Object.keys(pageSizes).map((name) => [name, pageNumber(query.get(name))]));
   return {
     filter: (query.get("filter") ?? "").trim().toLowerCase().slice(0, 200),
     onlyUnsettled: query.get("show") === "unsettled",

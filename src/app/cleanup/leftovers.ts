@@ -40,7 +40,6 @@ export interface LeftoverBalancer extends Common {
 
 export interface LeftoverRoute extends Common {
   readonly what: "route";
-  readonly route: ObservedRoute;
 }
 
 export type Leftover = LeftoverBalancer | LeftoverRoute;
@@ -175,7 +174,7 @@ export const routeKey = (table: string | undefined, route: ObservedRoute): strin
 
 export function leftRoutes(table: string | undefined, { remove }: RoutePlan): readonly LeftoverRoute[] {
   return remove.map((route) => ({
-    ...{ what: "route", key: routeKey(table, route), name: route.destination, place: table, route },
+    ...{ what: "route", key: routeKey(table, route), name: route.destination, place: table },
     owners: [route.targetName ?? route.targetKey ?? route.targetAddress ?? "nowhere"],
     ...{ addresses: [], kept: undefined },
   }));

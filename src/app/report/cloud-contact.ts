@@ -6,7 +6,7 @@ import { errorPolicies } from "../../cloud/error-policies.ts";
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import type { Clock } from "../../platform/clock.ts";
 
-export interface OperationCalls {
+interface OperationCalls {
   readonly account: string;
   readonly operation: string;
   readonly count: number;
@@ -29,7 +29,7 @@ export const reasonOfFailure = (kind: string): string =>
   errorPolicies.unavailable.reason;
 
 /** Why no request of an account has succeeded lately. */
-export interface AccountFailure extends CloudProblem {
+interface AccountFailure extends CloudProblem {
   /** HTTP status; absent without a response. */
   readonly status?: number | undefined;
   /** Of the first failure in a row; monotonic. */

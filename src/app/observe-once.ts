@@ -15,34 +15,14 @@ const capacity = 1000;
 /** What `plan` and `explain` describe, as the log names them. */
 const described = ["node", "service", "persistentvolumeclaim", "persistentvolume"];
 
-export class CollectedLog implements Log {
-  readonly #lines = new Set<string>();
-
-  get lines(): readonly string[] {
-    return [...this.#lines];
-  }
-
-  info(): void {
-    // Decisions are in the journal.
-  }
-
-  debug(): void {
-    // Only warnings are kept.
-  }
-
-  warn(message: string, fields: LogFields = {}): void {
-    this.#add(message, fields);
-  }
-
-  error(message: string, fields: LogFields = {}): void {
-    this.#add(message, fields);
-  }
-
-  /** Warnings about one object are in its description. */
-  #add(message: string, fields: LogFields): void {
-    if (described.some((kind) => fields[kind] !== undefined)) return;
-    if (this.#lines.size < capacity) this.#lines.add(message);
-  }
+/** A log that keeps warnings and errors, each once. Those about one object are in its description, and decisions in the journal. */
+function collectingLog(lines: Set<string>): Log {
+  const keep = (message: string, fields: LogFields = {}): void => {
+    const isAboutObject = described.some((kind) => fields[kind] !== undefined);
+    if (!isAboutObject && lines.size < capacity) lines.add(message);
+  };
+  const ignore = (): void => undefined;
+  return { info: ignore, debug: ignore, warn: keep, error: keep };
 }
 
 const withoutPromise = <T extends string | undefined>(text: T) => text && withoutFullStop(withoutRetry(text));
@@ -73,7 +53,7 @@ export async function observeOnce<T>(
   const { clock } = platform;
   const timeout = patienceOf({ settings });
   const transports = new ReadOnlyTransports();
-  const log = new CollectedLog();
+  const lines = new Set<string>();
   const changes = new Map<string, JournalEntry>();
   const ended = new AbortController();
   const stop = AbortSignal.any([signal, ended.signal]);
@@ -87,7 +67,7 @@ export async function observeOnce<T>(
         transport: transports.kube(platform.transport),
         cloudTransport: transports.cloud(platform.cloudTransport),
       },
-      log,
+      log: collectingLog(lines),
     },
     stop,
   );
@@ -104,7 +84,7 @@ export async function observeOnce<T>(
     return await use({
       manager,
       changes: [...changes.values()],
-      warnings: log.lines.map(withoutRetry),
+      warnings: [...lines].map(withoutRetry),
       unfinished,
       unlisted: manager.cloudProblem() === undefined ? unlisted(manager).map(withoutPromise) : [],
       refused,

@@ -11,22 +11,20 @@ import type { Flags } from "../flags/flag-table.ts";
 import { findLeadership, newLeader, readLease } from "../leadership/read-leases.ts";
 import { type Operator, readingApi } from "../operator.ts";
 
-export type ClusterState =
-  | {
-      readonly kind: "read";
-      readonly origin: string;
-      /** Undefined without the permission to read it. */
-      readonly uid: string | undefined;
-      readonly services: readonly Service[];
-      readonly nodes: readonly Node[];
-      readonly lease: Lease | undefined;
-    }
-  /** No server has answered: no connection can be opened, or there is no kubeconfig. */
-  | {
-      readonly kind: "unreachable";
-      readonly why: string /** As the flags have it. */;
-      readonly uid: string | undefined;
-    };
+interface Contents {
+  /** Undefined without the permission to read it. Without an answer, that of the flags. */
+  readonly uid: string | undefined;
+  /** Empty without an answer. */
+  readonly services: readonly Service[];
+  readonly nodes: readonly Node[];
+}
+
+export type ClusterState = Contents &
+  (
+    | { readonly kind: "read"; readonly origin: string; readonly lease: Lease | undefined }
+    /** No server has answered: no connection can be opened, or there is no kubeconfig. */
+    | { readonly kind: "unreachable"; readonly why: string }
+  );
 
 /**
  * Whether no server exists at this address, as far as a client can see. Every answer is one of a server: also an invalid certificate,
@@ -63,7 +61,8 @@ export async function readCluster(operator: Operator): Promise<ClusterState> {
 
 function unread(errors: readonly unknown[], { "cluster-uid": uid }: Flags): ClusterState {
   const [first] = errors;
-  if (isSilence(first) && errors.every(isSilence)) return { kind: "unreachable", why: first.message, uid };
+  if (isSilence(first) && errors.every(isSilence))
+    return { kind: "unreachable", why: first.message, uid, services: [], nodes: [] };
   throw refused(errors.find((error) => !isSilence(error)));
 }
 

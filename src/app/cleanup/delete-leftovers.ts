@@ -45,9 +45,7 @@ const maxRounds = 60;
 const concurrent = 8;
 
 /** The pod ranges of the Nodes. */
-function rangesIn(cluster: ClusterState): ReadonlySet<Cidr> {
-  return new Set(cluster.kind === "read" ? cluster.nodes.flatMap(podRangesOf) : []);
-}
+const rangesIn = ({ nodes }: ClusterState): ReadonlySet<Cidr> => new Set(nodes.flatMap(podRangesOf));
 
 export class LeftoverRemoval {
   readonly #options: RemovalOptions;

@@ -98,7 +98,7 @@ function whyKept(
   cluster: ClusterState,
   { owners: selected, allMarked }: Selection,
 ): Kept | undefined {
-  const user = cluster.kind === "read" ? userOf(balancer, addresses, cluster.services) : undefined;
+  const user = userOf(balancer, addresses, cluster.services);
   if (user !== undefined) return { kind: "in use", why: `${user} exists` };
   const { owners, ownership, clusterUID } = balancer;
   if (ownership === "foreign")

@@ -94,7 +94,7 @@ export async function takeSurvey(
   const { loadBalancers } = cloud;
   const listed = clusterCIDRs.length > 0 ? cloud : { loadBalancers };
   const { problems, balancers, tables } = await listCloud(listed, clock, callOf(signal));
-  const remove = removalPlanner(cluster.kind === "read" ? cluster.nodes : [], cloud, clusterCIDRs);
+  const remove = removalPlanner(cluster.nodes, cloud, clusterCIDRs);
   const planned = tables.map((one) => ({ ...one, plan: remove(one.listing, one.table.name) }));
   const comparison = { provider, clusterName: flags["cluster-name"], cloud, cluster, selection };
   const marked = balancers.flatMap((balancer) => leftoverOf(balancer, comparison) ?? []);

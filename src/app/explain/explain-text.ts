@@ -90,15 +90,8 @@ const partialText =
   "The Nodes and Services show no problem. What a manager holds back or waits for is not known here. It reports that in events: kubectl get events --all-namespaces --field-selector type=Warning";
 
 /** The state, and the whole text of what comes first. */
-export function overviewText(
-  descriptions: readonly Description[],
-  {
-    noLeader,
-    isPartial,
-    incomplete,
-    severalLeaders,
-  }: Pick<ExplainAnswer, "noLeader" | "isPartial" | "incomplete" | "severalLeaders"> = {},
-): string {
+export function overviewText(answer: Omit<ExplainAnswer, "source">): string {
+  const { objects: descriptions, noLeader, isPartial, incomplete, severalLeaders } = answer;
   const head = noLeader === undefined ? "" : `${wrapText(noLeader, width, "")}\n\n`;
   if (descriptions.length === 0 && isPartial === true) return `${head}${wrapText(partialText, width, "")}\n`;
   // With two leaders, what is settled now may change with the next write of the other one.
@@ -165,7 +158,7 @@ export function notFoundText({ kind, name, meant, left }: NotFound): string {
 
 export function answerText(answer: ExplainAnswer, isOverview: boolean): string {
   const { source, objects, severalLeaders, otherLeader, cloudProblem, warnings = [] } = answer;
-  const shown = isOverview ? overviewText(objects, answer) : objects.map(descriptionText).join("\n");
+  const shown = isOverview ? overviewText(answer) : objects.map(descriptionText).join("\n");
   const noted = warnings.map((warning) => `Not known: ${warning}\n`).join("");
   // One object has it among its reasons.
   const first = [severalLeaders, otherLeader, isOverview ? cloudProblem : undefined]

@@ -38,9 +38,7 @@ export function createHealthMetrics() {
   };
 }
 
-export type ServingMetrics = ReturnType<typeof createServingMetrics>;
-
-export function createServingMetrics(metrics: Metrics) {
+function createServingMetrics(metrics: Metrics) {
   const reviews = (short: "authn" | "authz", what: string) => ({
     total: metrics.counter(
       `apiserver_delegated_${short}_request_total`,
@@ -94,6 +92,19 @@ export function createServingMetrics(metrics: Metrics) {
   };
 }
 
+/** What every process of Fairlead uses. */
+export function addUsage(metrics: Metrics, figures: RuntimeFigures): void {
+  metrics.counterFrom(
+    "process_cpu_seconds_total",
+    "Total user and system CPU time spent in seconds.",
+    [],
+    () => [[{}, figures.cpuSeconds()]],
+  );
+  metrics.gaugeFrom("process_resident_memory_bytes", "Resident memory size in bytes.", [], () => [
+    [{}, figures.residentBytes()],
+  ]);
+}
+
 const lagBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const tick = seconds(1);
 
@@ -103,13 +114,7 @@ export function createProcessMetrics(clock: Clock, figures: RuntimeFigures) {
   const metrics = new Metrics();
   const gauge = (name: string, help: string, read: () => number): void =>
     metrics.gaugeFrom(name, help, [], () => [[{}, read()]]);
-  metrics.counterFrom(
-    "process_cpu_seconds_total",
-    "Total user and system CPU time spent in seconds.",
-    [],
-    () => [[{}, figures.cpuSeconds()]],
-  );
-  gauge("process_resident_memory_bytes", "Resident memory size in bytes.", () => figures.residentBytes());
+  addUsage(metrics, figures);
   gauge(
     "process_start_time_seconds",
     "Start time of the process since unix epoch in seconds.",

@@ -12,6 +12,7 @@ import { Metrics } from "../../telemetry/metrics.ts";
 import { version } from "../build-info.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
+import { addUsage } from "../metrics/process-metrics.ts";
 
 export interface Pages {
   /** Why the process should be started again; undefined while it is well. */
@@ -97,15 +98,7 @@ export function createVolumeMetrics({ driver, figures, isReady }: VolumeMetricsO
     buckets,
     ["driver_name", "method_name", "grpc_status_code"],
   );
-  metrics.counterFrom(
-    "process_cpu_seconds_total",
-    "Total user and system CPU time spent in seconds.",
-    [],
-    () => [[{}, figures.cpuSeconds()]],
-  );
-  metrics.gaugeFrom("process_resident_memory_bytes", "Resident memory size in bytes.", [], () => [
-    [{}, figures.residentBytes()],
-  ]);
+  addUsage(metrics, figures);
   metrics.gaugeFrom(
     "fairlead_volumes_ready",
     "1 while this process serves volumes: node-volumes is registered with the kubelet, csi-controller has its socket.",

@@ -297,11 +297,11 @@ test("an overview has only the objects that need attention [F91 N7]", async () =
     ["default/wrong", "problem"],
     ...["node-0", "node-1", "node-2"].map((name) => [name, "settled"]),
   ]);
-  const text = overviewText(describeEverything(w.manager));
+  const text = overviewText({ objects: describeEverything(w.manager) });
   expect(text).toStartWith("Service default/wrong: problem\n  It has no address yet, and gets none until ");
   expect(text).not.toContain("good");
-  expect(overviewText([])).toBe("All Nodes and Services are settled.\n");
-  expect(overviewText([], { severalLeaders: "Several managers lead." })).toBe(
+  expect(overviewText({ objects: [] })).toBe("All Nodes and Services are settled.\n");
+  expect(overviewText({ objects: [], severalLeaders: "Several managers lead." })).toBe(
     "No Node and no Service shows a problem yet.\n",
   );
 });
@@ -329,7 +329,7 @@ test("the overview of explain has what to do, not only what is wrong [N7]", asyn
   w.create("mail", { annotations: { "balancer.fake.example/algoritm": "least-connections" } });
   await w.pass(60);
   const { notes, summary } = explain(w, "mail");
-  const overview = overviewText(describeEverything(w.manager)).replaceAll(/\s+/g, " ");
+  const overview = overviewText({ objects: describeEverything(w.manager) }).replaceAll(/\s+/g, " ");
   expect(summary).not.toContain("did you mean");
   expect(notes[0]?.text).toContain("did you mean");
   expect(overview).toContain(notes[0]?.text.slice(-40) ?? "no note");

@@ -14,12 +14,11 @@ import {
   errorIf,
   type Finding,
   type KnownFacts,
-  type Read,
   unchecked,
   warning,
   warningIf,
 } from "./doctor-facts.ts";
-import type { ClusterFacts } from "./gather-cluster.ts";
+import type { ClusterFacts, Read } from "./gather-cluster.ts";
 import type { NodeFact, PodFact, WorkloadFact } from "./raw-objects.ts";
 
 const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>

@@ -11,14 +11,14 @@ import {
   type Finding,
   type KnownFacts,
   type PortFact,
-  type ServerClock,
   type UnknownCluster,
   unchecked,
   uncheckedIf,
-  unknownUser,
   warning,
   warningIf,
 } from "./doctor-facts.ts";
+import type { AccessFact } from "./gather-cluster.ts";
+import type { ServerClock } from "./server-times.ts";
 
 /** Older API servers lack APIs that Fairlead uses (docs/support.md). */
 const oldestMinor = 21;
@@ -119,6 +119,8 @@ export function checkPermissions(facts: KnownFacts): readonly Finding[] {
   return [...refusedRequests(facts), ...checkAccess(facts)];
 }
 
+export const subjectText = ({ subject = "The user of the kubeconfig" }: AccessFact): string => subject;
+
 function checkAccess({ cluster: { access }, program, given }: KnownFacts): readonly Finding[] {
   if ("unread" in access)
     return unchecked("PermissionsUnchecked", {
@@ -129,15 +131,15 @@ function checkAccess({ cluster: { access }, program, given }: KnownFacts): reado
   const { subject, isOfWorkload, isAdmin, refused } = access.value;
   if (isAdmin && !isOfWorkload && refused.length === 0)
     return unchecked("PermissionsUnchecked", {
-      problem: `The permissions of this kubeconfig are yours (${subject}, who may do everything), and no DaemonSet or Deployment of this program names the account of the manager.`,
+      problem: `The permissions of this kubeconfig are yours (${subjectText(access.value)}, who may do everything), and no DaemonSet or Deployment of this program names the account of the manager.`,
       effect: "A permission that the manager lacks is found only in its log and events.",
       fix: "Run doctor with the --kubeconfig of the manager.",
     });
   const required = refused.filter(({ isOptional }) => !isOptional);
   const optional = refused.filter(({ isOptional }) => isOptional);
   const lacks = (missing: readonly Permission[]) => ({
-    problem: `${subject} lacks ${countOf(missing.length, "permission")}: ${shortList(missing.map(ruleText))}.`,
-    fix: howToGrant(program, given, isOfWorkload || subject !== unknownUser ? subject : undefined),
+    problem: `${subjectText(access.value)} lacks ${countOf(missing.length, "permission")}: ${shortList(missing.map(ruleText))}.`,
+    fix: howToGrant(program, given, subject),
   });
   const usersOf = (missing: readonly Permission[]): string =>
     [...new Set(missing.flatMap(({ users }) => users))].join(", ");

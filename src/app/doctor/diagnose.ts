@@ -18,6 +18,7 @@ import {
   checkPermissions,
   checkPorts,
   checkServer,
+  subjectText,
   unreachableServer,
 } from "./check-connections.ts";
 import type { Facts, Finding, FindingSeverity, KnownFacts } from "./doctor-facts.ts";
@@ -85,7 +86,8 @@ export function diagnose(facts: Facts): Diagnosis {
 /** Whose permissions were checked. */
 function subjectOf({ cluster: { access } }: KnownFacts): string | undefined {
   if ("unread" in access) return undefined;
-  const { subject, isOfWorkload, isAdmin, refused } = access.value;
+  const { isOfWorkload, isAdmin, refused } = access.value;
+  const subject = subjectText(access.value);
   if (isOfWorkload) return `of ${subject}`;
   // The finding says whose they are.
   if (isAdmin && refused.length === 0) return undefined;

@@ -1,11 +1,10 @@
 // What `doctor` knows: facts about this machine, the cluster and the cloud, and the findings that checks derive from them.
 
-import type { Milliseconds } from "../../core/brand.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { RawFlags } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import type { Permission } from "../permissions.ts";
 import type { ClusterFacts } from "./gather-cluster.ts";
+import type { ServerClock } from "./server-times.ts";
 
 /** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */
 export type FindingSeverity = "error" | "warning" | "unchecked";
@@ -38,45 +37,11 @@ export const errorIf = onlyIf(error);
 export const warningIf = onlyIf(warning);
 export const uncheckedIf = onlyIf(unchecked);
 
-/** A value, or why it could not be read. */
-export type Read<T> = { readonly value: T } | { readonly unread: string };
-
 /** Why nothing of the cluster is known. */
 export interface UnknownCluster {
   readonly unread: string;
   /** The origin, if a server answers there that does not know the API of Kubernetes. */
   readonly otherServer: string | undefined;
-}
-
-/** The difference between the clock of a server and the clock here. */
-export interface ServerClock {
-  readonly server: string;
-  /** Positive: the clock here is behind. */
-  readonly aheadMs: number;
-}
-
-/** The subject of an API server that does not name the user. */
-export const unknownUser = "The user of the kubeconfig";
-
-export interface AccessFact {
-  /** The user or service account that was checked. */
-  readonly subject: string;
-  /** Whether the manager runs as this subject; otherwise it is that of the kubeconfig. */
-  readonly isOfWorkload: boolean;
-  /** Whether it may do everything: an administrator, and hardly the user of a manager. */
-  readonly isAdmin: boolean;
-  readonly refused: readonly Permission[];
-}
-
-/** A request of a manager that the API server refused, as an event reports it, and that it would still refuse. */
-export interface RefusalFact {
-  /** Such as "Service default/web". */
-  readonly object: string;
-  readonly user: string;
-  /** Such as "patch services/status". */
-  readonly what: string;
-  /** Since the event. */
-  readonly age: Milliseconds;
 }
 
 export interface CloudFacts {

@@ -1,7 +1,7 @@
 // Gathers the facts about the cluster: reads and reviews only, so nothing is written.
 
 import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
-import { milliseconds, minutes } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -18,9 +18,32 @@ import { findLeadership, readLease, readLeases } from "../leadership/read-leases
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
 import { withoutRetry } from "../without-retry.ts";
-import { type AccessFact, type Read, type RefusalFact, unknownUser } from "./doctor-facts.ts";
 import { nodeFacts, podFacts, signingRequestFacts, type WorkloadFact, workloadFacts } from "./raw-objects.ts";
 import type { ServerTimes } from "./server-times.ts";
+
+/** A value, or why it could not be read. */
+export type Read<T> = { readonly value: T } | { readonly unread: string };
+
+export interface AccessFact {
+  /** The user or service account that was checked; undefined if the API server does not name the user. */
+  readonly subject: string | undefined;
+  /** Whether the manager runs as this subject; otherwise it is that of the kubeconfig. */
+  readonly isOfWorkload: boolean;
+  /** Whether it may do everything: an administrator, and hardly the user of a manager. */
+  readonly isAdmin: boolean;
+  readonly refused: readonly Permission[];
+}
+
+/** A request of a manager that the API server refused, as an event reports it, and that it would still refuse. */
+export interface RefusalFact {
+  /** Such as "Service default/web". */
+  readonly object: string;
+  readonly user: string;
+  /** Such as "patch services/status". */
+  readonly what: string;
+  /** Since the event. */
+  readonly age: Milliseconds;
+}
 
 export interface ClusterSources {
   /** Without a write gate, over a transport that lets only reads and reviews through. */
@@ -162,7 +185,7 @@ async function readAccess(
   );
   const everything = { verb: "*", group: "*", resource: "*" };
   return {
-    subject: isOther ? account : name === "" ? unknownUser : name,
+    subject: isOther ? account : name === "" ? undefined : name,
     isOfWorkload: workload !== undefined,
     isAdmin: workload === undefined && (await isAllowed(api, undefined, everything, signal)),
     refused: checked.flatMap(({ permission, allowed }) => (allowed ? [] : [permission])),

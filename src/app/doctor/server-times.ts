@@ -3,7 +3,13 @@
 import { milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
-import type { ServerClock } from "./doctor-facts.ts";
+
+/** The difference between the clock of a server and the clock here. */
+export interface ServerClock {
+  readonly server: string;
+  /** Positive: the clock here is behind. */
+  readonly aheadMs: number;
+}
 
 /** The header has whole seconds. */
 const halfOfResolution = milliseconds(500);

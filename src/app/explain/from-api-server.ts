@@ -50,10 +50,10 @@ export interface ReadEvents {
   readonly warnings: readonly string[];
 }
 
-const referenceOf = ({ kind, name }: NamedObject) => {
+function referenceOf({ kind, name }: NamedObject): { readonly namespace?: string; readonly name: string } {
   const [namespace = "", bare = ""] = name.split("/");
   return isNamespaced(kind) ? { namespace, name: bare } : { name };
-};
+}
 
 export async function readEvents(
   api: Pick<KubeApi, "listPage">,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { diagnose, diagnosisExitCode, diagnosisText } from "../../../src/app/doctor/diagnose.ts";
-import type { AccessFact, CloudFailure, Finding } from "../../../src/app/doctor/doctor-facts.ts";
+import type { CloudFailure, Finding } from "../../../src/app/doctor/doctor-facts.ts";
+import type { AccessFact } from "../../../src/app/doctor/gather-cluster.ts";
 import type { Permission } from "../../../src/app/permissions.ts";
 import { type Milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
 import { type FactChanges, factsWith, metaOf, nodeFact, workloadFact } from "./healthy-facts.ts";

@@ -1,6 +1,5 @@
 // What `cleanup` prints: what is left, what stays and why, and what was deleted. Pure.
 
-import type { Problem } from "../../core/problem.ts";
 import { countOf } from "../../core/text.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { Removal } from "./delete-leftovers.ts";
@@ -51,13 +50,8 @@ function sourceText(cluster: ClusterState): string {
     : `No API server answered, so existing Services and Nodes are not known: ${cluster.why}`;
 }
 
-export interface Shown {
-  readonly clusterName: string;
-  /** Why no routes are listed; undefined if they are. */
-  readonly noRoutes: Problem["text"] | undefined;
-}
-
-export function surveyText(survey: Survey, { clusterName, noRoutes }: Shown): string {
+/** `noRoutes`: why no routes are listed; undefined if they are. */
+export function surveyText(survey: Survey, clusterName: string, noRoutes: string | undefined): string {
   const { leftovers, cluster, problems, others } = survey;
   const found = leftovers.filter(isDeletable);
   const kept = leftovers.filter((leftover) => !isDeletable(leftover));

@@ -33,16 +33,12 @@ interface Common {
   readonly kept: Kept | undefined;
 }
 
-export interface LeftoverBalancer extends Common {
+export type LeftoverBalancer = Common & {
   readonly what: "load balancer";
   readonly balancer: ObservedLoadBalancer;
-}
+};
 
-export interface LeftoverRoute extends Common {
-  readonly what: "route";
-}
-
-export type Leftover = LeftoverBalancer | LeftoverRoute;
+export type Leftover = LeftoverBalancer | (Common & { readonly what: "route" });
 
 /** What the operator selected. */
 export interface Selection {
@@ -172,7 +168,7 @@ export function removalPlanner(
 export const routeKey = (table: string | undefined, route: ObservedRoute): string =>
   `route ${table ?? ""} ${identityOf(route)}`;
 
-export function leftRoutes(table: string | undefined, { remove }: RoutePlan): readonly LeftoverRoute[] {
+export function leftRoutes(table: string | undefined, { remove }: RoutePlan): readonly Leftover[] {
   return remove.map((route) => ({
     ...{ what: "route", key: routeKey(table, route), name: route.destination, place: table },
     owners: [route.targetName ?? route.targetKey ?? route.targetAddress ?? "nowhere"],

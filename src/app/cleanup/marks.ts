@@ -22,23 +22,12 @@ export interface MarkedBalancer {
   readonly services: readonly string[] | undefined;
 }
 
-export interface MarksSurvey {
-  readonly cluster: string;
-  readonly apiServer: string;
-  readonly balancers: readonly MarkedBalancer[];
-  /** What could not be listed, and why. */
-  readonly problems: readonly string[];
-  /** Why marks cannot be moved here; undefined if they can. */
-  readonly cannotMove: string | undefined;
-}
-
 interface Found extends MarkedBalancer {
   readonly observed: ObservedLoadBalancer;
 }
 
-interface FoundSurvey extends MarksSurvey {
-  readonly balancers: readonly Found[];
-}
+type FoundSurvey = Awaited<ReturnType<typeof findMarks>>;
+type MarksSurvey = Awaited<ReturnType<typeof surveyMarks>>;
 
 export interface Moved {
   readonly moved: readonly string[];
@@ -49,9 +38,10 @@ export interface Moved {
 const maxListings = 3;
 
 /** Changes nothing. */
-export async function surveyMarks(operator: Operator): Promise<MarksSurvey> {
+export async function surveyMarks(operator: Operator) {
   const survey = await findMarks(operator);
-  return { ...survey, balancers: survey.balancers.map(({ observed: _, ...shown }) => shown) };
+  const balancers = survey.balancers.map(({ observed: _, ...shown }): MarkedBalancer => shown);
+  return { ...survey, balancers };
 }
 
 /**
@@ -110,7 +100,7 @@ export async function moveMarks(
   return { moved, failed };
 }
 
-async function findMarks(operator: Operator, given?: AnyCloud): Promise<FoundSurvey> {
+async function findMarks(operator: Operator, given?: AnyCloud) {
   const { settings, platform, signal } = operator;
   const own = settings.flags["cluster-name"];
   const state = await readCluster(operator);
@@ -131,7 +121,8 @@ async function findMarks(operator: Operator, given?: AnyCloud): Promise<FoundSur
     const marked = ownership === "ours" ? own : (named ?? "another cluster");
     return [{ name, cluster: marked, owners, services: isOwn ? services : undefined, observed }];
   });
-  return { cluster: own, apiServer: state.origin, balancers: found, problems, cannotMove: whyNot(cloud) };
+  const cannotMove = whyNot(cloud);
+  return { cluster: own, apiServer: state.origin, balancers: found, problems, cannotMove };
 }
 
 function whyNot({ loadBalancers }: AnyCloud): string | undefined {

@@ -134,8 +134,8 @@ export const cleanupCommand: Command = {
     const selection = { owners: new Set(flags.owner ?? []), allMarked: flags["all-marked"] };
     const cluster = await readCluster(operator);
     const survey = await takeSurvey(operator, cloudOf(operator, "read", cluster.uid), cluster, selection);
-    const shown = { clusterName: flags["cluster-name"], noRoutes: noRoutes(settings) };
-    await invocation.print(surveyData(survey), surveyText(survey, shown));
+    const text = surveyText(survey, flags["cluster-name"], noRoutes(settings));
+    await invocation.print(surveyData(survey), text);
     const found = survey.leftovers.filter(isDeletable);
     if (found.length === 0) {
       const isLeft = survey.leftovers.some(({ kept }) => kept?.kind === "unselected");
@@ -169,9 +169,9 @@ export const cleanupCommand: Command = {
     const progress = (text: string): void => console.err(`${text}\n`);
     const options = { operator, selection, before: cluster, confirmed: found, progress };
     const result = await new LeftoverRemoval(options).run();
-    const text = removalText(found, result);
-    if (printsJson) console.err(text);
-    else await console.out(text);
+    const outcome = removalText(found, result);
+    if (printsJson) console.err(outcome);
+    else await console.out(outcome);
     const isComplete = [result.failed, result.problems, survey.problems].every(({ length }) => length === 0);
     invocation.exitCode = isComplete ? 0 : 1;
   },

@@ -83,27 +83,6 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
 
 const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingress ?? []).length > 0;
 
-/** The objects of one kind; undefined members of a manager that does not know the kind. */
-interface Objects {
-  readonly names: readonly string[];
-  find(name: string): Subject | undefined;
-}
-
-function objectsIn<T extends KubeObject>(
-  cache: Pick<LatestObjects<T>, "get" | "list">,
-  subjectOf: (object: T) => Subject,
-): Objects {
-  return {
-    get names() {
-      return cache.list().map(({ metadata }) => keyOf(metadata));
-    },
-    find: (name) => {
-      const object = cache.get(name);
-      return object && subjectOf(object);
-    },
-  };
-}
-
 /** Describes objects at one moment. What all of them have in common is read once, so that thousands can be described. */
 export class Describer {
   readonly #manager: Manager;
@@ -142,18 +121,25 @@ export class Describer {
     );
   }
 
-  /** Undefined for volumes where the volume controller does not run. */
-  objects(kind: DescribedKind): Objects | undefined {
+  /** The object, or the names of those that exist. Undefined for volumes where the volume controller does not run. */
+  find(kind: DescribedKind, name: string): Subject | readonly string[] | undefined {
     const { nodes, services, volumes } = this.#manager;
+    const among = <T extends KubeObject>(
+      cache: Pick<LatestObjects<T>, "get" | "list">,
+      subjectOf: (object: T) => Subject,
+    ) => {
+      const object = cache.get(name);
+      return object === undefined ? cache.list().map(({ metadata }) => keyOf(metadata)) : subjectOf(object);
+    };
     switch (kind) {
       case "Node":
-        return objectsIn(nodes, (node) => this.node(node));
+        return among(nodes, (node) => this.node(node));
       case "Service":
-        return objectsIn(services, (service) => this.service(service));
+        return among(services, (service) => this.service(service));
       case "PersistentVolumeClaim":
-        return volumes && objectsIn(volumes.claims, (claim) => this.#claim(claim));
+        return volumes && among(volumes.claims, (claim) => this.#claim(claim));
       case "PersistentVolume":
-        return volumes && objectsIn(volumes.volumes, (volume) => this.#persistentVolume(volume));
+        return volumes && among(volumes.volumes, (volume) => this.#persistentVolume(volume));
     }
   }
 
@@ -303,17 +289,16 @@ export function describeObject(
   events?: readonly DescribedEvent[],
 ): Description | NotFound {
   const describer = new Describer(manager, events);
-  const objects = describer.objects(kind);
-  if (objects === undefined)
+  const found = describer.find(kind, name);
+  if (found === undefined)
     return {
       ...{ kind, name, state: "unmanaged", facts: {}, notes: [], decisions: [] },
       summary:
         "The volume controller does not run here, so nothing is known about volumes. To let Fairlead manage them, add volume to --controllers.",
     };
-  const subject = objects.find(name);
-  if (subject !== undefined) return describer.describe(subject);
+  if ("judge" in found) return describer.describe(found);
   const left = kind === "Service" ? leftInCloud(manager, name) : {};
-  return { ...closestName(kind, name, objects.names), ...left };
+  return { ...closestName(kind, name, found), ...left };
 }
 
 function leftInCloud(manager: Manager, name: string): Pick<NotFound, "left"> {

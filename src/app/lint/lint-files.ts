@@ -183,7 +183,7 @@ export function atPlaceIn(file: string, { severity, reason, text }: Problem): Li
 
 // The result of `lint`: lines that editors turn into links, or annotations of GitHub Actions.
 
-export function summaryOf({ problems, checked }: LintResult, unreadable: number): string {
+function summaryOf({ problems, checked }: LintResult, unreadable: number): string {
   const { files, services, nodes, configurations } = checked;
   const objects = [
     countOf(services, "Service"),

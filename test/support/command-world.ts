@@ -11,8 +11,6 @@ import "../../src/app/doctor/gather.ts";
 import "../../src/app/explain/describe-object.ts";
 import "../../src/app/explain/find-answer.ts";
 import "../../src/app/explain/explain-text.ts";
-import "../../src/app/explain/find-answer.ts";
-import "../../src/app/lint/lint-files.ts";
 import "../../src/app/lint/lint-files.ts";
 import "../../src/app/observe-once.ts";
 import "../../src/app/plan-answer.ts";

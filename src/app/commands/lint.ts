@@ -68,10 +68,7 @@ export const lintCommand: Command = {
   requires: "nothing",
   async run(invocation, words) {
     // Loaded only here: a parser for YAML.
-    const [{ Linter }, { lintAnnotations, lintText }] = await Promise.all([
-      import("../lint/lint-files.ts"),
-      import("../lint/lint-files.ts"),
-    ]);
+    const { Linter, lintAnnotations, lintText } = await import("../lint/lint-files.ts");
     const { configuration, platform, provider, console } = invocation;
     const { flagProblems } = configuration;
     if (invocation.refuse(flagProblems)) {

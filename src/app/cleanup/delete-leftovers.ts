@@ -6,16 +6,17 @@ import { podRangesOf } from "../../controllers/node-facts.ts";
 import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
 import type { ChangeResult } from "../../controllers/route/apply/open-changes.ts";
 import { routeDefaults } from "../../controllers/route/deps.ts";
-import type { Cidr } from "../../core/brand.ts";
-import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { needsLookup } from "../../controllers/service/reconcile/observe.ts";
+import { type Cidr, type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { inBatches } from "../../core/in-batches.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
+import type { Wait } from "../../provider/plan.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import { callOf, cloudOf, type Operator } from "../operator.ts";
+import { applySteps } from "./apply-steps.ts";
 import { assertUnchanged, type ClusterState, readCluster } from "./cluster-state.ts";
-import { type DeletionDeps, deleteBalancer } from "./delete-balancer.ts";
 import { type Leftover, type LeftoverBalancer, leftoverOf, routeKey, type Selection } from "./leftovers.ts";
 import { readsLagOf, type Survey, takeSurvey } from "./survey.ts";
 
@@ -36,6 +37,9 @@ export interface Removal {
   readonly problems: readonly string[];
 }
 
+/** The result of `LoadBalancers.prefetch`, read once for all load balancers of a round. */
+type Prefetched = () => Promise<unknown>;
+
 const shortest = seconds(1);
 const longest = seconds(30);
 /** The number of errors in a row after which an object is given up. */
@@ -52,14 +56,18 @@ export class LeftoverRemoval {
   readonly #cloud: AnyCloud;
   readonly #call: Call;
   readonly #confirmed: ReadonlySet<string>;
+  /** Monotonic. */
+  readonly #end: number;
   readonly #errors = new Map<string, { readonly count: number; readonly why: string }>();
 
   constructor(options: RemovalOptions) {
     const { operator, before, confirmed } = options;
+    const { settings, platform, signal } = operator;
     this.#options = options;
     this.#cloud = cloudOf(operator, "change", before.uid);
-    this.#call = callOf(operator.signal);
+    this.#call = callOf(signal);
     this.#confirmed = new Set(confirmed.map(({ key }) => key));
+    this.#end = platform.clock.monotonic() + (settings.flags.timeout ?? minutes(10));
   }
 
   /**
@@ -69,7 +77,7 @@ export class LeftoverRemoval {
   async run(): Promise<Removal> {
     const { operator, selection } = this.#options;
     const { clock } = operator.platform;
-    const end = clock.monotonic() + (operator.settings.flags.timeout ?? minutes(10));
+    const end = this.#end;
     const lag = readsLagOf(this.#cloud) ?? shortest;
     let clean = 0;
     let last: Removal = { failed: [], problems: [] };
@@ -81,7 +89,7 @@ export class LeftoverRemoval {
       clean = open.length === 0 && survey.problems.length === 0 ? clean + 1 : 0;
       // A single listing that shows nothing may be short, or older than the last step.
       if (clean === 2) return last;
-      const delay = clean === 1 ? lag : await this.#round(survey, open, end);
+      const delay = clean === 1 ? lag : await this.#round(survey, open);
       await sleep(
         clock,
         milliseconds(Math.min(delay, Math.max(0, end - clock.monotonic()))),
@@ -111,17 +119,17 @@ export class LeftoverRemoval {
   }
 
   /** Returns when to check again. */
-  async #round(survey: Survey, open: readonly Leftover[], end: number): Promise<Milliseconds> {
+  async #round(survey: Survey, open: readonly Leftover[]): Promise<Milliseconds> {
     const delays: number[] = [shortest];
     let fetched: Promise<unknown> | undefined;
-    const prefetched = (): Promise<unknown> => {
+    const prefetched: Prefetched = () => {
       fetched ??= this.#cloud.loadBalancers?.prefetch?.([], this.#call) ?? Promise.resolve();
       return fetched;
     };
     const balancers = open.flatMap((one) => (one.what === "load balancer" ? one : []));
     for (const batch of inBatches(balancers, concurrent)) {
       const now = { ...survey, cluster: await this.#readCluster() };
-      delays.push(...(await Promise.all(batch.map((one) => this.#delete(now, one, { end, prefetched })))));
+      delays.push(...(await Promise.all(batch.map((one) => this.#delete(now, one, prefetched)))));
     }
     const keys = new Set(open.map(({ key }) => key));
     const present = open.length > balancers.length ? await this.#readCluster() : survey.cluster;
@@ -163,39 +171,60 @@ export class LeftoverRemoval {
     };
   }
 
-  async #delete(
+  /** Returns when to check again. */
+  async #delete(survey: Survey, leftover: LeftoverBalancer, prefetched: Prefetched): Promise<number> {
+    const { key, name } = leftover;
+    try {
+      const wait = await this.#takeSteps(survey, leftover, prefetched);
+      this.#errors.delete(key);
+      return wait;
+    } catch (error) {
+      this.#call.signal.throwIfAborted();
+      return this.#fail(key, `load balancer ${name}`, error);
+    }
+  }
+
+  /**
+   * Takes the next steps of the provider's plan for a load balancer that no Service needs. Throws what the cloud refuses, and the errors
+   * of the plan.
+   */
+  async #takeSteps(
     { leftovers, cluster }: Survey,
-    leftover: LeftoverBalancer,
-    { end, prefetched }: Pick<DeletionDeps, "end" | "prefetched">,
-  ): Promise<number> {
-    const { operator, selection, progress } = this.#options;
+    { balancer, key, name }: LeftoverBalancer,
+    prefetched: Prefetched,
+  ): Promise<Milliseconds> {
+    const { operator, selection } = this.#options;
     const { provider, platform, settings } = operator;
     const { loadBalancers: balancers, pending } = this.#cloud;
     if (balancers === undefined) return shortest;
-    const { balancer, key, name } = leftover;
+    const progress = (text: string): void => this.#options.progress(`load balancer ${name}: ${text}`);
+    const waitFor = ({ checkAfter, waitingFor }: Wait): Milliseconds => {
+      progress(`waiting for ${waitingFor}`);
+      return checkAfter;
+    };
+    const observed = needsLookup(balancer, 0)
+      ? await balancers.observe?.([], balancer, this.#call)
+      : balancer;
+    if (observed === undefined) return shortest;
+    if ("isUnknown" in observed) return waitFor(observed);
+    // A lookup may show more than the listing.
+    const clusterName = settings.flags["cluster-name"];
+    const found = leftoverOf(observed, { provider, clusterName, cloud: this.#cloud, cluster, selection });
+    if (found === undefined || found.kept !== undefined) return shortest;
     const duplicates = leftovers.flatMap((other) =>
       other.what === "load balancer" && other.key !== key && other.balancer.group === balancer.group
         ? other.balancer
         : [],
     );
-    const deps = {
-      ...{ balancers, pending, clock: platform.clock, end, prefetched },
-      progress: (text: string) => progress(`load balancer ${name}: ${text}`),
-    };
-    try {
-      const clusterName = settings.flags["cluster-name"];
-      const comparison = { provider, clusterName, cloud: this.#cloud, cluster, selection };
-      const mayDelete = (observed: typeof balancer): boolean => {
-        const found = leftoverOf(observed, comparison);
-        return found !== undefined && found.kept === undefined;
-      };
-      const wait = await deleteBalancer(deps, balancer, duplicates, mayDelete, this.#call);
-      this.#errors.delete(key);
-      return wait?.checkAfter ?? shortest;
-    } catch (error) {
-      this.#call.signal.throwIfAborted();
-      return this.#fail(key, `load balancer ${name}`, error);
-    }
+    const context = { prefetched: await prefetched(), orphans: observed.owners, duplicates };
+    const { steps, wait, problems = [] } = balancers.plan([], observed, context);
+    const error = problems.find(({ severity }) => severity === "error");
+    if (error !== undefined) throw new Error(error.text);
+    for (const { text } of problems) progress(text);
+    const deps = { balancers, pending, clock: platform.clock, end: this.#end, progress };
+    if (steps.length > 0) return (await applySteps(deps, steps, this.#call)) ?? shortest;
+    if (wait !== undefined) return waitFor(wait);
+    throw new Error("the provider plans no step to delete it. Delete it in the cloud, and file a bug");
   }
 
   /** Returns when to try again. */

@@ -10,8 +10,8 @@ import { sleep } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import { callOf, cloudOf, type Operator } from "../operator.ts";
+import { applySteps } from "./apply-steps.ts";
 import { type ClusterState, newLeaderOf, readCluster } from "./cluster-state.ts";
-import { applySteps } from "./delete-balancer.ts";
 import { listCloud, readsLagOf } from "./survey.ts";
 
 export interface MarkedBalancer {

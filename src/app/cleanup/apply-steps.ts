@@ -1,0 +1,52 @@
+// Applies the steps of a provider's plan for a load balancer, for commands: a person waits, so operations are polled until they end.
+
+import type { AnyBalancers } from "../../controllers/service/deps.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Call } from "../../provider/call.ts";
+import { CloudError } from "../../provider/errors.ts";
+import type { Pending, Step, StepOutcome } from "../../provider/plan.ts";
+
+export interface StepDeps {
+  readonly balancers: AnyBalancers;
+  readonly pending: Pending | undefined;
+  readonly clock: Clock;
+  /** When to stop polling operations (monotonic). */
+  readonly end: number;
+  readonly progress: (text: string) => void;
+}
+
+/** In order. Ends early if a step asks to check again, and returns when; undefined when all steps are done. */
+export async function applySteps(
+  deps: StepDeps,
+  steps: readonly Step[],
+  call: Call,
+): Promise<Milliseconds | undefined> {
+  const { balancers, progress } = deps;
+  for (const step of steps) {
+    progress(`${step.do}${step.on === undefined ? "" : ` ${step.on}`}`);
+    const outcome = await balancers.apply(step, call);
+    if (outcome.done) continue;
+    progress(`waiting for ${outcome.waitingFor}`);
+    if (outcome.operation === undefined) return outcome.checkAfter;
+    await untilEnded(deps, outcome.operation, outcome, call);
+  }
+  return undefined;
+}
+
+/** Polls one operation. One that is lost counts as ended: the next listing shows what it has done. */
+async function untilEnded(
+  { pending, clock, end }: StepDeps,
+  operation: string,
+  first: Extract<StepOutcome, { readonly done: false }>,
+  call: Call,
+): Promise<void> {
+  let delay = first.checkAfter;
+  while (pending !== undefined && clock.monotonic() < end) {
+    await sleep(clock, milliseconds(Math.max(100, delay)), call.signal);
+    const state = (await pending.check([operation], call)).get(operation);
+    if (CloudError.is(state)) throw state;
+    if (state === undefined || state.done) return;
+    delay = state.checkAfter;
+  }
+}

@@ -15,11 +15,11 @@ import { commit, version } from "../build-info.ts";
 import { describeEverything, describeObject, isNotFound } from "../explain/describe-object.ts";
 import { describedKinds } from "../explain/description.ts";
 import { commandFlagNames, type FlagName, type Flags, flagFields } from "../flags/flag-table.ts";
-import type { LeaderMigration } from "../leadership/leader-migration.ts";
 import type { Manager } from "../manager/manager.ts";
 import type { HealthMetrics, ProcessMetrics } from "../metrics/process-metrics.ts";
 import { leaderTexts, type ManagerReport } from "../report/manager-report.ts";
 import { statusPage } from "../status/status-page.ts";
+import { configz } from "./configz.ts";
 
 export interface PagesOptions {
   readonly program: string;
@@ -192,73 +192,5 @@ export function explainPage(manager: Manager): Page {
       objects: isNotFound(answer) ? [] : [answer],
       ...(isNotFound(answer) && { notFound: answer }),
     });
-  };
-}
-
-// The flags in the shape of upstream's component configuration, with Go's key names, for /configz.
-
-const group = "cloudcontrollermanager.config.k8s.io";
-
-export function configz(flags: Flags, provider: string, migration: LeaderMigration | undefined) {
-  return {
-    [group]: {
-      kind: "CloudControllerManagerConfiguration",
-      apiVersion: `${group}/v1alpha1`,
-      Generic: {
-        Port: 0,
-        Address: "0.0.0.0",
-        MinResyncPeriod: goDuration(flags["min-resync-period"]),
-        ClientConnection: {
-          kubeconfig: flags.kubeconfig ?? "",
-          acceptContentTypes: "",
-          contentType: flags["kube-api-content-type"] ?? "",
-          qps: flags["kube-api-qps"] ?? 0,
-          burst: flags["kube-api-burst"] ?? 0,
-        },
-        ControllerStartInterval: goDuration(flags["controller-start-interval"]),
-        LeaderElection: {
-          leaderElect: flags["leader-elect"],
-          leaseDuration: goDuration(flags["leader-elect-lease-duration"]),
-          renewDeadline: goDuration(flags["leader-elect-renew-deadline"]),
-          retryPeriod: goDuration(flags["leader-elect-retry-period"]),
-          resourceLock: flags["leader-elect-resource-lock"],
-          resourceName: flags["leader-elect-resource-name"],
-          resourceNamespace: flags["leader-elect-resource-namespace"],
-        },
-        Controllers: flags.controllers,
-        Debugging: { enableProfiling: flags.profiling, enableContentionProfiling: false },
-        LeaderMigrationEnabled: flags["enable-leader-migration"],
-        // Without leader migration, upstream shows Go's zero values.
-        LeaderMigration: {
-          leaderName: migration?.leaderName ?? "",
-          resourceLock: migration === undefined ? "" : "leases",
-          controllerLeaders: migration?.controllerLeaders ?? null,
-        },
-      },
-      KubeCloudShared: {
-        CloudProvider: {
-          Name: flags["cloud-provider"] ?? provider,
-          CloudConfigFile: flags["cloud-config"] ?? "",
-        },
-        ExternalCloudVolumePlugin: "",
-        UseServiceAccountCredentials: flags["use-service-account-credentials"],
-        AllowUntaggedCloud: false,
-        RouteReconciliationPeriod: goDuration(flags["route-reconciliation-period"] ?? 0),
-        NodeMonitorPeriod: goDuration(flags["node-monitor-period"] ?? 0),
-        ClusterName: flags["cluster-name"],
-        ClusterCIDR: (flags["cluster-cidr"] ?? "").toString(),
-        AllocateNodeCIDRs: flags["allocate-node-cidrs"],
-        CIDRAllocatorType: flags["cidr-allocator-type"],
-        ConfigureCloudRoutes: flags["configure-cloud-routes"],
-        NodeSyncPeriod: goDuration(flags["node-sync-period"]),
-      },
-      NodeController: {
-        ConcurrentNodeSyncs: flags["concurrent-node-syncs"],
-        ConcurrentNodeStatusUpdates: flags["concurrent-node-status-updates"] ?? 0,
-      },
-      ServiceController: { ConcurrentServiceSyncs: flags["concurrent-service-syncs"] },
-      NodeStatusUpdateFrequency: goDuration(flags["node-status-update-frequency"] ?? 0),
-      Webhook: { Webhooks: flags.webhooks ?? [] },
-    },
   };
 }

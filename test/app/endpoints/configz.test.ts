@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { configz } from "../../../src/app/endpoints/secure-pages.ts";
+import { configz } from "../../../src/app/endpoints/configz.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { createMigration, defaultMigration } from "../../../src/app/leadership/leader-migration.ts";
 

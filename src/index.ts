@@ -64,17 +64,18 @@ export type {
   Values,
   WhenChanged,
 } from "./core/settings.ts";
-export * from "./kit/account.ts";
 export * from "./kit/deletions.ts";
 export * from "./kit/etag-update.ts";
 export { type GcfgOptions, readGcfg } from "./kit/gcfg.ts";
 export * from "./kit/job-operations.ts";
 export * from "./kit/json-api.ts";
 export * from "./kit/lookups.ts";
-export * from "./kit/observed.ts";
+export * from "./kit/observed-values.ts";
 export * from "./kit/outcomes.ts";
 export * from "./kit/pages.ts";
+export * from "./kit/rate-limit-headers.ts";
 export { resolveOnce } from "./kit/resolve-once.ts";
+export * from "./kit/sign.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
 export type * from "./provider/changes.ts";

@@ -2,7 +2,7 @@
 
 import { ManagerMetrics } from "../../src/app/metrics/manager-metrics.ts";
 import { createHealthMetrics, createProcessMetrics } from "../../src/app/metrics/process-metrics.ts";
-import { createVolumeMetrics } from "../../src/app/volumes/http-endpoint.ts";
+import { createVolumeMetrics } from "../../src/app/volumes/volume-metrics.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemFigures } from "../../src/platform/memory.ts";
 import type { MetricDeclaration } from "../../src/telemetry/metrics.ts";

@@ -21,9 +21,9 @@ import { readConfiguration } from "./configuration/configuration.ts";
 import { ReloadRequests } from "./configuration/configuration-reloads.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { Console, ExitCode } from "./console.ts";
-import { createSystemd, type Systemd, watchdogPeriod } from "./console.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
 import { type ManagerPlatform, systemPlatform } from "./system-platform.ts";
+import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
 
 const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 

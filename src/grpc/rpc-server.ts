@@ -4,7 +4,7 @@ import { milliseconds } from "../core/brand.ts";
 import { messageOf } from "../core/error-message.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { HandleStream, StreamRequest, StreamResponse } from "../platform/http2-socket.ts";
-import { DeadlineError, withDeadline } from "../runtime/abortable.ts";
+import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import { Codec, MalformedMessage, type Received, type Schema, type Sent } from "./messages.ts";
 import { encodeStatusMessage, RpcError, type StatusCode, statusCodes, timeoutOf } from "./status.ts";
 

@@ -90,8 +90,8 @@ export class Snapshot<T> {
 class ReusedItems<T> {
   readonly #keyOf: (item: T) => string;
   readonly #previous: ReadonlyMap<string, T>;
-  /** What members that are objects were compared with, and whether they were equal. Items of a listing may share them. */
-  readonly #compared = new WeakMap<object, { readonly with: object; readonly isEqual: boolean }>();
+  /** What large members were compared with first. Items of a listing may share them, and share what replaces them. */
+  readonly #compared = new WeakMap<object, { readonly before: object; readonly isEqual: boolean }>();
 
   constructor(previous: readonly T[], keyOf: (item: T) => string) {
     this.#keyOf = keyOf;
@@ -99,34 +99,49 @@ class ReusedItems<T> {
   }
 
   of(page: readonly T[]): readonly T[] {
-    return page.map((item) => {
-      const same = this.#previous.get(this.#keyOf(item));
-      return same !== undefined && this.#isEqual(same, item) ? same : item;
-    });
+    return page.map((item) => this.#reused(this.#previous.get(this.#keyOf(item)), item));
   }
 
-  /** What several items share is compared once: listings would take quadratic time otherwise. */
-  #isEqual(one: unknown, other: unknown): boolean {
-    if (!isPlain(one) || !isPlain(other)) return Bun.deepEquals(one, other, true);
-    const members = Object.entries(other);
-    return (
-      members.length === Object.keys(one).length &&
-      members.every(([name, value]) => Object.hasOwn(one, name) && this.#isSame(one[name], value))
-    );
+  /** The previous item if nothing has changed; else the new one, with the large members of the previous one that have not changed. */
+  #reused(before: T | undefined, item: T): T {
+    if (!isPlain(item) || !Object.values(item).some(isLarge))
+      return before !== undefined && Bun.deepEquals(before, item, true) ? before : item;
+    const old: Members = isPlain(before) ? before : {};
+    let result: Members = item;
+    let isSame = before !== undefined && Object.keys(old).length === Object.keys(item).length;
+    for (const [name, listed] of Object.entries(item)) {
+      const value = isLarge(listed) ? this.#shared(old[name], listed) : listed;
+      if (value !== listed) result = { ...result, [name]: value };
+      isSame &&= Object.hasOwn(old, name) && isEqual(old[name], value);
+    }
+    return isSame ? (before as T) : (result as T);
   }
 
-  #isSame(one: unknown, other: unknown): boolean {
-    if (Object.is(one, other)) return true;
-    if (!isObject(one) || !isObject(other)) return false;
-    const known = this.#compared.get(other);
-    if (known?.with === one) return known.isEqual;
-    const isEqual = Bun.deepEquals(one, other, true);
-    this.#compared.set(other, { with: one, isEqual });
-    return isEqual;
+  /** Compares once what several items share: a listing would take quadratic time otherwise. */
+  #shared(before: unknown, listed: object): object {
+    const known = this.#compared.get(listed);
+    if (known?.isEqual) return known.before;
+    if (!isLarge(before) || known?.before === before) return listed;
+    const isEqual = Bun.deepEquals(before, listed, true);
+    this.#compared.set(listed, { before, isEqual });
+    return isEqual ? before : listed;
   }
 }
 
-const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
+type Members = Readonly<Record<string, unknown>>;
 
-const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  isObject(value) && Object.getPrototypeOf(value) === Object.prototype;
+const isPlain = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+
+/** A comparison of less costs no more than to remember its result. */
+const largeSize = 16;
+
+function isLarge(value: unknown): value is object {
+  if (value instanceof Map || value instanceof Set) return value.size >= largeSize;
+  return Array.isArray(value) && value.length >= largeSize;
+}
+
+/** Large values that are equal are one object by then. */
+function isEqual(before: unknown, value: unknown): boolean {
+  return Object.is(before, value) || (!isLarge(value) && Bun.deepEquals(before, value, true));
+}

@@ -14,6 +14,7 @@ export * from "./cloud/json-fields.ts";
 export * from "./cloud/paging.ts";
 export * from "./cloud/reach-cloud.ts";
 export * from "./cloud/records.ts";
+export * from "./cloud/refused.ts";
 export * from "./cloud/resource-operations.ts";
 export * from "./cloud/rest-api.ts";
 export * from "./cloud/simulated-api.ts";

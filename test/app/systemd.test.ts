@@ -3,7 +3,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withServiceCredentials } from "../../src/app/configuration/service-credentials.ts";
-import { createSystemd, watchdogPeriod } from "../../src/app/console.ts";
+import { createSystemd, watchdogPeriod } from "../../src/app/systemd.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { secret, text } from "../../src/core/fields.ts";
 import { openNotifySocket } from "../../src/platform/notify-socket.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";
 import { backoffAfter } from "../../src/cloud/error-policies.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
-import { rateLimitHeaders } from "../../src/kit/account.ts";
+import { rateLimitHeaders } from "../../src/kit/rate-limit-headers.ts";
 import { jsonApi } from "../../src/kit/json-api.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Call, CloudTransport } from "../../src/provider/call.ts";

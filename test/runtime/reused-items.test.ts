@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { seconds } from "../../src/core/brand.ts";
 import { Snapshot } from "../../src/runtime/snapshot.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
@@ -61,25 +61,61 @@ test("a snapshot keeps two items with one key", async () => {
   expect((await listAfter([[item("a", "large")]], [twins])).latest).toEqual(twins);
 });
 
-test("a snapshot compares once what several items share, and finds a change of it in each of them", async () => {
+describe("what several items share", () => {
   let reads = 0;
-  const shared = (size: number) => ({
-    get size() {
-      reads += 1;
-      return size;
-    },
-  });
-  const three = (size: number) => {
-    const type = shared(size) as never;
-    return [item("a", type), item("b", type), item("c", type)];
+  /** Counts how often a comparison reads it. */
+  const sharedBy = (keys: string, size: number, others: Readonly<Record<string, string>> = {}): Item[] => {
+    const parts = new Map(
+      Array.from({ length: 20 }, (_, index) => [
+        `${index}`,
+        {
+          get size() {
+            reads += 1;
+            return size;
+          },
+        },
+      ]),
+    );
+    return [...keys].map((key) => ({ ...item(key, others[key]), parts }) as Item);
   };
-  const same = await listAfter([three(1)], [three(1)]);
-  expect(same.latest).toBe(same.previous);
-  // Both sides of one comparison.
-  expect(reads).toBe(2);
-  const changed = three(2);
-  const { latest } = await listAfter([three(1)], [changed]);
-  expect(latest.map((one, at) => one === changed[at])).toEqual([true, true, true]);
+  const once = 2 * 20;
+
+  test("is compared once", async () => {
+    reads = 0;
+    const { previous, latest } = await listAfter([sharedBy("abc", 1)], [sharedBy("abc", 1)]);
+    expect(latest).toBe(previous);
+    expect(reads).toBe(once);
+  });
+
+  test("changes each of them", async () => {
+    const changed = sharedBy("abc", 2);
+    const { latest } = await listAfter([sharedBy("abc", 1)], [changed]);
+    expect(latest.map((one, at) => one === changed[at])).toEqual([true, true, true]);
+  });
+
+  test("is still shared, and compared once, after some of them have changed or are new", async () => {
+    const listings = [
+      sharedBy("abc", 1),
+      sharedBy("dabc", 1, { b: "larger" }),
+      sharedBy("dabc", 1, { b: "larger" }),
+      sharedBy("dabc", 1, { b: "larger" }),
+    ];
+    const clock = new VirtualClock();
+    const snapshot = new Snapshot<Item>({
+      ...{ clock, signal: new AbortController().signal, keyOf: ({ key }) => key },
+      list: async function* () {
+        yield listings.shift() ?? [];
+      },
+    });
+    for (let at = 0; at < 3; at += 1) {
+      await snapshot.beganAfter(seconds(at));
+      await clock.advance(seconds(1));
+    }
+    reads = 0;
+    const { items } = await snapshot.beganAfter(seconds(3));
+    expect(new Set(items.map((one) => (one as Item & { parts: unknown }).parts)).size).toBe(1);
+    expect(reads).toBe(once);
+  });
 });
 
 test("a snapshot has a new list for a different order", async () => {

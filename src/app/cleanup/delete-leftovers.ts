@@ -15,7 +15,7 @@ import type { Call } from "../../provider/call.ts";
 import type { Wait } from "../../provider/plan.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import { callOf, cloudOf, type Operator } from "../operator.ts";
-import { applySteps } from "./apply-steps.ts";
+import { applySteps } from "./apply-and-wait.ts";
 import { assertUnchanged, type ClusterState, readCluster } from "./cluster-state.ts";
 import { type Leftover, type LeftoverBalancer, leftoverOf, routeKey, type Selection } from "./leftovers.ts";
 import { readsLagOf, type Survey, takeSurvey } from "./survey.ts";

@@ -10,7 +10,7 @@ import { sleep } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import { callOf, cloudOf, type Operator } from "../operator.ts";
-import { applySteps } from "./apply-steps.ts";
+import { applySteps } from "./apply-and-wait.ts";
 import { type ClusterState, newLeaderOf, readCluster } from "./cluster-state.ts";
 import { listCloud, readsLagOf } from "./survey.ts";
 

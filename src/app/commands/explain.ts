@@ -1,7 +1,7 @@
 // `explain`: the state of a Node, a Service or a volume, and its reasons.
 
 import type { Problem } from "../../core/problem.ts";
-import { serverProblems } from "../explain/running-manager.ts";
+import { serverProblems } from "../explain/ask-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { Command } from "./command.ts";

@@ -1,6 +1,6 @@
 // `plan`: what a start of the manager would do.
 
-import { inPod } from "../explain/running-manager.ts";
+import { inPod } from "../explain/ask-manager.ts";
 import type { Command } from "./command.ts";
 
 export const planCommand: Command = {

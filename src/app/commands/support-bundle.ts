@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { messageOf } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
 import { buildDetails } from "../build-info.ts";
-import { serverProblems } from "../explain/running-manager.ts";
+import { serverProblems } from "../explain/ask-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Collection } from "../support/collect.ts";
 import type { Command } from "./command.ts";
@@ -101,7 +101,7 @@ async function collect(invocation: Invocation, redaction: Redaction): Promise<Co
   ] = await Promise.all([
     import("../support/collect.ts"),
     import("../support/bundle-redaction.ts"),
-    import("../explain/running-manager.ts"),
+    import("../explain/ask-manager.ts"),
     import("../operator.ts"),
     import("../leadership/read-leases.ts"),
   ]);

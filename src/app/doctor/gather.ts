@@ -10,7 +10,7 @@ import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { InstanceSource } from "../../provider/instances.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
-import { DeadlineError, withDeadline } from "../../runtime/abortable.ts";
+import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { connectKube } from "../kube-client.ts";
 import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
 import { reasonOfFailure } from "../report/cloud-contact.ts";

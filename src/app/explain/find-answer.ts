@@ -35,7 +35,7 @@ import {
   type ReadEvents,
   readEvents,
 } from "./from-api-server.ts";
-import { askManager, connectionOf, findManager, inPod } from "./running-manager.ts";
+import { askManager, connectionOf, findManager, inPod } from "./ask-manager.ts";
 
 const isOnlyAbsent = ({ reason }: Problem): boolean =>
   reason === "MissingSetting" || reason === "UnreadableFile";

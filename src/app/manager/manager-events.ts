@@ -7,7 +7,7 @@ import type { KubeApi } from "../../kube/client/api.ts";
 import { EventRecorder, type EventRecorderOptions } from "../../kube/events/event-recorder.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
-import { withDeadline } from "../../runtime/abortable.ts";
+import { withDeadline } from "../../runtime/deadline.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";

@@ -8,7 +8,7 @@ import type { Connection } from "../../kube/connection/connection.ts";
 import { events, leases, nodes, services } from "../../kube/resources.ts";
 import { readConfig } from "../configuration/cloud-settings.ts";
 import { explainObjects } from "../explain/from-api-server.ts";
-import { type ManagerAddress, readPage } from "../explain/running-manager.ts";
+import { type ManagerAddress, readPage } from "../explain/ask-manager.ts";
 import type { Operator } from "../operator.ts";
 import { leaseOf } from "../permissions.ts";
 import { addAnnotatedSecrets } from "./bundle-redaction.ts";

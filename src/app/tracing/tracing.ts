@@ -8,7 +8,7 @@ import { withoutFullStop } from "../../core/text.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
-import { withDeadline } from "../../runtime/abortable.ts";
+import { withDeadline } from "../../runtime/deadline.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Log } from "../../telemetry/log.ts";

@@ -17,8 +17,9 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { ConfigurationReloads, ReloadRequests } from "../configuration/configuration-reloads.ts";
 import { connectCloud, forwardToVolumes } from "../connect-cloud.ts";
 import { createCloudMetrics } from "../metrics/request-metrics.ts";
-import { createVolumeMetrics, serveHttp } from "./http-endpoint.ts";
+import { serveHttp } from "./http-endpoint.ts";
 import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
+import { createVolumeMetrics } from "./volume-metrics.ts";
 
 /** The driver of the provider. Throws where there are no volumes. */
 export function driverOf({ provider }: Pick<CsiProcess, "provider">): VolumeDriver {

@@ -2,17 +2,11 @@
 // Kubernetes have it.
 
 import { describeError } from "../../core/error-message.ts";
-import type { RpcReport } from "../../grpc/rpc-server.ts";
-import type { StatusCode } from "../../grpc/status.ts";
 import { listenPlain, type PlainListener } from "../../platform/listener.ts";
-import type { RuntimeFigures } from "../../platform/memory.ts";
 import { textAnswer } from "../../server/answers.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { Metrics } from "../../telemetry/metrics.ts";
-import { version } from "../build-info.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { addUsage } from "../metrics/process-metrics.ts";
 
 export interface Pages {
   /** Why the process should be started again; undefined while it is well. */
@@ -63,55 +57,4 @@ export async function serveHttp(
   });
   log.info(`Serving /healthz, /readyz and /metrics on ${address.host}:${listener.port}`);
   return listener;
-}
-
-// The metrics of csi-controller and node-volumes: CSI calls by the names and buckets of upstream's drivers, and the process.
-
-/** csi-lib-utils' bounds. */
-const buckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 25, 50, 120, 300, 600];
-
-/** As Go writes the codes: `FailedPrecondition`, and `OK`. */
-function goCode(code: StatusCode): string {
-  if (code === "OK") return code;
-  if (code === "CANCELLED") return "Canceled";
-  return code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-}
-
-export interface VolumeMetrics {
-  readonly metrics: Metrics;
-  /** Of a call that has ended. */
-  readonly call: (report: RpcReport) => void;
-}
-
-export interface VolumeMetricsOptions {
-  /** The name of the CSI driver. */
-  readonly driver: string;
-  readonly figures: RuntimeFigures;
-  readonly isReady: () => boolean;
-}
-
-export function createVolumeMetrics({ driver, figures, isReady }: VolumeMetricsOptions): VolumeMetrics {
-  const metrics = new Metrics();
-  const calls = metrics.histogram(
-    "csi_plugin_operations_seconds",
-    "[ALPHA] Container Storage Interface operation duration with gRPC error code status total",
-    buckets,
-    ["driver_name", "method_name", "grpc_status_code"],
-  );
-  addUsage(metrics, figures);
-  metrics.gaugeFrom(
-    "fairlead_volumes_ready",
-    "1 while this process serves volumes: node-volumes is registered with the kubelet, csi-controller has its socket.",
-    ["version"],
-    () => [[{ version }, isReady() ? 1 : 0]],
-  );
-  return {
-    metrics,
-    call: ({ method, code, milliseconds }) =>
-      calls.observe(milliseconds / 1000, {
-        driver_name: driver,
-        method_name: method,
-        grpc_status_code: goCode(code),
-      }),
-  };
 }

@@ -21,8 +21,9 @@ import { version } from "../build-info.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { readingApi } from "../operator.ts";
 import { driverOf } from "./controller-process.ts";
-import { createVolumeMetrics, serveHttp } from "./http-endpoint.ts";
+import { serveHttp } from "./http-endpoint.ts";
 import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
+import { createVolumeMetrics } from "./volume-metrics.ts";
 
 const interval = seconds(2);
 

@@ -11,7 +11,7 @@ import { type KubeObject, keyOf, type ObjectKey } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { CloudError } from "../../provider/errors.ts";
-import { DeadlineError, withDeadline } from "../../runtime/abortable.ts";
+import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { isLostRace, textOfError } from "../classify-error.ts";
 import type { LatestObjects } from "../latest-objects.ts";
 import { type Finding, findingsIn, type ObjectEvent, Reporter, ReportsByName } from "../reporter.ts";

@@ -5,6 +5,8 @@
 //
 // A field without a default is required. Fields that are not declared are refused, so that a typo has an effect.
 
+import { Refused } from "./refused.ts";
+
 /** Throws for an invalid value. `path` names it in messages. */
 export type Field<T> = (value: unknown, path: string) => T;
 /** What a field returns. */
@@ -86,21 +88,4 @@ export function fields<F extends Readonly<Record<string, Field<unknown>>>>(decla
     // Each entry comes from the field with its name.
     return Object.fromEntries(read) as FieldsOf<F>;
   };
-}
-
-// A request that a simulated cloud rejects. What the clouds share throws it; each cloud turns it into its own body.
-
-/** The refusal of a request: its response has this status and message. */
-export class Refused extends Error {
-  readonly status: number;
-  /** Undefined: the cloud's code for the status. */
-  readonly code: string | undefined;
-  readonly details: unknown;
-
-  constructor(status: number, message: string, code?: string, details?: unknown) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.details = details;
-  }
 }

@@ -1,6 +1,6 @@
 // Pages by number, as most clouds have them, and how a listing deviates from the truth.
 
-import { Refused } from "./json-fields.ts";
+import { Refused } from "./refused.ts";
 
 /**
  * - `short-page`  the page lacks its last entry

@@ -3,7 +3,7 @@
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { Refused } from "./json-fields.ts";
+import { Refused } from "./refused.ts";
 
 /** What every resource of a simulated cloud has. */
 export interface Stored {

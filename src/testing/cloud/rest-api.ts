@@ -4,8 +4,8 @@
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { type CloudFault, type CommonFault, commonFaults } from "./faults.ts";
-import { Refused } from "./json-fields.ts";
 import { type ListLie, listLies } from "./paging.ts";
+import { Refused } from "./refused.ts";
 import { type Answer, type Delivery, SimulatedApi, type SimulatedRequest } from "./simulated-api.ts";
 import type { RequestLimit } from "./simulated-rate-limit.ts";
 

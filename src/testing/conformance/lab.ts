@@ -13,7 +13,7 @@ import type { Inputs } from "../../provider/inputs.ts";
 import type { DesiredLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Facts } from "../../provider/plan.ts";
 import type { Account, AnyCloud, Context, Fetched, OpenAccount } from "../../provider/provider.ts";
-import { DeadlineError } from "../../runtime/abortable.ts";
+import { DeadlineError } from "../../runtime/deadline.ts";
 import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { FaultyTransport } from "./faulty-transport.ts";
 import type { Harness, SimulatedCloud } from "./simulated-cloud.ts";

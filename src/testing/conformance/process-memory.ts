@@ -11,7 +11,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Done } from "../../provider/plan.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
-import { DeadlineError } from "../../runtime/abortable.ts";
+import { DeadlineError } from "../../runtime/deadline.ts";
 import type { Lab } from "./lab.ts";
 
 /** Thrown by a simulated crash of the process. */

@@ -17,7 +17,7 @@ import type {
   VolumeSource,
   Volumes,
 } from "../../provider/volumes.ts";
-import { DeadlineError, withDeadline } from "../../runtime/abortable.ts";
+import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { collect, type Lab } from "./lab.ts";
 
 const requestLimit = seconds(20);

@@ -313,8 +313,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-guard.ts",
-        find: 'awaited(this.evidence.judge(route)) !== undefined) return "unproved";',
-        replace: 'route.destination.length > 0) return "ready";',
+        find: "verdict: verdictOn(candidate,",
+        replace: 'verdict: route !== undefined ? "ready" : verdictOn(candidate,',
       },
     ],
   },
@@ -497,7 +497,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: scripted("a load balancer keeps the targets of Nodes that vanished"),
     edits: [
       {
-        file: "src/controllers/service/targets/service-targets.ts",
+        file: "src/controllers/service/targets/vanished-nodes.ts",
         find: "return !this.#haveMostVanished && targets <= 2 * this.#most;",
         replace: "return true;",
       },
@@ -660,7 +660,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
+        file: "src/controllers/service/observed/reading.ts",
         find: "if (steps.some(({ restsOnListing }) => restsOnListing === true))",
         replace: "if (steps.length < 0)",
       },
@@ -765,7 +765,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
+        file: "src/controllers/service/observed/reading.ts",
         find: 'if (problems.some(({ severity }) => severity === "error")) return "all";',
         replace: "if (problems.length < 0) return undefined;",
       },
@@ -890,7 +890,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-guard.ts",
+        file: "src/controllers/route/absence/allowed-changes.ts",
         find: 'absent === "route" && !isReleased',
         replace: 'absent === "route" && !isReleased && lost.length > 0',
       },

@@ -24,7 +24,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: attaching("stays attached while the kubelet has it mounted and the machine runs"),
     edits: [
       {
-        file: "src/controllers/volume/writer-proofs.ts",
+        file: "src/controllers/volume/plan-detachment.ts",
         find: "return node.status.volumesInUse?.includes(inUse) === true",
         replace: "return inUse === ''",
       },
@@ -36,7 +36,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: attaching("stays attached when the cloud hides a machine that runs for a moment"),
     edits: [
       {
-        file: "src/controllers/volume/writer-proofs.ts",
+        file: "src/controllers/volume/plan-detachment.ts",
         find: "{ confirmAfter, kinds: isGone ? kinds : [] }",
         replace: "{ confirmAfter: 0 as Milliseconds, kinds: [] }",
       },

@@ -3,15 +3,20 @@
 
 import { type Cidr, type Milliseconds, minutes } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
-import type { DesiredRoute } from "../../../provider/routes.ts";
 import { type LimitedCounts, MassLimit } from "../../absence/mass-limit.ts";
 import { awaited, isLost } from "../../absence/proof.ts";
 import { hadRoutes, podRangesOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
-import type { HeldRoute } from "../events.ts";
 import type { Survey } from "../plan/plan.ts";
 import { inTable, type TableName } from "../tables.ts";
+import {
+  type Candidate,
+  countChanges,
+  type JudgedChange,
+  verdictOn,
+  withoutBlocked,
+} from "./allowed-changes.ts";
 import { RouteEvidence } from "./route-evidence.ts";
 import type { SeenDeletions } from "./seen-deletions.ts";
 
@@ -26,31 +31,6 @@ export interface SharedEvidence {
    * those of an earlier process count for every table.
    */
   readonly tableOfRemoval: Map<string, TableName>;
-}
-
-/** A change that is planned because something is absent. */
-interface Candidate extends HeldRoute {
-  readonly id: string;
-  /** The route to create; undefined for a removal. */
-  readonly route?: DesiredRoute;
-  /** Whether it counts: not if nothing shows that the route was ever there. */
-  readonly isCounted: boolean;
-  /** In the history of removals, stored or not. */
-  readonly isRecorded: boolean;
-  /** An operator released it. */
-  readonly isReleased: boolean;
-  /** How often it was created, if no listing showed it and it must not be created again. */
-  readonly unlisted?: number | undefined;
-}
-
-/**
- * `held`: by the mass limit, and proved. `unlisted`: proved and within the limit, but created before, and no listing showed it. `ready`:
- * may be sent once it is recorded.
- */
-export type Verdict = "ready" | "held" | "unlisted" | "unproved";
-
-export interface JudgedChange extends Candidate {
-  readonly verdict: Verdict;
 }
 
 export interface Guarded {
@@ -117,14 +97,11 @@ export class RouteGuard {
     // The decision may end a hold, and the proofs start again then.
     const { isHeld, allowed } = this.#limit.decide(counts);
     const isListingDoubted = isHeld && lacking.size > 0;
-    const verdictOf = ({ route, isCounted, isReleased, unlisted }: Candidate): Verdict => {
-      if (route !== undefined && awaited(this.evidence.judge(route)) !== undefined) return "unproved";
-      if (isReleased) return "ready";
-      // What does not count needs only a listing that can be believed.
-      if (isCounted ? isHeld : isListingDoubted) return "held";
-      return unlisted === undefined ? "ready" : "unlisted";
-    };
-    const judged = candidates.map((candidate) => ({ ...candidate, verdict: verdictOf(candidate) }));
+    const judged = candidates.map((candidate): JudgedChange => {
+      const { route } = candidate;
+      const isProved = route === undefined || awaited(this.evidence.judge(route)) === undefined;
+      return { ...candidate, verdict: verdictOn(candidate, { isProved, isHeld, isListingDoubted }) };
+    });
     // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
     if (isListingDoubted && lost.length > 0) this.#doubted = lacking;
     else if (unchanged.length === 0) this.#doubted = new Set();
@@ -205,62 +182,4 @@ export class RouteGuard {
     for (const { id, destination } of held) removals.hold("routes", id, `${destination}${inTable(table)}`);
     this.#held = held;
   }
-}
-
-interface CountedWith {
-  /** Removed or created again within the window. */
-  readonly recent: number;
-  /** Absent routes that say the listing is wrong, whether or not a change of them is planned. */
-  readonly unplanned: ReadonlySet<Cidr>;
-  /** The ranges of all Nodes that this manager manages. */
-  readonly managed: ReadonlySet<Cidr>;
-}
-
-/** `lost`: what is to be created again. `lacking`: what the listing lacks; if it lacks too much, it is not believed. */
-function countChanges(
-  candidates: readonly Candidate[],
-  { recent, unplanned, managed }: CountedWith,
-): { readonly counts: LimitedCounts; readonly lost: readonly Cidr[]; readonly lacking: ReadonlySet<Cidr> } {
-  const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
-  const unneeded = candidates.filter(({ destination }) => !managed.has(destination)).length;
-  const counted = candidates.filter(
-    ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
-  );
-  const lost = counted.flatMap(({ absent, destination }) => (absent === "route" ? destination : []));
-  // The others are new: nothing shows that the routes of these Nodes were ever there.
-  const judged = new Set(
-    candidates.flatMap(({ destination, isCounted, isRecorded, isReleased }) =>
-      isCounted || isRecorded || isReleased ? destination : [],
-    ),
-  );
-  // Also one that was created again, and is absent once more. They say nothing about Nodes that vanished.
-  const isRouteAbsent = candidates.some(({ absent, isReleased }) => absent === "route" && !isReleased);
-  const others = isRouteAbsent ? unplanned.difference(judged) : new Set<Cidr>();
-  const total = managed.size + unneeded + recent - recorded;
-  // Fewer Nodes than routes without a Node: that is another cluster, or one that was restored empty, however small it is.
-  const most = counted.some(({ absent }) => absent === "node") ? Math.floor(total / 2) : undefined;
-  return {
-    counts: { recent, affected: counted.length + others.size, total, most },
-    lost,
-    lacking: new Set([...lost, ...others]),
-  };
-}
-
-/** Blocked routes count as undecided, so that the conditions of their Nodes stay as they are. */
-function withoutBlocked(survey: Survey, judged: readonly JudgedChange[]): Survey {
-  const blocked = new Set(
-    judged.flatMap(({ destination, verdict }) => (verdict === "ready" ? [] : destination)),
-  );
-  if (blocked.size === 0) return survey;
-  const { plan } = survey;
-  const maySend = ({ destination }: { readonly destination: Cidr }): boolean => !blocked.has(destination);
-  return {
-    ...survey,
-    plan: {
-      ...plan,
-      remove: plan.remove.filter(maySend),
-      create: plan.create.filter(maySend),
-      undecided: [...plan.undecided, ...plan.create.filter((route) => !maySend(route))],
-    },
-  };
 }

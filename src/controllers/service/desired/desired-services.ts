@@ -28,7 +28,8 @@ import { isEnding } from "../predicates.ts";
 import type { LastValid, ServiceState, ServiceStates } from "../state/service-states.ts";
 import type { Reach, TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
-import { Targets, type VanishedNodes } from "../targets/service-targets.ts";
+import { Targets } from "../targets/service-targets.ts";
+import type { VanishedNodes } from "../targets/vanished-nodes.ts";
 import { readFacts } from "./facts.ts";
 import { hasErrors, type Member } from "./members.ts";
 import {

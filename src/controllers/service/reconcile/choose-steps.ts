@@ -11,13 +11,12 @@ import {
 } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
-import { countOf } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
-import type { Desired, LastingProblem } from "../deps.ts";
+import type { Desired } from "../deps.ts";
 import {
   allowedSteps,
   type Difference,
@@ -27,8 +26,6 @@ import {
   textOfDesired,
 } from "../desired/difference.ts";
 import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
-import { removalKind } from "../observed/balancer-mass-count.ts";
-import { nextReading, type Reading } from "../observed/fresh-listing.ts";
 import {
   hadOther,
   isHeldByOwnership,
@@ -37,12 +34,14 @@ import {
   type OwnershipContext,
   withOwnership,
 } from "../observed/ownership.ts";
+import { nextReading, type Reading } from "../observed/reading.ts";
 import { isManaged } from "../predicates.ts";
 import type { Fingerprint, GroupState } from "../state/group-record.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
-import { holdReleasably, type ReconcileContext, type ReconcileDeps } from "./context.ts";
+import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { holdTargets } from "./hold-targets.ts";
 
 const marksRecheck: Milliseconds = minutes(5);
 
@@ -333,39 +332,4 @@ export function noteRefused(
     }
   }
   return isNews;
-}
-
-// Withholds the steps of a plan that change targets while the Nodes of the API server cannot be all Nodes of this cluster.
-
-export const targetRemovalHeld = "TargetRemovalHeld";
-
-export interface HeldTargets {
-  /** Those that leave the targets as they are. */
-  readonly steps: readonly Step[];
-  readonly problem: LastingProblem;
-}
-
-/** Undefined when all steps may be applied. */
-function holdTargets(
-  deps: ReconcileDeps,
-  { state }: ReconcileContext,
-  observed: ObservedLoadBalancer | undefined,
-  steps: readonly Step[],
-): HeldTargets | undefined {
-  const { controller, desiredServices } = deps;
-  const { balancers, nodes, removals } = controller;
-  const count = observed === undefined ? 0 : (balancers.targetCount?.(observed) ?? 0);
-  if (count === 0 || desiredServices.vanishedNodes.allowRemovalFrom(count)) return undefined;
-  // Without this function, any step may remove targets.
-  const others = steps.filter((step) => balancers.targetsOnly !== undefined && !balancers.targetsOnly(step));
-  if (others.length === steps.length) return undefined;
-  const problem: LastingProblem = {
-    severity: "warning",
-    reason: targetRemovalHeld,
-    text: `The load balancer has ${countOf(count, "target")}, but the API server shows ${countOf(nodes.size, "Node")}, and no deletion of the others was seen. That is treated as another cluster or a restored etcd, so the load balancer keeps its targets. Check which cluster this is. To remove the targets anyway: ${removals.howToRelease(removalKind)}`,
-    // The counts change while Nodes return.
-    identity: "",
-  };
-  holdReleasably(deps, state, { reason: problem.reason, message: problem.text });
-  return { steps: others, problem };
 }

@@ -15,7 +15,7 @@ import { describeError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";
-import type { Reading } from "../observed/fresh-listing.ts";
+import type { Reading } from "../observed/reading.ts";
 import { isBeingDeleted, isEnding } from "../predicates.ts";
 import type { GroupState } from "../state/group-record.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";

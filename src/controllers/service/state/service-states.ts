@@ -8,8 +8,8 @@ import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import type { Reported } from "../../reporter.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
-import { applyTransition, type ChangeIn } from "./group-changes.ts";
 import { RefusedTargets } from "./refused-targets.ts";
+import { applyTransition, type ChangeIn } from "./transitions.ts";
 
 /** New events of a topic replace the topic's earlier events. */
 export type EventTopic =

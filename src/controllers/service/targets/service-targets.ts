@@ -5,18 +5,15 @@ import type { Milliseconds, NodeName } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields } from "../../../core/settings.ts";
-import type { Node, Service } from "../../../kube/objects.ts";
-import type { Change } from "../../../kube/watch/store.ts";
+import type { Service } from "../../../kube/objects.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
-import { removalWindow } from "../../absence/removal-history.ts";
-import { isLeaving } from "../../node-facts.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { OwnSettings, ReadAnnotations } from "../annotations/annotations.ts";
 import { readTargetRules, type TargetRules } from "../annotations/target-rules.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { refusedTargets } from "../state/refused-targets.ts";
 import type { ServiceState } from "../state/service-states.ts";
-import { type Departures, departuresOf, isExcluded, isSameTargets, targetsOf } from "./candidate-targets.ts";
+import { type Departures, departuresOf, isSameTargets, targetsOf } from "./candidate-targets.ts";
 import {
   type ChosenTargets,
   chooseTargets,
@@ -25,6 +22,7 @@ import {
   type TargetPolicy,
 } from "./choose-targets.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
+import { VanishedNodes } from "./vanished-nodes.ts";
 
 export interface ServiceTargets extends ChosenTargets {
   /** The rules of the Service, or the last valid ones while one of them is invalid. */
@@ -169,56 +167,4 @@ function endpointsUnreadable(why: string): Problem {
     reason: "EndpointsUnreadable",
     text: `EndpointSlices cannot be read, so every Node is a target: ${why}`,
   };
-}
-
-// Whether the Nodes of the API server can be all Nodes of this cluster. With the wrong kubeconfig, or beside an etcd that was restored,
-// there are few or none, and no deletion of the others was seen: then load balancers keep their targets.
-
-type VanishedNodesDeps = Pick<ServiceControllerDeps, "nodes" | "isSelected" | "settings" | "clock">;
-
-export class VanishedNodes {
-  readonly #deps: VanishedNodesDeps;
-  /** When each Node was missing from a list, although its deletion was not seen; monotonic, oldest first. */
-  readonly #vanished = new Map<string, number>();
-  /** More Nodes have vanished than are left. */
-  #haveMostVanished = false;
-  /** The Nodes that can be targets. */
-  readonly #candidates = new Set<string>();
-  /** The most candidates at once since the start, on a standby replica too: they explain the targets of load balancers. */
-  #most = 0;
-
-  /** Follows the Nodes for the life of the process. */
-  constructor(deps: VanishedNodesDeps) {
-    this.#deps = deps;
-    deps.nodes.subscribe((change) => this.#note(change));
-  }
-
-  /** Whether the Nodes that are shown may take targets from a load balancer that has this many. */
-  allowRemovalFrom(targets: number): boolean {
-    if (this.#deps.settings.removalLimit === "off") return true;
-    return !this.#haveMostVanished && targets <= 2 * this.#most;
-  }
-
-  /** An operator confirmed that these are all Nodes. */
-  believe(): void {
-    this.#vanished.clear();
-    this.#haveMostVanished = false;
-    this.#most = Number.POSITIVE_INFINITY;
-  }
-
-  #note({ key, before, after, isFromList }: Change<Node>): void {
-    const { clock, nodes, isSelected } = this.#deps;
-    const now = clock.monotonic();
-    if (after !== undefined && isSelected(after) && !isExcluded(after)) this.#candidates.add(key);
-    else this.#candidates.delete(key);
-    this.#most = Math.max(this.#most, this.#candidates.size);
-    this.#vanished.delete(key);
-    if (before !== undefined && after === undefined && isFromList === true && !isLeaving(before)) {
-      this.#vanished.set(key, now);
-      if (this.#vanished.size > nodes.size) this.#haveMostVanished = true;
-    }
-    if (this.#vanished.size <= nodes.size) this.#haveMostVanished = false;
-    if (this.#haveMostVanished) return;
-    for (const [name, at] of this.#vanished) if (at < now - removalWindow) this.#vanished.delete(name);
-  }
 }

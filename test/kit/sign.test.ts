@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { Secret } from "../../src/core/secret.ts";
-import { basic, bearer } from "../../src/kit/account.ts";
+import { basic, bearer } from "../../src/kit/sign.ts";
 import { ifFound } from "../../src/kit/lookups.ts";
 import type { CloudRequest } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";

@@ -9,7 +9,7 @@ import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import { nodes } from "../../kube/resources.ts";
 import type { Files } from "../../platform/files.ts";
-import { withDeadline } from "../../runtime/abortable.ts";
+import { withDeadline } from "../../runtime/deadline.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";

@@ -1,27 +1,8 @@
-// What `Account` needs for most clouds: the usual credentials in requests, and rate limits from headers with names and units of the
-// cloud's own. Pure.
+// Reads a rate limit from headers with names and units of the cloud's own, for `Account.rateLimit`. Pure.
 
 import { milliseconds } from "../core/brand.ts";
-import type { Secret } from "../core/secret.ts";
-import type { CloudRequest, Moment } from "../provider/call.ts";
+import type { Moment } from "../provider/call.ts";
 import type { RateLimitReport } from "../provider/rate-limit.ts";
-
-function authorized(request: CloudRequest, authorization: string): CloudRequest {
-  return { ...request, headers: { ...request.headers, authorization } };
-}
-
-/** `Authorization: Bearer`, with a token. */
-export function bearer(request: CloudRequest, token: Secret): CloudRequest {
-  return authorized(request, `Bearer ${token.reveal()}`);
-}
-
-/** `Authorization: Basic`, with a user and a password. */
-export function basic(
-  request: CloudRequest,
-  { user, password }: { readonly user: string; readonly password: Secret },
-): CloudRequest {
-  return authorized(request, `Basic ${Buffer.from(`${user}:${password.reveal()}`).toString("base64")}`);
-}
 
 /** A header that contains a time: an interval, or a time since 1970. */
 export interface TimeHeader {

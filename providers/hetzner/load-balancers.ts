@@ -16,6 +16,7 @@ import {
   parseIp,
   type ServiceUID,
   type StepOutcome,
+  seconds,
 } from "#ccm";
 import { type HetznerApi, outcomeOf } from "./api.ts";
 import {
@@ -90,6 +91,9 @@ const targetCodes: ReadonlySet<string | undefined> = new Set([
   "robot_unavailable",
 ]);
 
+/** A target that Robot could not check is added again. */
+const whenAvailable = { retryAfter: seconds(30) };
+
 /** The body of a creation without its targets; undefined if it has none. */
 function withoutTargets(body: unknown): object | undefined {
   const { targets = [], ...rest } = (body ?? {}) as { readonly targets?: readonly ApiTarget[] };
@@ -113,7 +117,9 @@ async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Cal
     // "Not found" may be a server that was deleted a moment ago.
     const isRefused = targetCodes.has(codeOf(error)) || error.kind === "not-found";
     if (node !== undefined && (isRefused || error.kind === "invalid"))
-      return done(undefined, [{ node, text: error.message }]);
+      return done(undefined, [
+        { node, text: error.message, ...(error.kind === "unavailable" && whenAvailable) },
+      ]);
     if (!isRefused) throw explained(error, step);
     const body = withoutTargets(request.body);
     if (body === undefined) throw error;

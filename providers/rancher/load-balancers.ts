@@ -60,8 +60,9 @@ function servicesByStack(
     const creator = markedOwner(service.metadata);
     const isOrphan = creator !== undefined && !owners.has(creator);
     const usedBy = users.get(service.id) ?? [];
-    const unmarked = usedBy.filter(({ metadata }) => clusterOf(metadata) !== cluster).slice(0, 2);
-    const unmarkedUsers = unmarked.map(({ id }) => id);
+    const unmarked = usedBy.filter(({ metadata }) => clusterOf(metadata) !== cluster);
+    // Without repeats: a listing may show a load balancer twice.
+    const unmarkedUsers = [...new Set(unmarked.map(({ id }) => id))].slice(0, 2);
     return [service.name.toLowerCase(), { service, isOrphan, users: usedBy.length, unmarkedUsers }];
   };
   const stacks = Map.groupBy(services, ({ stackId }) => stackId);

@@ -229,7 +229,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
         throw fail("unavailable", `${operation} returned a body without "${missing}"; check for a proxy.`);
       return { body: body as T, headers, status };
     }
-    const report = isBroken ? undefined : readError(body, status);
+    const report = isBroken || !isObject(body) ? undefined : readError(body, status);
     const isFromApi = report !== undefined;
     const message = report?.message ?? (isFromApi ? messageIn(body) : undefined);
     const kind = report?.kind ?? kindOfStatus(status, isFromApi);

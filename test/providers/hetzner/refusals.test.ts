@@ -258,3 +258,20 @@ test("says that a network zone has no effect beside the default location", async
   expect(onlyBalancer(h)).toMatchObject({ location: "fsn1" });
   expect(events(h)).toContain("Hetzner cannot move it to us-east");
 });
+
+test("a dedicated server that Robot cannot check holds up no other target, and is added when Robot is back", async () => {
+  const h = new HetznerWorld({ nodes: 2, robot: "readable" });
+  const { robot } = h.cloud.project;
+  robot.isUnavailable = true;
+  h.addRobotNode("metal-1");
+  await h.start("cloud-node,service");
+  h.world.create("web", draft({}));
+  await h.world.pass(120);
+  h.addNode("node-3");
+  await h.world.pass(120);
+  expect(onlyBalancer(h).targets).toHaveLength(3);
+  expect(events(h)).toContain("robot is not available");
+  robot.isUnavailable = false;
+  await h.world.pass(240);
+  expect(onlyBalancer(h).targets).toHaveLength(4);
+});

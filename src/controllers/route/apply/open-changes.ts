@@ -128,7 +128,7 @@ export class OpenChanges {
 
   /** Takes the changes whose operations have ended since the last call: done, failed or lost. */
   takeEnded(): readonly ChangeResult[] {
-    return this.#polled.flatMap(({ change, polledSince = 0 }): readonly ChangeResult[] => {
+    const ended = this.#polled.flatMap(({ change, polledSince = 0 }): readonly ChangeResult[] => {
       const update = this.#operations.take(keyOf(change));
       if (update === undefined || update === "pending") return [];
       if (!CloudError.is(update)) {
@@ -140,6 +140,8 @@ export class OpenChanges {
       const took = milliseconds(this.#deps.clock.monotonic() - polledSince);
       return [{ change, outcome: { kind: "failed", error: update, took } }];
     });
+    // What a lost one may still do is noted last, because the end of another change for its range would clear that.
+    return ended.toSorted((one, other) => orderOf(one) - orderOf(other));
   }
 
   /** Whether the cloud still works on a change. */
@@ -170,6 +172,8 @@ export class OpenChanges {
     this.#changes.set(keyOf(change), { change, about: aboutOf(change), kind, until, failures, polledSince });
   }
 }
+
+const orderOf = ({ outcome }: ChangeResult): number => ["failed", "done", "lost"].indexOf(outcome.kind);
 
 function aboutOf(change: RouteChange): string {
   if (change.do === "remove") return change.route.destination;

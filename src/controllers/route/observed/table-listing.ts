@@ -42,8 +42,7 @@ export class TableListing {
   async beganAfter(moment: number, call: Call): Promise<RouteListing> {
     if (this.#latest !== undefined && this.#latest.beganAt >= moment) return this.#latest;
     try {
-      // A provider may ignore the signal, and a reload must not wait for it.
-      this.#latest = await abortable(listTable(this.#table, this.#clock, call), call.signal);
+      this.#latest = await listTable(this.#table, this.#clock, call);
       return this.#latest;
     } catch (error) {
       this.#failure = error;
@@ -65,7 +64,11 @@ export class TableListing {
 export async function listTable(table: ListedTable, clock: Clock, call: Call): Promise<RouteListing> {
   const beganAt = clock.monotonic();
   const pages: ListedPage[] = [];
-  for await (const page of table.list(call)) pages.push(page);
+  const list = async (): Promise<void> => {
+    for await (const page of table.list(call)) pages.push(page);
+  };
+  // A provider may ignore the signal, and neither a reload nor a person must wait for it.
+  await abortable(list(), call.signal);
   // Otherwise a repeated route looks like a superfluous second one, and both would be removed.
   const routes = withoutRepeats(pages.flatMap((page) => page.routes));
   return {

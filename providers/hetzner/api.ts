@@ -128,7 +128,7 @@ export function hetznerApi(settings: Settings, { account, inputs }: Context) {
     volumes: (call: Call) => pages<ApiVolume>("volumes", call),
     volume: (id: string, call: Call) => read<ApiVolume>("volumes", id, call),
     actions: (ids: readonly string[], call: Call) => pages<ApiAction>("actions", call, { id: ids }),
-    /** Sends a change. Its response names the action that carries it out, if there is one. Some responses are empty. */
+    /** Sends a change, and returns its response, with the action that carries it out if there is one. An empty response becomes `{}`. */
     change: async <T extends object>(request: JsonRequest, call: Call) => {
       type Changed = T & { readonly action?: ApiAction | null };
       return (await api.call<Changed | undefined>(request, call)) ?? ({} as Changed);

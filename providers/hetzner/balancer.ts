@@ -41,7 +41,7 @@ export interface Prefetched {
   readonly certificates: readonly ApiCertificate[];
 }
 
-/** With the defaults of the operator. An empty value is none, and a location takes precedence over the default of the network zone. */
+/** Adds the operator's defaults. An empty value counts as unset. A location takes precedence over the default network zone. */
 export function withDefaults<D extends Pick<Desired, "settings">>(desired: D, operator: Settings): D {
   const own = desired.settings;
   const ignored = Object.fromEntries(

@@ -1,4 +1,5 @@
-// Plans the steps from the observed to the desired load balancer, so that what the cloud refuses holds up as little as possible. Pure.
+// Plans the steps from the observed to the desired load balancer, in an order in which a refused step blocks as few others as possible.
+// Pure.
 
 import { applicable, hasErrors, type Plan, requestTo, waitFor, warningProblem } from "#ccm";
 import {
@@ -33,7 +34,7 @@ interface Wanted {
   readonly desired: Desired;
   /** Creates the managed certificate. */
   readonly certificate: HetznerStep | undefined;
-  /** None while their certificate is not usable. */
+  /** Empty while their certificate is not usable. */
   readonly services: readonly ServiceSpec[];
   readonly targets: WantedTargets;
   readonly networkID: number | undefined;
@@ -138,10 +139,10 @@ const change = (balancer: ApiLoadBalancer, body: object): HetznerStep =>
   send(balancer, "change load balancer", "PUT /load_balancers/{id}", body);
 
 /**
- * First the label, by which the load balancer of a Service is found. Then targets, which depend on the network only where they are
- * reached over it, then ports, last what forwards no traffic. A certificate can take minutes, and its DNS records may need the address,
- * so it comes after the creation. The framework stops at a step that fails. A change of the network removes targets, which a later plan
- * adds again.
+ * The order matters, because the framework stops at a step that fails. The label comes first, because it identifies the load balancer.
+ * Targets follow; they depend on the network only if they are reached over it. Then come ports, and last what forwards no traffic. A
+ * certificate can take minutes and may need the address in DNS, so it follows the creation. A change of the network removes targets; a
+ * later plan adds them again.
  */
 function planChanges(wanted: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const { owner, settings } = wanted.desired;
@@ -170,7 +171,7 @@ function planChanges(wanted: Wanted, balancer: ApiLoadBalancer): readonly Hetzne
 /** Targets that are reached in another way are replaced one by one, so that the others get the traffic. */
 function targetChanges({ targets }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const add = ({ node, target }: TargetSpec) => ({ ...act(balancer, "add_target", target), node });
-  // Without what the action does not take.
+  // The action accepts only these fields.
   const remove = ({ type, server, ip }: ApiTarget) =>
     act(balancer, "remove_target", { type, ...(server && { server: { id: server.id } }), ...(ip && { ip }) });
   const diff = diffTargets(targets, balancer.targets);

@@ -99,7 +99,10 @@ function toInstance(server: RobotServer, settings: Settings): Instance {
   };
 }
 
-/** Undefined if there is no such server, or no server at all: only this 404 says so. Others are of a proxy or a wrong endpoint. */
+/**
+ * Undefined if the server does not exist, or the account has none: only a 404 with this code proves that. Another 404 comes from a proxy
+ * or a wrong endpoint.
+ */
 async function ifAny<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;
@@ -134,7 +137,7 @@ function robotServers(get: ReturnType<typeof robotApi>, settings: Settings): Ins
     // Servers are given to another cluster by renaming them.
     nameDecides: true,
     list: async function* (call) {
-      // All in one response. Robot has an error instead of an empty list.
+      // Robot returns all servers in one response, and an error instead of an empty list.
       const all = (await ifAny(get<readonly Found[]>("GET /server", call))) ?? [];
       yield all.map(({ server }) => toInstance(server, settings));
     },

@@ -54,11 +54,11 @@ function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
   return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
 }
 
-/** What a load balancer is to forward to. */
+/** The targets that the load balancer needs. */
 export interface WantedTargets {
   /** One per server, even if several Nodes have its provider id. */
   readonly specs: readonly TargetSpec[];
-  /** The Nodes of dedicated servers with a public address that is not known now. */
+  /** Nodes of dedicated servers whose public address is currently unknown. */
   readonly unknown: readonly string[];
 }
 

@@ -57,7 +57,7 @@ class Collections {
   async path(type: ResourceType, call: Call): Promise<string> {
     const path = (await this.#paths(call)).get(type);
     if (path !== undefined) return path;
-    // The permissions of the key may change.
+    // The permissions of the key may have changed, so the next call reads the schemas again.
     this.#paths = resolveOnce(this.#read);
     const text = `The API at ${this.#base} does not offer ${type} to this key. Use an API key of the environment.`;
     throw new CloudError("forbidden", text, { operation: `GET /${type}` });

@@ -42,7 +42,7 @@ export interface Prefetched {
 
 /** One change. `apply.ts` sends it. */
 export type RancherStep = Step & {
-  /** The part that changes only targets: all of it, or a change with this body. */
+  /** The part of the step that changes only targets: all of it, or a change with this body. */
   readonly targets?: "all" | object;
 } & (
     | {
@@ -51,7 +51,7 @@ export type RancherStep = Step & {
         /** The name of the stack, if the body has none. It is created if it does not exist. */
         readonly stack?: string;
       }
-    /** `nodes` are those that it is for. */
+    /** `nodes`: the Nodes that the external service is for. */
     | {
         readonly kind: "create service";
         readonly body: { stackId: string };
@@ -63,7 +63,7 @@ export type RancherStep = Step & {
     | { readonly kind: "adopt"; readonly link: string; readonly owner: ServiceUID }
     /** A retry gets time, because it may fail again. */
     | { readonly kind: "act"; readonly link: string; readonly body?: object; readonly isRetry?: boolean }
-    /** Removes an external service, or the mark of this cluster, unless something else than `user` uses it. */
+    /** Removes an external service, or only the mark of this cluster, unless an object other than `user` uses it. */
     | {
         readonly kind: "remove unused";
         readonly link: string;

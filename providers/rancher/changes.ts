@@ -23,7 +23,7 @@ function parse(text: string): Message {
   }
 }
 
-/** What of an object counts as a change: hosts report their load all the time. */
+/** The fields that count as a change. Hosts report their load all the time. */
 const compared = {
   host: ["state", "agentState", "hostname", "agentIpAddress", "removed", "labels"],
   balancer: ["state", "transitioning", "transitioningMessage", "healthState", "publicEndpoints", "lbConfig"],

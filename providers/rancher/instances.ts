@@ -40,7 +40,7 @@ const valuePattern = new RegExp(`^(${name})?$`);
 const isChosen = (key: string, chosen: readonly string[]): boolean =>
   chosen.some((one) => (one.endsWith("*") ? key.startsWith(one.slice(0, -1)) : key === one));
 
-/** `chosen` are names, and prefixes that end with `*`. `invalid` are those that Kubernetes does not accept. */
+/** `chosen`: label keys, or prefixes that end with `*`. `invalid`: keys of chosen labels that Kubernetes does not accept. */
 function nodeLabelsOf({ labels }: ApiHost, chosen: readonly string[] = []) {
   const wanted = Object.entries(labels ?? {}).filter(([key]) => isChosen(key, chosen));
   const isValid = ([key, value]: readonly [string, string]) =>

@@ -181,7 +181,7 @@ export function retarget(observed: LbConfig, desired: Desired, serviceIDs: reado
   return { ...observed, portRules };
 }
 
-// The server adds members, and its order has no meaning.
+// Only what Fairlead sets is compared: the server adds fields, and the order of rules has no meaning.
 
 function rulesIn({ portRules }: LbConfig): string {
   const texts = (portRules ?? []).map((rule) => {

@@ -54,7 +54,7 @@ function backendsOf(desired: Desired): readonly Backend[] {
   if (targets.length === 0) return [];
   return [
     {
-      // The check cannot be changed, so the name has the port.
+      // A health check cannot be changed, so its port is part of the name.
       name: `${balancerName(desired.defaultName)}-local-${port}`,
       nodes: targets.map(({ node }) => node),
       ips: targets.map(({ ip }) => ip).toSorted(),
@@ -73,9 +73,9 @@ function backendsOf(desired: Desired): readonly Backend[] {
 /** A removal takes some seconds. */
 const removalTime = seconds(5);
 
-/** What is to be done for one external service. */
+/** The result for one external service. */
 interface Outcome {
-  /** It can be forwarded to now. */
+  /** Set if load balancers can forward to it now. */
   readonly id?: string;
   readonly step?: RancherStep;
   readonly waitingFor?: string;
@@ -172,7 +172,7 @@ function isOthers(known: ServiceInUse, balancer: string, cluster: string): boole
   return users === 0 || unmarkedUsers.some((id) => id !== balancer);
 }
 
-// Which external services go when the load balancer no longer needs them.
+// The removal of external services that the load balancer no longer needs.
 
 /** Those that this load balancer uses, or that are left over: with the mark, or made by the Go manager for its own load balancer. */
 function removalsOf(observed: Observed, cluster: string) {

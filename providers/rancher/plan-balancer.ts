@@ -55,16 +55,16 @@ export function planLoadBalancer(
   if (observed.ownership === "unmarked") return planAdoption(desired.owner.uid, observed);
   const what = reasonToRecreate(desired, observed);
   const isAdopted = desired.settings["lb-adopt"] !== undefined;
-  // The next plan creates it, also the external services that nothing else uses.
+  // The next plan creates the load balancer again, with the external services that were removed with it.
   if (what !== undefined && !isAdopted)
     return { ...planDeletion(observed, cluster, ` to change ${what}`), problems };
-  const stays = `A change of ${what} needs a new load balancer, but the Service has adopted ${observed.balancer.name}. So ${what} stays. Change it in Rancher, or remove service.rancher.io/lb-adopt: then Fairlead deletes it and creates a new one.`;
+  const stays = `A change of ${what} needs a new load balancer, but the Service has adopted ${observed.balancer.name}, so ${what} is not changed. Change it in Rancher, or remove service.rancher.io/lb-adopt: then Fairlead deletes it and creates a new one.`;
   const kept = applicable(...problems, what !== undefined && warningProblem("UnsupportedByCloud", stays));
   const plan = planExisting(desired, observed, certificates, cluster);
   return plan.refused === undefined ? { ...plan, problems: [...kept, ...(plan.problems ?? [])] } : plan;
 }
 
-/** Steps for all that can be changed now; or the first thing that needs another plan before it, or time. */
+/** Returns all steps that are possible now. If there are none, returns the first part that waits. */
 function planExisting(
   desired: Desired,
   observed: Observed,
@@ -145,7 +145,7 @@ function planChanges(
   const isPublished = (launchConfig?.ports ?? []).toSorted().join() === ports.join();
   if (isSame && isScaled && isPublished) return { steps: [...planLinks(observed, wanted), ...obsolete] };
   const link = linkFor(balancer, "update");
-  // During an upgrade, the server would store the ports, and its containers would keep those that they have.
+  // During an upgrade the server stores new ports, but the containers keep the old ones.
   if (link === undefined || (!isPublished && upgrades.has(state)))
     return waitForBalancer(observed, `to accept changes, it is ${state}`);
   const body = {
@@ -192,8 +192,8 @@ function planActivation(observed: Observed): Plan<RancherStep> {
 }
 
 /**
- * First it stops to use the external services, then the last user removes them. It goes last: after an interruption it still leads to
- * what is left. `why`: the Service still needs one.
+ * First removes the rules, then the external services that are no longer used, and last the load balancer, so that an interrupted
+ * deletion can be resumed. `why`: set when the Service still needs a load balancer.
  */
 function planDeletion(observed: Observed, cluster: string, why = ""): Plan<RancherStep> {
   const { balancer } = observed;

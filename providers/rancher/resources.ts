@@ -14,7 +14,7 @@ export interface Resource {
   readonly transitioningMessage?: string | null;
 }
 
-/** Such an object does not exist any more, although the server still shows it. */
+/** Whether the object is removed, although the server still shows it. */
 export const isGoing = ({ state, removed }: Resource): boolean => state === "removing" || Boolean(removed);
 
 type Action = "activate" | "finishupgrade" | "remove" | "setservicelinks" | "update" | "upgrade";

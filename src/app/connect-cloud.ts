@@ -1,4 +1,5 @@
-// Connects a provider to its cloud, and gives it accounts with the governed transport. Sends no requests.
+// Connects a provider to its cloud, with the governed transport, and forwards to the current connection after a reload. Sends no
+// requests.
 
 import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
 import { boundCopy } from "../cloud/cloud-parts.ts";

@@ -15,7 +15,9 @@ const capacity = 1000;
 /** What `plan` and `explain` describe, as the log names them. */
 const described = ["node", "service", "persistentvolumeclaim", "persistentvolume"];
 
-/** A log that keeps warnings and errors, each once. Those about one object are in its description, and decisions in the journal. */
+/**
+ * Keeps each warning and error once. Warnings about one object are left out: its description has them, and the journal has the decisions.
+ */
 function collectingLog(lines: Set<string>): Log {
   const keep = (message: string, fields: LogFields = {}): void => {
     const isAboutObject = described.some((kind) => fields[kind] !== undefined);

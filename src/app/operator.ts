@@ -1,5 +1,5 @@
-// A person who runs a command: the settings with the kubeconfig that kubectl would use, clients that cannot write, and the cloud, where
-// nothing changes before a confirmation.
+// Access for commands: the settings and the kubeconfig that kubectl would use, read-only clients, and the cloud. Nothing in the cloud
+// changes before a confirmation.
 
 import { type Milliseconds, minutes } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
@@ -30,7 +30,7 @@ export interface Operator {
 export const patienceOf = ({ settings: { flags } }: Pick<Operator, "settings">): Milliseconds =>
   flags.timeout ?? minutes(1);
 
-/** A request to the cloud that a person waits for. */
+/** A cloud call with the urgency of a user's change. */
 export const callOf = (signal: AbortSignal): Call => ({ signal, urgency: "user-change" });
 
 /** Methods without effect. */

@@ -163,7 +163,7 @@ function readEntry(
 
 // Converts a value of the file to the string that a flag or an environment variable would have, so that one table parses all
 // three. A value of another type than the field's is an error with line and column. For lists of records see
-// `read-records.ts`.
+// `readValue` above.
 
 type Raw = { readonly raw: string } | { readonly problem: PlacedProblem };
 

@@ -1,4 +1,5 @@
-// Reads facts from a Node object: its identity, addresses, pod ranges, taints, conditions, and whether it is leaving. Pure.
+// Reads facts from a Node object: identity, addresses, pod ranges, taints, conditions, whether it is leaving, and its annotation
+// node-deletion. Pure.
 
 import type { NodeIdentity } from "../cloud/node-identity.ts";
 import { type Cidr, type IpAddress, type NodeName, nodeName, type ProviderID } from "../core/brand.ts";

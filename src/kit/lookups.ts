@@ -1,10 +1,10 @@
-// Looks up single objects: one that may not exist, the proof that one is gone, and machines one by one.
+// Looks up single objects: one that may be missing, the proof that one is gone, and machines one per request.
 
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Instance, InstanceLookup } from "../provider/instances.ts";
 
-/** Whether the lookup by id has a definite answer: the object does not exist. One that fails proves nothing. */
+/** Whether the cloud says that the object does not exist. A lookup that fails proves nothing and returns false. */
 export async function isGone(lookup: () => Promise<unknown>): Promise<boolean> {
   try {
     await lookup();

@@ -1,4 +1,4 @@
-// Reads what exists in a cloud: whether it is as wanted, the annotations that it amounts to, and its owner. Pure.
+// Compares an observed object with the desired one, and reads its annotations and its owner. Pure.
 
 import type { ServiceUID } from "../core/brand.ts";
 import type { Fields, Values } from "../core/settings.ts";

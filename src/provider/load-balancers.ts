@@ -243,7 +243,8 @@ export interface LoadBalancers<
   /**
    * Lists everything with the cluster's mark, everything that could be adopted, and load balancers with another cluster's mark,
    * page by page. Also finds orphans. It must throw when a page is missing, or a region of several: what is missing would count as absent.
-   * Each listing is compared with the previous one, so what several load balancers share must be one object, and a member of each.
+   * Each listing is compared with the previous one: what several load balancers share must be one array, Map or Set that is a direct member
+   * of each and does not change any more, so that it is compared once.
    */
   list(call: Call): AsyncIterable<readonly O[]>;
   /**

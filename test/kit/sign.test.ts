@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { Secret } from "../../src/core/secret.ts";
-import { basic, bearer } from "../../src/kit/sign.ts";
 import { ifFound } from "../../src/kit/lookups.ts";
+import { basic, bearer } from "../../src/kit/sign.ts";
 import type { CloudRequest } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 

@@ -47,7 +47,7 @@ interface ActiveLie {
   readonly until: number;
 }
 
-/** How long states and lies of the past are kept. */
+/** How long past states and lies are kept. */
 const history = 60_000;
 
 class CollectionView<T extends Cloudy> {
@@ -81,7 +81,7 @@ class CollectionView<T extends Cloudy> {
     this.#lies = this.#lies.map((one) => ({ ...one, until: Math.min(one.until, now) }));
   }
 
-  /** From when on no read shows a state from before this moment (monotonic). It may be in the future. */
+  /** The time from which every read shows the state at `moment` or a later one (monotonic). It may be in the future. */
   shownFrom(moment: number): number {
     const ends = this.#lies.map(({ lie, since, until }) => {
       if (lie.kind === "lagging") return since < moment + lie.by ? Math.min(until, moment + lie.by) : moment;

@@ -1,4 +1,4 @@
-// Applies the steps of a provider's plan for a load balancer, for commands: a person waits, so operations are polled until they end.
+// Applies the steps of a load balancer's plan for a command, and polls each operation until it ends.
 
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
@@ -16,7 +16,7 @@ export interface StepDeps {
   readonly progress: (text: string) => void;
 }
 
-/** In order. Ends early if a step asks to check again, and returns when; undefined when all steps are done. */
+/** Applies the steps in order. Returns when to check again if a step asks for it; undefined when all steps are done. */
 export async function applySteps(
   deps: StepDeps,
   steps: readonly Step[],

@@ -12,7 +12,7 @@ import { findLeadership, newLeader, readLease } from "../leadership/read-leases.
 import { type Operator, readingApi } from "../operator.ts";
 
 interface Contents {
-  /** Undefined without the permission to read it. Without an answer, that of the flags. */
+  /** Undefined if it may not be read. If no server answers, the uid from the flags. */
   readonly uid: string | undefined;
   /** Empty without an answer. */
   readonly services: readonly Service[];

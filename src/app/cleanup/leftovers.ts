@@ -68,7 +68,7 @@ export interface Comparison {
   readonly selection: Selection;
 }
 
-/** Undefined without the mark of this cluster. */
+/** Undefined if the load balancer does not have the mark of this cluster. */
 export function leftoverOf(
   balancer: ObservedLoadBalancer,
   { provider, clusterName, cloud: { loadBalancers }, cluster, selection }: Comparison,

@@ -45,8 +45,8 @@ export async function surveyMarks(operator: Operator) {
 }
 
 /**
- * Lists again, and moves what was confirmed and still has the mark of `from` and Services of this cluster. Ends when a manager begins
- * to lead. `unled`: the cluster as it was without a leader.
+ * Lists again, and moves the mark of each confirmed load balancer that still has the mark of `from` and owners in this cluster. Stops
+ * when a manager begins to lead. `unled`: the cluster when it had no leader.
  */
 export async function moveMarks(
   operator: Operator,

@@ -1,5 +1,5 @@
-// Lists what a cloud has, load balancers and routes by table, and compares it with the cluster: what was left, and why an object stays.
-// What cannot be listed is returned as a problem.
+// Lists the load balancers and routes of a cloud, and compares them with the cluster: what is left over, and why an object is kept. What
+// cannot be listed is returned as a problem.
 
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";

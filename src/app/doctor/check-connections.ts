@@ -131,7 +131,7 @@ function checkAccess({ cluster: { access }, program, given }: KnownFacts): reado
   const { subject, isOfWorkload, isAdmin, refused } = access.value;
   if (isAdmin && !isOfWorkload && refused.length === 0)
     return unchecked("PermissionsUnchecked", {
-      problem: `The permissions of this kubeconfig are yours (${subjectText(access.value)}, who may do everything), and no DaemonSet or Deployment of this program names the account of the manager.`,
+      problem: `These are the permissions of the kubeconfig (${subjectText(access.value)}, an administrator), and no DaemonSet or Deployment of this program names the account of the manager.`,
       effect: "A permission that the manager lacks is found only in its log and events.",
       fix: "Run doctor with the --kubeconfig of the manager.",
     });

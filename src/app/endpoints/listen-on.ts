@@ -1,4 +1,5 @@
-// Opens one HTTPS port from its flags, and reloads its certificate when it changes. Errors name the flag.
+// Opens one HTTPS port from its flags, those of the secure port or of the webhook port, and reloads its certificate when it changes.
+// Errors name the flag.
 
 import { defined } from "../../core/defined.ts";
 import { codeOf, messageOf } from "../../core/error-message.ts";

@@ -1,4 +1,4 @@
-// The secure port of a running manager: finds that of the leader, and asks it with the credentials of the kubeconfig.
+// Finds the secure port of the leading manager, and asks it with the credentials of the kubeconfig.
 
 import { defined } from "../../core/defined.ts";
 import { describeError, messageOf } from "../../core/error-message.ts";

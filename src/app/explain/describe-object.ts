@@ -121,7 +121,10 @@ export class Describer {
     );
   }
 
-  /** The object, or the names of those that exist. Undefined for volumes where the volume controller does not run. */
+  /**
+   * The object; or the names of all objects of its kind if it does not exist. Undefined for volumes if the volume controller does not
+   * run.
+   */
   find(kind: DescribedKind, name: string): Subject | readonly string[] | undefined {
     const { nodes, services, volumes } = this.#manager;
     const among = <T extends KubeObject>(
@@ -263,7 +266,7 @@ export class Describer {
     return defined({ kind, reason, cause, severity, text, sinceSeconds });
   }
 
-  /** When the first of these keys is tried again; at one of the other times if none has a time. */
+  /** When the first of these keys is tried again; if none is scheduled, the first of the times in `otherwise`. */
   #attempts(
     queues: readonly (WorkQueue | undefined)[],
     keys: readonly string[],

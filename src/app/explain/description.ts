@@ -123,7 +123,7 @@ export interface Judgement {
   readonly summary: string;
 }
 
-/** What is known about an object besides what it shows. Without a manager, that is hardly anything. */
+/** What the manager knows about an object beyond its fields. Almost empty without a manager. */
 export interface Known {
   /** What the controllers report about it, and what concerns all of its kind. */
   readonly notes: readonly Note[];

@@ -14,6 +14,7 @@ import { findLeaders, type Leaders } from "../leadership/read-leases.ts";
 import { type Evaluated, observeOnce } from "../observe-once.ts";
 import { type Operator, readingApi } from "../operator.ts";
 import { withoutRetry } from "../without-retry.ts";
+import { askManager, connectionOf, findManager, inPod } from "./ask-manager.ts";
 import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
 import {
   type DescribedKind,
@@ -35,7 +36,6 @@ import {
   type ReadEvents,
   readEvents,
 } from "./from-api-server.ts";
-import { askManager, connectionOf, findManager, inPod } from "./ask-manager.ts";
 
 const isOnlyAbsent = ({ reason }: Problem): boolean =>
   reason === "MissingSetting" || reason === "UnreadableFile";

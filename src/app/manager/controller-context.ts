@@ -1,4 +1,5 @@
-// What every controller of a manager shares: clients, clock, journal, events and settings. Created in `manager.ts`.
+// What every controller of a manager shares: clients, clock, journal, events, and the live settings, which a reload replaces. Created in
+// manager.ts.
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { RemovalHistory } from "../../controllers/absence/removal-history.ts";

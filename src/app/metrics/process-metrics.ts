@@ -92,7 +92,7 @@ function createServingMetrics(metrics: Metrics) {
   };
 }
 
-/** What every process of Fairlead uses. */
+/** Adds the CPU and memory metrics that every process has. */
 export function addUsage(metrics: Metrics, figures: RuntimeFigures): void {
   metrics.counterFrom(
     "process_cpu_seconds_total",

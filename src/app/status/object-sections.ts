@@ -17,7 +17,7 @@ function isShown(query: ViewQuery, row: { readonly name: string; readonly tone: 
   return query.filter === "" || row.name.toLowerCase().includes(query.filter);
 }
 
-/** Of each table of objects: the title of the column with the names, those of the cells of the rows, and its texts. */
+/** The columns and texts of each table of objects. */
 const objectTables = {
   nodes: {
     ...{ title: "Node", columns: ["Address", "Provider id"], what: "Node", many: "Nodes" },
@@ -41,7 +41,7 @@ const objectTables = {
   },
 } as const;
 
-/** Cells with an identifier of the cloud. */
+/** Columns that show an identifier of the cloud. */
 const identifiers: readonly string[] = ["Provider id", "Volume"];
 
 function objectTable(id: keyof typeof objectTables, rows: readonly Row[], query: ViewQuery): Html {

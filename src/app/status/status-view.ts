@@ -9,7 +9,7 @@ import type { Manager } from "../manager/manager.ts";
 import { type Tone, toneOf } from "./words.ts";
 
 export interface Details extends Brief {
-  /** By the title of the column. */
+  /** Cell texts, by column title. */
   readonly cells: Readonly<Record<string, string | undefined>>;
 }
 

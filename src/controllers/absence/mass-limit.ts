@@ -1,5 +1,6 @@
 // The mass limit of one kind of object: how many Nodes, load balancers or routes may be removed, or made again, within the window because
-// something was absent. Beyond the limit nothing is removed or made again; what is removed is stored before.
+// something was absent. Beyond the limit nothing is removed or made again; what is removed is stored before. Tally keeps the sums that
+// the limit is compared with.
 
 import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../platform/clock.ts";

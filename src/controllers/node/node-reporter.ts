@@ -1,5 +1,6 @@
-// Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady condition,
-// which a Node has only while something is wrong between it and the cloud.
+// Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady condition, which
+// a Node has only while something is wrong between it and the cloud. Also finds what to report about Nodes that are left alone, and about
+// their annotations.
 
 import { buildField } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -151,7 +152,7 @@ export function cloudConditionOf(node: Node): Condition | undefined {
 }
 
 // What is said about a Node that is left alone, or has an annotation without the desired effect, such as a typo: each once, as an
-// event. Pure.
+// event.
 
 export interface NodeOwner {
   readonly isForeign: boolean;

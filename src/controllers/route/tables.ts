@@ -23,7 +23,7 @@ export function tablesFor(
   return { names: able.map(({ name }) => name), isServed: serving.length > 0 };
 }
 
-/** The tables that serve a Node. `targets` are the Node before and after. While its machine is unknown, every table may serve it. */
+/** The tables that may serve a Node, from its targets before and after a change. While its machine is unknown, every table may serve it. */
 export function concernedTables<T extends Pick<ServingTable, "serves">>(
   tables: readonly T[],
   targets: readonly TargetAnswer[],

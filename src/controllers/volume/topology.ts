@@ -1,4 +1,5 @@
-// Where volumes can be used: what a Node is for volumes, the places for the volume of a claim, and the affinity of a PersistentVolume. Pure.
+// Where volumes can be used: the machine and topology of a Node, the places for a new volume, and the node affinity of a
+// PersistentVolume. Pure.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { NodeIdentity } from "../../csi/node-service.ts";
@@ -11,7 +12,7 @@ import { providerIDOf } from "../node-facts.ts";
 import { labelPairs } from "../well-known.ts";
 import { selectedNodeKey } from "./names.ts";
 
-/** What a Node is for volumes. */
+/** A Node as the volume controller sees it. */
 export interface VolumeNode extends NodeIdentity {
   readonly topology: Segments;
 }

@@ -1,5 +1,5 @@
-// The credentials of Fairlead for the API server: headers and TLS material from files, inline data and plugins. Files are
-// read again when they change; while a rotation is incomplete, the previous pair stays in use.
+// The credentials of Fairlead for the API server: headers and TLS material from files, inline data and plugins. Files are read again when
+// they change; while a rotation is incomplete, the previous pair stays in use. PEM texts are validated before they are used.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { dirname, isAbsolute, join } from "node:path";

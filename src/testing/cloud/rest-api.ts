@@ -1,5 +1,5 @@
-// A simulated cloud as a table of operations: `"GET /v2/things/{id}": (request) => answer`. It finds the operation of a request,
-// checks the token and the rate limit, and applies injected faults.
+// A simulated cloud as a table of operations: `"GET /v2/things/{id}": (request) => answer`. It finds the operation of a request, checks
+// the token and the rate limit, and applies injected faults. Tokens and delayed work of a simulated cloud are here too.
 
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";

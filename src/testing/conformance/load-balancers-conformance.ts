@@ -110,8 +110,8 @@ export function loadBalancersConformance(
       expect(lab.mutations).toBe(before);
     });
 
-    // Each listing is compared with the previous one.
-    test("lists three load balancers with at most three times the values of one, apart from what they share", async () => {
+    // The framework compares each listing with the previous one, so large listings block the event loop.
+    test("listings grow linearly: three load balancers have at most three times the values of one, without what they share", async () => {
       const sizes: number[] = [];
       for (const names of [["web"], ["web", "mail", "shop"]]) {
         const lab = fresh();
@@ -313,7 +313,7 @@ function refusalsConformance(harness: Harness, { first, second, gone }: Phases):
   }
 }
 
-/** How many values a comparison visits. A member that is the same object in several items is compared once. */
+/** Counts the values that a comparison visits. An object that several items share counts once. */
 export function comparedIn(items: readonly object[]): number {
   return new Set(items.flatMap((item) => Object.values(item))).values().reduce(sumOfValues, 0);
 }

@@ -108,7 +108,7 @@ const cases: readonly (readonly [
     "PermissionsUnchecked",
     "unchecked",
     { cluster: { access: admin } },
-    "The permissions of this kubeconfig are yours (admin, who may do everything)",
+    "These are the permissions of the kubeconfig (admin, an administrator)",
     "Run doctor with the --kubeconfig of the manager.",
   ],
   [

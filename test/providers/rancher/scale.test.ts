@@ -1,4 +1,4 @@
-// How many requests Rancher's manager sends in common situations.
+// How many requests Rancher's manager sends in common situations, and how large its listings are.
 
 import { expect, test } from "bun:test";
 import { converge, makeDesired, targetOf } from "#ccm/testing";
@@ -25,8 +25,8 @@ async function comparedWith(services: number, nodes: number): Promise<number> {
   return comparedIn(await listBalancers(lab));
 }
 
-// A process whose event loop stands still for long loses its Lease.
-test("twice the Services with twice the Nodes make listings of at most four times the values [N25]", async () => {
+// Comparing a large listing blocks the event loop, and the leader loses its Lease.
+test("listings have at most four times the values with twice the Services and twice the Nodes [N25]", async () => {
   expect(await comparedWith(6, 12)).toBeLessThanOrEqual(4 * (await comparedWith(3, 6)));
 });
 

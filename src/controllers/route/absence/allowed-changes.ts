@@ -41,7 +41,7 @@ interface CountedWith {
   readonly managed: ReadonlySet<Cidr>;
 }
 
-/** `lost`: what is to be created again. `lacking`: what the listing lacks; if it lacks too much, it is not believed. */
+/** `lost`: routes to create again. `lacking`: routes that the listing lacks; if there are too many, the listing is not believed. */
 export function countChanges(
   candidates: readonly Candidate[],
   { recent, unplanned, managed }: CountedWith,

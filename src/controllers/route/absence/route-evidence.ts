@@ -97,7 +97,7 @@ export class RouteEvidence {
     return this.#creations.clear() || missing.length > 0;
   }
 
-  /** Call it once for each survey, before anything is judged. */
+  /** Records a survey. Call it once for each, before its changes are judged. */
   noteSurvey({ desired, listing, plan }: Survey): void {
     const { nodes, clock } = this.#options;
     this.#lastListing = listing.beganAt;
@@ -120,7 +120,7 @@ export class RouteEvidence {
     }
   }
 
-  /** What is known about a route that a listing lacks, apart from that; undefined if nothing shows that it was ever there. */
+  /** What is known about a route that the listing lacks; undefined if nothing shows that it ever existed. */
   #missing(route: DesiredRoute, node: Node | undefined): Known | undefined {
     const earlier = this.#known.get(keyOf(route));
     const isShown = node?.metadata.uid === route.target.uid && hadRoutes(node);
@@ -195,7 +195,7 @@ export class RouteEvidence {
       next = Math.min(next, awaited(this.#judge(key, known))?.at ?? Number.POSITIVE_INFINITY);
     for (const [destination, sentAt] of this.#uncertain) {
       const at = nextLateCheck(sentAt, this.#lastListing);
-      // What was listed often enough is forgotten.
+      // It was checked often enough, so it is forgotten.
       if (at === undefined) this.#uncertain.delete(destination);
       else next = Math.min(next, at);
     }

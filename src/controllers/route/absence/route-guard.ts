@@ -34,7 +34,7 @@ export interface SharedEvidence {
 }
 
 export interface Guarded {
-  /** With only the changes that may be sent. */
+  /** The survey with only the changes that may be sent. */
   readonly survey: Survey;
   readonly judged: readonly JudgedChange[];
   readonly counts: LimitedCounts;
@@ -78,8 +78,8 @@ export class RouteGuard {
   }
 
   /**
-   * Judges what the survey would change. What may be sent is stored by then. Storing takes time, so everything must be decided again on
-   * what is known then. Throws if it cannot be stored.
+   * Judges the changes of a survey, and stores the removals before they may be sent. Returns "decide again" if something was stored: that
+   * takes time, so all must be judged again on what is known then. Throws if storing fails.
    */
   async limit(survey: Survey): Promise<Guarded | "decide again"> {
     const { desired, listing } = survey;
@@ -118,7 +118,7 @@ export class RouteGuard {
   /** `needed`: the ranges that need a route in this table. */
   #candidatesOf({ desired, listing, plan }: Survey, needed: ReadonlySet<Cidr>): readonly Candidate[] {
     const missing = plan.create.flatMap((route): readonly Candidate[] => {
-      // It replaces another one.
+      // It replaces another route.
       if (listing.destinations.has(route.destination)) return [];
       const absence = this.evidence.judge(route);
       const unlisted = this.evidence.unlisted(route);

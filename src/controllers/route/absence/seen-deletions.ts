@@ -1,4 +1,5 @@
-// Which Nodes were seen to be deleted: their routes may be removed at once. Those of Nodes that vanished need proof that it is no fault.
+// Remembers which Node deletions were seen: their routes are removed at once. Routes of Nodes that vanished otherwise need proof, because
+// a fault may hide the Nodes.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";

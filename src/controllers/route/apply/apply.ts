@@ -42,7 +42,7 @@ export async function applyPlan(
     if (outcome.kind === "failed" || outcome.kind === "fenced") call.signal.throwIfAborted();
     return outcome;
   };
-  /** By the removed route: whether the way is clear for others. */
+  /** For each removed route: whether a route in its place may be created. */
   const cleared = new Map<ObservedRoute, Promise<boolean>>();
   const remove = async (change: (typeof removals)[number]): Promise<void> => {
     const removed = apply(change);

@@ -1,6 +1,5 @@
-// Changes of routes, their outcomes, and those that are not done: they back off after a failure, or the cloud has accepted them and still
-// works on them. Each is held back separately, so that one route does not delay the others. A change to a new target starts without a
-// backoff. Nothing outlives a leadership session: the next one observes the table.
+// Changes of routes that are not done: they back off after a failure, or the cloud still works on them. Each waits separately, so one
+// route does not delay others; a new target resets the backoff. A leadership session starts without any.
 
 import type { RouteChange } from "../../../cloud/own-route-changes.ts";
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
@@ -17,7 +16,7 @@ export type ChangeOutcome =
   /** The cloud has accepted the change but not completed it. If there is an operation id, it is polled. */
   | { readonly kind: "pending"; readonly checkAfter: Milliseconds; readonly operation?: string }
   | { readonly kind: "failed"; readonly error: unknown; readonly took: Milliseconds }
-  /** Its operation has ended, and the cloud does not say how. */
+  /** The operation ended, and the cloud does not report its result. */
   | { readonly kind: "lost" }
   /** Stopped by the leadership fence; not a failure. */
   | { readonly kind: "fenced" }

@@ -85,7 +85,7 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: R
   return plan;
 }
 
-/** What the Nodes need, what the table has, and what to change. */
+/** The desired routes, the listed table, and the changes between them. */
 export interface Survey {
   readonly desired: DesiredRoutes;
   readonly listing: RouteListing;

@@ -131,7 +131,7 @@ export function decideNetworkConditions(
   return decisions;
 }
 
-/** Whether all are so: not if one is not, and unknown while one is unknown. */
+/** False if one is false; otherwise undefined if one is undefined. */
 function allOf(answers: readonly (boolean | undefined)[]): boolean | undefined {
   if (answers.includes(false)) return false;
   return answers.includes(undefined) ? undefined : true;

@@ -57,7 +57,7 @@ export class NodeProblems {
     this.#byTable.clear();
   }
 
-  /** The problems that this table has with each Node. */
+  /** The problems of each Node in this table. */
   of(table: TableName): ProblemsByNode {
     return this.#byTable.get(table) ?? new Map();
   }

@@ -1,5 +1,5 @@
-// Reads a Service's annotations into settings and problems. An invalid value is replaced by the value that the
-// load balancer has. The annotations under fairlead.dev/, which Services of every cloud accept, are defined here.
+// Reads a Service's annotations into settings and problems. An invalid value is replaced by the value that the load balancer has. The
+// annotations under fairlead.dev/, which Services of every cloud accept, are defined here. Also finds annotations with a typo.
 
 import { minutes } from "../../../core/brand.ts";
 import { editDistance } from "../../../core/did-you-mean.ts";
@@ -196,7 +196,7 @@ export interface OwnSettings {
   readonly frozen: ReadonlySet<keyof typeof ownAnnotations>;
 }
 
-// Finds annotations that are a typo away from one that this cloud reads. Pure.
+// Finds annotations that are a typo away from one that this cloud reads.
 
 interface KnownAnnotations {
   readonly prefix: string;

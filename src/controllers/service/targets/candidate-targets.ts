@@ -1,5 +1,5 @@
 // Decides which Nodes can be targets, describes them for the provider, and tracks since when leaving ones drain. Readiness is ignored:
-// the cloud's health checks are faster, and targets would change with every flap. `targets.ts` chooses from these. Pure.
+// the cloud's health checks are faster, and targets would change with every flap. `choose-targets.ts` chooses from these. Pure.
 
 import { type NodeName, nodeName } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";

@@ -1,4 +1,4 @@
-// Serves the objects. GET: one object, a listing or a watch, as JSON, as a Table or as metadata only.
+// Serves objects: GET for one object, a listing or a watch, as JSON, Table or metadata only; PATCH and DELETE.
 
 import { defined } from "../../../core/defined.ts";
 import { parseNodeSelector } from "../../../core/node-selector.ts";

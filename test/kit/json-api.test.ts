@@ -115,6 +115,16 @@ test.each([
   );
 });
 
+test.each(["", '"not found"'])(
+  "takes no 404 with the body %p for an answer of the API, whatever readError returns",
+  async (body) => {
+    const error = await failure(() => new Response(body, { status: 404 }), {
+      readError: () => ({ message: "gone" }),
+    });
+    expect(error.kind).toBe("unavailable");
+  },
+);
+
 test("uses the kind that the provider reads from the body", async () => {
   const readError = () => ({ kind: "quota", message: "no more than 5" }) as const;
   const error = await failure(() => Response.json(ours, { status: 403 }), { readError });

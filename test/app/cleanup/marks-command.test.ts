@@ -115,6 +115,19 @@ describe("marks", () => {
     );
   });
 
+  test("moves nothing when the API server stops answering before the leader is known [N24]", async () => {
+    const w = await renamed();
+    let surveys = 0;
+    const others = ({ url }: { readonly url: string }) => {
+      if (url.includes("/services?")) surveys += 1;
+      if (surveys === 2) throw new TypeError("connection refused");
+      return undefined;
+    };
+    const result = await marks(w, ["--move-from=prod", "--yes"], { others });
+    expect([result.code, clustersIn(w)]).toEqual([1, ["prod", "prod", "prod"]]);
+    expect(result.err).toContain("no mark was moved: the API server does not answer any more");
+  });
+
   test("reports each mark that the cloud refuses to move, and moves the others [N24]", async () => {
     const w = await renamed();
     w.cloud.faults.add({ operation: "PATCH /balancers/{id}", kind: "status", status: 403, calls: 1 });

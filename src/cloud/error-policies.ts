@@ -6,7 +6,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { type BackoffLimits, backoff } from "../runtime/backoff.ts";
-import { delayUntil } from "./response-rate-limit.ts";
+import { delayUntil } from "./read-rate-limit.ts";
 
 export interface ErrorPolicy {
   /** Exponential backoff between retries. */

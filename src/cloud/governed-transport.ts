@@ -16,7 +16,7 @@ import { type Admission, type Budget, WaitTooLongError } from "../runtime/budget
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
 import type { CredentialHint } from "./credential.ts";
-import { defaultDelay, delayUntil, rateLimitOf, reportedRateLimit } from "./response-rate-limit.ts";
+import { defaultDelay, delayUntil, rateLimitOf, reportedRateLimit } from "./read-rate-limit.ts";
 import { maxWaitInWorker, urgencyRanks } from "./urgency.ts";
 
 /** One request to the cloud and how it ended, for metrics and the log. */

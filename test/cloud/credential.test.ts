@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { RenewingCredential } from "../../src/cloud/credential.ts";
 import { backoffAfter } from "../../src/cloud/error-policies.ts";
-import { rateLimitOf } from "../../src/cloud/response-rate-limit.ts";
+import { rateLimitOf } from "../../src/cloud/read-rate-limit.ts";
 import { delayAfterError } from "../../src/controllers/classify-error.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";

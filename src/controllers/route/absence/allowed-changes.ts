@@ -1,5 +1,5 @@
-// Which changes of a plan may be sent: those that follow from something absent, a Node or a route, need proof and count towards the mass
-// limit. Pure.
+// The rules for changes that follow from something absent, a Node or a route: which count towards the mass limit, and the verdict on each:
+// ready, held, unlisted or unproved. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";

@@ -1,5 +1,5 @@
 // The test API server without sockets: a function from a request to a response, over a store that tests may also use directly.
-// It routes requests; the rules about objects are in storage/object-registry.ts, watches in storage/plan-watch.ts.
+// It routes requests; the rules about objects are in storage/object-registry.ts, watches in storage/watch-objects.ts.
 
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -12,8 +12,8 @@ import { headerOf, type RequestInfo, readObject, readRequest } from "./http/pars
 import {
   changeFor,
   type ReadDeps,
+  type ResourceRequest,
   serveDelete,
-  serveGet,
   serveList,
   serveObject,
   serveWatch,
@@ -21,11 +21,11 @@ import {
 import { type Authorize, answerReview } from "./http/serve-reviews.ts";
 import { ApiError, forbidden, methodNotAllowed, noSuchResource } from "./objects/api-error.ts";
 import type { Identity, KubeObject } from "./objects/kube-object.ts";
-import { type Resource, resourceNamed, reviews } from "./objects/resource-table.ts";
+import { resourceNamed, reviews } from "./objects/resource-table.ts";
 import { Lister } from "./storage/list-objects.ts";
 import { ObjectRegistry, type WriteOptions } from "./storage/object-registry.ts";
 import { type ChangeListener, Store } from "./storage/object-store.ts";
-import type { WatchSettings } from "./storage/plan-watch.ts";
+import type { WatchSettings } from "./storage/watch-objects.ts";
 
 export interface ApiServerOptions {
   /** How many changes the history keeps per resource. */
@@ -96,7 +96,7 @@ export class ApiServer {
   /** Rejects only when the connection breaks or the signal aborts. Every error of the server is a response. */
   async handle(request: TransportRequest, identity: Identity, signal: AbortSignal): Promise<Response> {
     signal.throwIfAborted();
-    const info = readRequest(request.method, request.url);
+    const info = readRequest(request);
     this.#count(info);
     const fault = this.faults.intercept?.(request, info);
     if (fault === "hang") return untilAborted(signal);
@@ -160,21 +160,19 @@ export class ApiServer {
         `User "${identity.username}" cannot ${info.verb} resource "${what}" in API group "${info.group}" ${scope}`,
       );
     }
-    return this.#serve(request, info, resource, signal, warnings);
+    return this.#serve(request, { ...info, resource }, signal, warnings);
   }
 
   #serve(
     request: TransportRequest,
-    info: RequestInfo,
-    resource: Resource,
+    info: ResourceRequest,
     signal: AbortSignal,
     warnings: string[],
   ): Response {
-    const { name, namespace, subresource, query } = info;
-    const isStatus = subresource === "status" && resource.hasStatus;
+    const { name, namespace, subresource, query, resource } = info;
+    const isStatus = subresource === "status" && resource.hasStatus === true;
     if ((subresource !== "" && !isStatus) || (!resource.namespaced && namespace !== ""))
       throw noSuchResource();
-    const accept = headerOf(request, "accept");
     const validation = query.get("fieldValidation");
     const manager = headerOf(request, "user-agent")?.split("/")[0];
     const options: WriteOptions = {
@@ -184,14 +182,14 @@ export class ApiServer {
       warn: (text) => warnings.push(text),
     };
     const serve = (code: number, object: KubeObject): Response =>
-      serveObject(this.#read, resource, object, query, accept, code, warnings);
+      serveObject(this.#read, info, object, code, warnings);
     switch (info.verb) {
       case "get":
-        return serveGet(this.#read, resource, info, accept);
+        return serveObject(this.#read, info, this.objects.get(resource, namespace, name));
       case "list":
-        return serveList(this.#read, resource, info, accept);
+        return serveList(this.#read, info);
       case "watch":
-        return serveWatch(this.#read, resource, info, accept, signal);
+        return serveWatch(this.#read, info, signal);
       case "create": {
         if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
         const object = this.objects.create(resource, namespace, readObject(request, resource.kind), options);
@@ -209,7 +207,7 @@ export class ApiServer {
       }
       case "delete":
         if (isStatus || name === "") throw methodNotAllowed();
-        return serveDelete(this.objects, request, resource, info, options);
+        return serveDelete(this.objects, request, info, options);
       default:
         throw methodNotAllowed();
     }

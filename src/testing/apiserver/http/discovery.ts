@@ -2,88 +2,72 @@
 
 import { defined } from "../../../core/defined.ts";
 import type { JsonObject } from "../objects/json.ts";
-import { apiVersionOf, objectVerbs, type Resource, resources, reviews } from "../objects/resource-table.ts";
+import { resources, reviews, versionOf } from "../objects/resource-table.ts";
 
 const groups = [...new Set([...resources, ...reviews].map(({ group }) => group))].filter(
   (group) => group !== "",
 );
 
+const objectVerbs = ["create", "delete", "get", "list", "patch", "update", "watch"];
 const statusVerbs = ["get", "patch", "update"];
 
-const resourcesIn = (group: string): readonly Resource[] => resources.filter((each) => each.group === group);
-
 function apiResources(group: string): JsonObject[] {
-  return [
-    ...resourcesIn(group).flatMap((each): JsonObject[] => {
-      const { plural: name, singular: singularName, namespaced, kind, shortNames, categories } = each;
-      return [
-        defined({
-          name,
-          singularName,
-          namespaced,
-          kind,
-          verbs: [...objectVerbs],
-          shortNames: shortNames.length > 0 ? [...shortNames] : undefined,
-          categories: categories.length > 0 ? [...categories] : undefined,
-        }),
-        ...(each.hasStatus
-          ? [{ name: `${name}/status`, singularName: "", namespaced, kind, verbs: statusVerbs }]
-          : []),
-      ];
-    }),
-    ...reviews
-      .filter((each) => each.group === group)
-      .map(({ plural, kind }) => ({
-        name: plural,
-        singularName: kind.toLowerCase(),
-        namespaced: false,
-        kind,
-        verbs: ["create"],
-      })),
-  ];
+  const ofObjects = resources.flatMap((each): JsonObject[] => {
+    const { plural: name, namespaced, kind, shortNames } = each;
+    if (each.group !== group) return [];
+    // `kubectl get all` shows these.
+    const categories = name === "services" ? ["all"] : undefined;
+    const singularName = kind.toLowerCase();
+    return [
+      defined({ name, singularName, namespaced, kind, verbs: objectVerbs, shortNames, categories }),
+      ...(each.hasStatus === true
+        ? [{ name: `${name}/status`, singularName: "", namespaced, kind, verbs: statusVerbs }]
+        : []),
+    ];
+  });
+  const ofReviews = reviews.flatMap(({ group: ownGroup, plural: name, kind }): JsonObject[] =>
+    ownGroup === group
+      ? [{ name, singularName: kind.toLowerCase(), namespaced: false, kind, verbs: ["create"] }]
+      : [],
+  );
+  return [...ofObjects, ...ofReviews];
 }
 
 function groupEntry(name: string): JsonObject {
-  return {
-    name,
-    versions: [{ groupVersion: `${name}/v1`, version: "v1" }],
-    preferredVersion: { groupVersion: `${name}/v1`, version: "v1" },
-  };
+  const version = { groupVersion: versionOf(name), version: "v1" };
+  return { name, versions: [version], preferredVersion: version };
 }
 
 /** `kubectl apply` reads here whether the server can validate the fields of a kind. */
 function openApiFor(group: string): JsonObject {
-  const paths: Record<string, JsonObject> = {};
   const root = group === "" ? "/api/v1" : `/apis/${group}/v1`;
   const parameters = ["dryRun", "fieldManager", "fieldValidation", "force"].map((name) => ({
     name,
     in: "query",
     schema: { type: "string", uniqueItems: true },
   }));
-  for (const { plural, kind, version, namespaced } of resourcesIn(group)) {
-    paths[`${root}/${namespaced ? "namespaces/{namespace}/" : ""}${plural}/{name}`] = {
-      patch: {
-        parameters,
-        "x-kubernetes-action": "patch",
-        "x-kubernetes-group-version-kind": { group, version, kind },
-        responses: { "200": { description: "OK" } },
-      },
+  const paths = resources.flatMap(({ group: ownGroup, plural, kind, namespaced }) => {
+    if (ownGroup !== group) return [];
+    const patch = {
+      parameters,
+      "x-kubernetes-action": "patch",
+      "x-kubernetes-group-version-kind": { group, version: "v1", kind },
+      responses: { "200": { description: "OK" } },
     };
-  }
+    return [[`${root}/${namespaced ? "namespaces/{namespace}/" : ""}${plural}/{name}`, { patch }]];
+  });
   return {
     openapi: "3.0.0",
     info: { title: "Kubernetes", version: "test" },
-    paths,
+    paths: Object.fromEntries(paths),
     components: { schemas: {} },
   };
 }
 
 function openApiIndex(): JsonObject {
-  const paths: Record<string, JsonObject> = { "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=1" } };
-  for (const group of groups) {
-    paths[`apis/${group}/v1`] = { serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=1` };
-  }
-  return { paths };
+  const roots = ["api/v1", ...groups.map((group) => `apis/${group}/v1`)];
+  const paths = roots.map((root) => [root, { serverRelativeURL: `/openapi/v3/${root}?hash=1` }]);
+  return { paths: Object.fromEntries(paths) };
 }
 
 const version: JsonObject = {
@@ -98,24 +82,30 @@ const version: JsonObject = {
   platform: "test",
 };
 
+const fixed: Readonly<Record<string, JsonObject>> = {
+  "/version": version,
+  "/api": { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] },
+  "/apis": { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupEntry) },
+  "/openapi/v3": openApiIndex(),
+};
+
 /** The document at a path, or undefined when there is none. */
 export function discover(path: string): JsonObject | undefined {
   const trimmed = path.replace(/\/+$/, "");
-  if (trimmed === "/version") return version;
-  if (trimmed === "/api") return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
-  if (trimmed === "/apis") return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupEntry) };
-  if (trimmed === "/openapi/v3") return openApiIndex();
-  const [, root, ...rest] = trimmed.split("/");
-  const parts = root === "openapi" ? rest.slice(1) : [root, ...rest];
-  const [kind, group, name] = parts[0] === "api" ? ["api", "", parts[1]] : parts;
-  if (group === undefined || (kind !== "api" && (kind !== "apis" || !groups.includes(group))))
-    return undefined;
-  if (kind === "apis" && name === undefined && root !== "openapi") {
-    return { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) };
+  if (trimmed in fixed) return fixed[trimmed];
+  const match = /^(\/openapi\/v3)?\/(?:api|apis\/([^/]+))(\/v1)?$/.exec(trimmed);
+  const [, openApi, group = "", ownVersion] = match ?? [];
+  if (match === null || (group !== "" && !groups.includes(group))) return undefined;
+  if (ownVersion === undefined) {
+    return group === "" || openApi !== undefined
+      ? undefined
+      : { kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) };
   }
-  if (name !== "v1" || parts.length > (kind === "api" ? 2 : 3)) return undefined;
-  if (root === "openapi") return openApiFor(group);
-  const groupVersion =
-    resourcesIn(group)[0] === undefined ? `${group}/v1` : apiVersionOf(resourcesIn(group)[0] as Resource);
-  return { kind: "APIResourceList", apiVersion: "v1", groupVersion, resources: apiResources(group) };
+  if (openApi !== undefined) return openApiFor(group);
+  return {
+    kind: "APIResourceList",
+    apiVersion: "v1",
+    groupVersion: versionOf(group),
+    resources: apiResources(group),
+  };
 }

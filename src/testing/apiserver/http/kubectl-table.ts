@@ -3,29 +3,21 @@
 import { type Json, type JsonObject, listAt, objectAt, textAt, valueAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 
-export type IncludeObject = "None" | "Metadata" | "Object";
+export const wantsTable = (accept: string): boolean => /as=Table;.*v=v1\b|v=v1;.*as=Table/.test(accept);
 
-export function wantsTable(accept: string | undefined): boolean {
-  return /as=Table;.*v=v1\b|v=v1;.*as=Table/.test(accept ?? "");
-}
+export const wantsMetadataOnly = (accept: string): boolean => /^[^,]*as=PartialObjectMetadata;/.test(accept);
 
-export function wantsMetadataOnly(accept: string | undefined): boolean {
-  return /^[^,]*as=PartialObjectMetadata;/.test(accept ?? "");
-}
-
-export function toMetadataOnly({ metadata }: KubeObject): JsonObject {
-  return {
-    kind: "PartialObjectMetadata",
-    apiVersion: "meta.k8s.io/v1",
-    metadata,
-  };
-}
+export const toMetadataOnly = ({ metadata }: KubeObject): JsonObject => ({
+  kind: "PartialObjectMetadata",
+  apiVersion: "meta.k8s.io/v1",
+  metadata,
+});
 
 export function toTable(
   storage: string,
   objects: readonly KubeObject[],
   metadata: JsonObject,
-  include: IncludeObject,
+  include: string | null,
   now: number,
 ): JsonObject {
   const columns = tableColumns[storage] ?? plainColumns;

@@ -2,16 +2,18 @@
 
 import { messageOf } from "../../../core/error-message.ts";
 import type { TransportRequest } from "../../../platform/transport.ts";
-import { ApiError, badRequest } from "../objects/api-error.ts";
+import { badRequest, unsupportedMediaType } from "../objects/api-error.ts";
 import type { Json, JsonObject } from "../objects/json.ts";
 import { type Field, type FieldType, fieldsOf } from "../objects/object-fields.ts";
 import { findResource, type Resource } from "../objects/resource-table.ts";
+import { isTrue } from "../storage/list-objects.ts";
 import { readJson } from "../validation/decode-object.ts";
 
 export interface RequestInfo {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
+  readonly accept: string;
   /** get, list, watch, create, update, patch, delete; the lower-case method for other paths. */
   readonly verb: string;
   readonly group: string;
@@ -24,25 +26,17 @@ export interface RequestInfo {
   readonly subresource: string;
 }
 
-const isTrue = (value: string | null): boolean => value === "true" || value === "1";
+const writeVerbs: Readonly<Record<string, string>> = {
+  ...{ POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" },
+};
 
 function verbFor(method: string, name: string, query: URLSearchParams): string {
-  switch (method) {
-    case "POST":
-      return "create";
-    case "PUT":
-      return "update";
-    case "PATCH":
-      return "patch";
-    case "DELETE":
-      return "delete";
-    default:
-      if (isTrue(query.get("watch"))) return "watch";
-      return name === "" ? "list" : "get";
-  }
+  const reads = isTrue(query.get("watch")) ? "watch" : name === "" ? "list" : "get";
+  return writeVerbs[method] ?? reads;
 }
 
-export function readRequest(method: string, url: string): RequestInfo {
+export function readRequest(request: TransportRequest): RequestInfo {
+  const { method, url } = request;
   const { pathname: path, searchParams: query } = new URL(url, "http://test-api-server");
   const parts = path.split("/").filter(Boolean).map(decodeURIComponent);
   const [root, ...rest] = parts;
@@ -56,6 +50,7 @@ export function readRequest(method: string, url: string): RequestInfo {
     method,
     path,
     query,
+    accept: headerOf(request, "accept") ?? "",
     verb: plural === "" ? method.toLowerCase() : verbFor(method, name, query),
     group,
     version,
@@ -95,10 +90,6 @@ function readBinary({ body = "" }: TransportRequest): JsonObject {
   }
 }
 
-export function unsupportedMediaType(): ApiError {
-  return new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {});
-}
-
 export function readObject(request: TransportRequest, kind: string): JsonObject {
   const type = mediaTypeOf(request);
   if (type === protobuf) return readBinary(request);
@@ -126,10 +117,10 @@ export function readPatch(request: TransportRequest): Json {
 // Decodes the objects that kubectl and the Go managers send as protobuf. Responses are always JSON, which these clients accept too.
 
 /** The client must send JSON: what is not decoded would be lost. */
-function undecodable(what: string): ApiError {
-  const text = `The test API server does not decode ${what} from protobuf, so nothing is stored. Start the client with --kube-api-content-type=application/json.`;
-  return new ApiError(415, "UnsupportedMediaType", text, {});
-}
+const undecodable = (what: string) =>
+  unsupportedMediaType(
+    `The test API server does not decode ${what} from protobuf, so nothing is stored. Start the client with --kube-api-content-type=application/json.`,
+  );
 
 const decoder = new TextDecoder();
 type Part = number | Uint8Array;

@@ -5,32 +5,19 @@ import { parseNodeSelector } from "../../../core/node-selector.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { TransportRequest } from "../../../platform/transport.ts";
-import { badRequest, methodNotAllowed, notFound } from "../objects/api-error.ts";
-import { isObject, type Json, type JsonObject, textAt, valueAt } from "../objects/json.ts";
+import { badRequest, methodNotAllowed, unsupportedMediaType } from "../objects/api-error.ts";
+import { isObject, type Json, type JsonObject, objectAt, valueAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
-import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
+import { type Resource, versionOf } from "../objects/resource-table.ts";
 import { applyJsonPatch, applyMergePatch } from "../patch/json-patch.ts";
 import { applyStrategicMergePatch } from "../patch/strategic-merge-patch.ts";
 import type { Lister } from "../storage/list-objects.ts";
-import type { ObjectRegistry, Preconditions, WriteOptions } from "../storage/object-registry.ts";
+import type { ObjectRegistry, WriteOptions } from "../storage/object-registry.ts";
 import type { Store } from "../storage/object-store.ts";
-import { planWatch, type WatchSettings } from "../storage/plan-watch.ts";
-import { type Frame, openWatch } from "../storage/serve-watch.ts";
+import { type Frame, openWatch, type WatchSettings } from "../storage/watch-objects.ts";
 import { answerJson, answerText } from "./answer.ts";
-import {
-  type IncludeObject,
-  toMetadataOnly,
-  toTable,
-  wantsMetadataOnly,
-  wantsTable,
-} from "./kubectl-table.ts";
-import {
-  mediaTypeOf,
-  type RequestInfo,
-  readOptions,
-  readPatch,
-  unsupportedMediaType,
-} from "./parse-request.ts";
+import { toMetadataOnly, toTable, wantsMetadataOnly, wantsTable } from "./kubectl-table.ts";
+import { mediaTypeOf, type RequestInfo, readOptions, readPatch } from "./parse-request.ts";
 
 export interface ReadDeps {
   readonly store: Store;
@@ -40,64 +27,62 @@ export interface ReadDeps {
   readonly settings: WatchSettings;
 }
 
-type Accept = string | undefined;
+/** A request for a resource that exists. */
+export type ResourceRequest = RequestInfo & { readonly resource: Resource };
 
-function includeOf(query: URLSearchParams): IncludeObject {
-  const asked = query.get("includeObject");
-  return asked === "None" || asked === "Object" ? asked : "Metadata";
+function selectorFor({ resource, name, query }: ResourceRequest): ObjectPredicate {
+  const byLabel = readLabelSelector(query.get("labelSelector"));
+  const byField = readFieldSelector(resource, query.get("fieldSelector"));
+  return (object) => (name === "" || object.metadata.name === name) && byLabel(object) && byField(object);
 }
 
-function selectorFor(resource: Resource, info: RequestInfo): (object: KubeObject) => boolean {
-  const byLabel = readLabelSelector(info.query.get("labelSelector"));
-  const byField = readFieldSelector(resource, info.query.get("fieldSelector"));
-  const { name } = info;
-  return (object) => (name === "" || object.metadata.name === name) && byLabel(object) && byField(object);
+/** The objects as the Table that the client requests, if it requests one. */
+function tableOf(
+  { clock }: ReadDeps,
+  { accept, query, resource }: ResourceRequest,
+  objects: readonly KubeObject[],
+  metadata: JsonObject,
+): JsonObject | undefined {
+  if (!wantsTable(accept)) return undefined;
+  return toTable(resource.plural, objects, metadata, query.get("includeObject"), clock.now());
+}
+
+function tableOfOne(deps: ReadDeps, info: ResourceRequest, object: KubeObject): JsonObject | undefined {
+  return tableOf(deps, info, [object], { resourceVersion: object.metadata.resourceVersion });
 }
 
 export function serveObject(
   deps: ReadDeps,
-  resource: Resource,
+  info: ResourceRequest,
   object: KubeObject,
-  query: URLSearchParams,
-  accept: Accept,
   code = 200,
   warnings: readonly string[] = [],
 ): Response {
-  if (wantsMetadataOnly(accept)) return answerJson(code, toMetadataOnly(object), warnings);
-  if (!wantsTable(accept)) return answerText(code, deps.store.jsonOf(object), warnings);
-  const metadata = { resourceVersion: object.metadata.resourceVersion };
-  const now = deps.clock.now();
-  return answerJson(code, toTable(resource.plural, [object], metadata, includeOf(query), now), warnings);
+  if (wantsMetadataOnly(info.accept)) return answerJson(code, toMetadataOnly(object), warnings);
+  const table = tableOfOne(deps, info, object);
+  return answerText(code, table === undefined ? deps.store.jsonOf(object) : JSON.stringify(table), warnings);
 }
 
-export function serveGet(deps: ReadDeps, resource: Resource, info: RequestInfo, accept: Accept): Response {
-  const stored = deps.store.get(resource.plural, info.namespace, info.name);
-  if (stored === undefined) throw notFound(resource, info.name);
-  return serveObject(deps, resource, stored, info.query, accept);
-}
-
-export function serveList(deps: ReadDeps, resource: Resource, info: RequestInfo, accept: Accept): Response {
-  const { query, namespace } = info;
-  const page = deps.lister.list(resource.plural, namespace, selectorFor(resource, info), query);
+export function serveList(deps: ReadDeps, info: ResourceRequest): Response {
+  const { query, namespace, resource } = info;
+  const page = deps.lister.list(resource.plural, namespace, selectorFor(info), query);
   const isSelective = query.has("labelSelector") || query.has("fieldSelector");
   const metadata: JsonObject = defined({
     resourceVersion: String(page.revision),
     continue: page.continueToken,
     remainingItemCount: isSelective ? undefined : page.remaining,
   });
-  if (wantsTable(accept)) {
-    const now = deps.clock.now();
-    return answerJson(200, toTable(resource.plural, page.items, metadata, includeOf(query), now));
-  }
+  const table = tableOf(deps, info, page.items, metadata);
+  if (table !== undefined) return answerJson(200, table);
   const items = page.items.map((object) => deps.store.jsonOf(object)).join(",");
-  const head = JSON.stringify({ kind: `${resource.kind}List`, apiVersion: apiVersionOf(resource), metadata });
-  return answerText(200, `${head.slice(0, -1)},"items":[${items}]}`);
+  const list = { kind: `${resource.kind}List`, apiVersion: versionOf(resource.group), metadata };
+  return answerText(200, `${JSON.stringify(list).slice(0, -1)},"items":[${items}]}`);
 }
 
-function bookmark(resource: Resource, revision: number, isEnd: boolean): JsonObject {
+function bookmark({ kind, group }: Resource, revision: number, isEnd: boolean): JsonObject {
   return {
-    kind: resource.kind,
-    apiVersion: apiVersionOf(resource),
+    kind,
+    apiVersion: versionOf(group),
     metadata: defined({
       resourceVersion: String(revision),
       creationTimestamp: null,
@@ -106,37 +91,20 @@ function bookmark(resource: Resource, revision: number, isEnd: boolean): JsonObj
   };
 }
 
-/** Encodes a frame as a line of JSON. All watches share the cached JSON of an object. */
-function encoderFor(deps: ReadDeps, resource: Resource, query: URLSearchParams, accept: Accept) {
-  const isTable = wantsTable(accept);
-  return (frame: Frame): string => {
-    if (frame.type === "ERROR") return frame.text;
-    if (frame.type === "BOOKMARK") {
-      const object = bookmark(resource, frame.revision, frame.isEndOfInitialEvents);
-      return `${JSON.stringify({ type: "BOOKMARK", object })}\n`;
-    }
-    const { object } = frame;
-    if (!isTable) return `{"type":"${frame.type}","object":${deps.store.jsonOf(object)}}\n`;
-    const { resourceVersion } = object.metadata;
-    const table = toTable(resource.plural, [object], { resourceVersion }, includeOf(query), deps.clock.now());
-    return `${JSON.stringify({ type: frame.type, object: table })}\n`;
+export function serveWatch(deps: ReadDeps, info: ResourceRequest, signal: AbortSignal): Response {
+  const { method, namespace, query, resource } = info;
+  if (method !== "GET") throw methodNotAllowed();
+  /** All watches share the cached JSON of an object. */
+  const jsonOf = (frame: Frame): string => {
+    if (frame.type === "ERROR") return JSON.stringify(frame.object);
+    if (frame.type === "BOOKMARK")
+      return JSON.stringify(bookmark(resource, frame.revision, frame.isEndOfInitialEvents));
+    const table = tableOfOne(deps, info, frame.object);
+    return table === undefined ? deps.store.jsonOf(frame.object) : JSON.stringify(table);
   };
-}
-
-export function serveWatch(
-  deps: ReadDeps,
-  resource: Resource,
-  info: RequestInfo,
-  accept: Accept,
-  signal: AbortSignal,
-): Response {
-  if (info.method !== "GET") throw methodNotAllowed();
-  const encode = encoderFor(deps, resource, info.query, accept);
-  const { namespace, query } = info;
-  const matches = selectorFor(resource, info);
-  const request = { storage: resource.plural, namespace, matches, query, encode };
-  const plan = planWatch(request, deps.settings, deps.store, deps.random);
-  return answerText(200, openWatch(deps.store, deps.clock, plan, signal));
+  const encode = (frame: Frame): string => `{"type":"${frame.type}","object":${jsonOf(frame)}}\n`;
+  const request = { storage: resource.plural, namespace, matches: selectorFor(info), query, encode };
+  return answerText(200, openWatch(request, deps, signal));
 }
 
 // Matches objects by label selectors, and by field selectors for the fields that each resource supports.
@@ -193,42 +161,33 @@ function readFieldSelector(resource: Resource, text: string | null): ObjectPredi
 
 // Serves PATCH and DELETE: the media type selects the kind of patch. object-registry.ts handles finalizers.
 
-type Change = (current: KubeObject) => JsonObject;
-
 /** What the patch in the body does to an object. */
-export function changeFor(request: TransportRequest, resource: Resource): Change {
-  const type = mediaTypeOf(request);
-  const isKnown = /^application\/(json|merge|strategic-merge)-patch\+json$/.test(type);
-  if (!isKnown) throw unsupportedMediaType();
+export function changeFor(
+  request: TransportRequest,
+  { kind }: Resource,
+): (current: KubeObject) => JsonObject {
+  const [, type] = /^application\/(json|merge|strategic-merge)-patch\+json$/.exec(mediaTypeOf(request)) ?? [];
+  if (type === undefined) throw unsupportedMediaType();
   const patch = readPatch(request);
-  if (type === "application/json-patch+json") return (current) => applyJsonPatch(current, patch);
+  if (type === "json") return (current) => applyJsonPatch(current, patch);
   if (!isObject(patch)) throw badRequest("error decoding patch: expected an object");
-  if (type === "application/merge-patch+json") return (current) => applyMergePatch(current, patch);
-  return (current) => applyStrategicMergePatch(current, patch, resource.kind);
+  if (type === "merge") return (current) => applyMergePatch(current, patch);
+  return (current) => applyStrategicMergePatch(current, patch, kind);
 }
 
 // Resources for which a deletion returns the deleted object. For all others it returns a Status.
 const answersWithObject = new Set(["services", "serviceaccounts"]);
 
-function preconditionsIn(body: JsonObject): Preconditions {
-  return defined({
-    uid: textAt(body, "preconditions", "uid") || undefined,
-    resourceVersion: textAt(body, "preconditions", "resourceVersion") || undefined,
-  });
-}
-
 export function serveDelete(
   registry: ObjectRegistry,
   request: TransportRequest,
-  resource: Resource,
-  { namespace, name }: RequestInfo,
+  { resource, namespace, name }: ResourceRequest,
   options: WriteOptions,
 ): Response {
   const body = readOptions(request);
-  const isDry = options.dryRun === true || JSON.stringify(body["dryRun"] ?? []).includes("All");
-  const { object, isGone } = registry.delete(resource, namespace, name, preconditionsIn(body), {
-    dryRun: isDry,
-  });
+  const dryRun = options.dryRun === true || JSON.stringify(body["dryRun"] ?? []).includes("All");
+  const preconditions = objectAt(body, "preconditions");
+  const { object, isGone } = registry.delete(resource, namespace, name, preconditions, { dryRun });
   if (!isGone || answersWithObject.has(resource.plural)) return answerJson(200, object);
   const { uid } = object.metadata;
   const group = resource.group === "" ? {} : { group: resource.group };

@@ -1,39 +1,23 @@
-// The resources that the test API server serves, and how each behaves. The rules about their fields are in validation/*-rules.ts.
+// The resources that the test API server serves, all in version v1, and how each behaves. The rules about their fields are in
+// validation/*-rules.ts.
 
 export interface Resource {
   readonly group: string;
-  readonly version: string;
   readonly plural: string;
-  readonly singular: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  readonly shortNames: readonly string[];
-  readonly categories: readonly string[];
-  readonly hasStatus: boolean;
+  readonly shortNames?: readonly string[];
+  readonly hasStatus?: boolean;
   /** Whether metadata.generation counts changes; not for Nodes and Services. */
-  readonly tracksGeneration: boolean;
+  readonly tracksGeneration?: boolean;
   /** A PUT to a name that does not exist creates it. */
-  readonly createsOnUpdate: boolean;
+  readonly createsOnUpdate?: boolean;
   /** A PUT or PATCH must carry a resource version. */
-  readonly needsVersionOnUpdate: boolean;
+  readonly needsVersionOnUpdate?: boolean;
 }
 
 function resource(kind: string, plural: string, namespaced: boolean, more: Partial<Resource> = {}): Resource {
-  return {
-    group: "",
-    version: "v1",
-    plural,
-    singular: kind.toLowerCase(),
-    kind,
-    namespaced,
-    shortNames: [],
-    categories: [],
-    hasStatus: false,
-    tracksGeneration: false,
-    createsOnUpdate: false,
-    needsVersionOnUpdate: false,
-    ...more,
-  };
+  return { group: "", plural, kind, namespaced, ...more };
 }
 
 /** Custom resources, without the rules of their CRDs. */
@@ -46,7 +30,7 @@ export const resources: readonly Resource[] = [
   resource("Node", "nodes", false, { shortNames: ["no"], hasStatus: true }),
   resource("Secret", "secrets", true),
   resource("ServiceAccount", "serviceaccounts", true, { shortNames: ["sa"] }),
-  resource("Service", "services", true, { shortNames: ["svc"], categories: ["all"], hasStatus: true }),
+  resource("Service", "services", true, { shortNames: ["svc"], hasStatus: true }),
   resource("Lease", "leases", true, {
     group: "coordination.k8s.io",
     createsOnUpdate: true,
@@ -73,21 +57,18 @@ export const reviews = [
   { group: "authorization.k8s.io", plural: "subjectaccessreviews", kind: "SubjectAccessReview" },
 ] as const;
 
-const index = new Map(resources.map((each) => [`${each.group}/${each.version}/${each.plural}`, each]));
+const byPlural = new Map(resources.map((each) => [each.plural, each]));
 
 export function findResource(group: string, version: string, plural: string): Resource | undefined {
-  return index.get(`${group}/${version}/${plural}`);
+  const found = byPlural.get(plural);
+  return version === "v1" && found?.group === group ? found : undefined;
 }
 
 /** The resource with this plural, such as `resourceNamed("nodes")`. */
 export function resourceNamed(plural: string): Resource {
-  const found = resources.find((each) => each.plural === plural);
+  const found = byPlural.get(plural);
   if (found === undefined) throw new TypeError(`The test API server has no resource "${plural}".`);
   return found;
 }
 
-export function apiVersionOf({ group, version }: Resource): string {
-  return group === "" ? version : `${group}/${version}`;
-}
-
-export const objectVerbs = ["create", "delete", "get", "list", "patch", "update", "watch"] as const;
+export const versionOf = (group: string): string => (group === "" ? "v1" : `${group}/v1`);

@@ -27,6 +27,8 @@ const maxContinuations = 64;
 const tooOldToContinue =
   "The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.";
 
+export const isTrue = (value: string | null): boolean => value === "true" || value === "1";
+
 export function readRevision(text: string | null): number | undefined {
   if (text === null || text === "") return undefined;
   if (!/^\d+$/.test(text)) {

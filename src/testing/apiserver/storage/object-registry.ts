@@ -11,7 +11,6 @@ import {
   conflict,
   invalid,
   invalidValue,
-  modified,
   notFound,
 } from "../objects/api-error.ts";
 import { isSame, type Json, type JsonObject, objectAt, textAt } from "../objects/json.ts";
@@ -29,10 +28,11 @@ export interface WriteOptions extends DecodeOptions {
   readonly manager?: string;
 }
 
-export interface Preconditions {
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-}
+/** What the preconditions of a deletion compare, by the field of the metadata. */
+const preconditionTexts = [
+  ["uid", "UID", "deleted and then recreated"],
+  ["resourceVersion", "ResourceVersion", "modified"],
+] as const;
 
 interface RegistryDeps {
   readonly store: Store;
@@ -40,6 +40,8 @@ interface RegistryDeps {
   readonly random: Random;
 }
 
+const modified =
+  "the object has been modified; please apply your changes to the latest version and try again";
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789";
 
 export class ObjectRegistry {
@@ -79,7 +81,7 @@ export class ObjectRegistry {
       uid: this.#random.uuid(),
       resourceVersion: "",
       creationTimestamp: timestamp(this.#clock.now()),
-      generation: resource.tracksGeneration ? 1 : undefined,
+      generation: resource.tracksGeneration === true ? 1 : undefined,
     }) as ObjectMeta;
     const rules = rulesFor(resource.plural);
     const draft = { ...decoded, metadata } as KubeObject;
@@ -88,7 +90,7 @@ export class ObjectRegistry {
     if (causes.length > 0) throw invalid(resource.kind, resource.group, name, causes);
     if (this.#store.get(resource.plural, place, name) !== undefined) throw alreadyExists(resource, name);
     const ready = rules.allocate?.(object, undefined, this.#allocator) ?? object;
-    return options.dryRun === true ? ready : this.#store.put(resource, ready);
+    return this.#put(resource, ready, options);
   }
 
   /** Replaces the whole object. Some kinds are created when they do not exist. */
@@ -103,21 +105,17 @@ export class ObjectRegistry {
     const stored = this.#store.get(resource.plural, namespace, name);
     const meta = objectAt(given, "metadata");
     if (stored === undefined) {
-      if (!resource.createsOnUpdate || subresource !== "") throw notFound(resource, name);
-      if (textAt(meta, "uid") !== "" || textAt(meta, "resourceVersion") !== "")
-        throw notFound(resource, name);
+      const isKnown = textAt(meta, "uid") !== "" || textAt(meta, "resourceVersion") !== "";
+      if (resource.createsOnUpdate !== true || subresource !== "" || isKnown) throw notFound(resource, name);
       return { object: this.create(resource, namespace, given, options), isNew: true };
     }
     const decoded = decodeObject(resource, given, stored, options);
     const uid = textAt(meta, "uid");
     if (uid !== "" && uid !== stored.metadata.uid) {
-      throw conflict(
-        resource,
-        name,
-        `StorageError: invalid object, Code: 4, Key: /registry/${resource.plural}/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored.metadata.uid}`,
-      );
+      const why = `StorageError: invalid object, Code: 4, Key: /registry/${resource.plural}/${name}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored.metadata.uid}`;
+      throw conflict(resource, name, why);
     }
-    if (textAt(meta, "resourceVersion") === "" && resource.needsVersionOnUpdate) {
+    if (textAt(meta, "resourceVersion") === "" && resource.needsVersionOnUpdate === true) {
       throw invalid(resource.plural, resource.group, name, [
         invalidValue("metadata.resourceVersion", 0, "must be specified for an update"),
       ]);
@@ -144,47 +142,31 @@ export class ObjectRegistry {
     resource: Resource,
     namespace: string,
     name: string,
-    preconditions: Preconditions = {},
+    preconditions: JsonObject = {},
     options: WriteOptions = {},
   ): { readonly object: KubeObject; readonly isGone: boolean } {
     const stored = this.get(resource, namespace, name);
-    const { uid, resourceVersion } = stored.metadata;
-    if (preconditions.uid !== undefined && preconditions.uid !== uid) {
-      throw conflict(
-        resource,
-        name,
-        `the UID in the precondition (${preconditions.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
-        resource.kind,
-      );
-    }
-    if (preconditions.resourceVersion !== undefined && preconditions.resourceVersion !== resourceVersion) {
-      throw conflict(
-        resource,
-        name,
-        `the ResourceVersion in the precondition (${preconditions.resourceVersion}) does not match the ResourceVersion in record (${resourceVersion}). The object might have been modified`,
-        resource.kind,
-      );
+    for (const [field, what, end] of preconditionTexts) {
+      const [wanted, actual] = [textAt(preconditions, field), stored.metadata[field]];
+      if (wanted === "" || wanted === actual) continue;
+      const why = `the ${what} in the precondition (${wanted}) does not match the ${what} in record (${actual}). The object might have been ${end}`;
+      throw conflict(resource, name, why, resource.kind);
     }
     if ((stored.metadata.finalizers ?? []).length > 0) {
-      if (stored.metadata.deletionTimestamp !== undefined) {
-        return { object: stored, isGone: false };
-      }
-      const terminating: KubeObject = {
-        ...stored,
-        metadata: {
-          ...stored.metadata,
-          deletionTimestamp: timestamp(this.#clock.now()),
-          deletionGracePeriodSeconds: 0,
-        },
-      };
-      const object = options.dryRun === true ? terminating : this.#store.put(resource, terminating);
-      return { object: object, isGone: false };
+      if (stored.metadata.deletionTimestamp !== undefined) return { object: stored, isGone: false };
+      const deletion = { deletionTimestamp: timestamp(this.#clock.now()), deletionGracePeriodSeconds: 0 };
+      const terminating = { ...stored, metadata: { ...stored.metadata, ...deletion } };
+      return { object: this.#put(resource, terminating, options), isGone: false };
     }
     if (options.dryRun !== true) {
       this.#store.remove(resource, stored);
       if (resource.plural === "namespaces") this.#deleteContents(name);
     }
     return { object: stored, isGone: true };
+  }
+
+  #put(resource: Resource, object: KubeObject, { dryRun }: WriteOptions): KubeObject {
+    return dryRun === true ? object : this.#store.put(resource, object);
   }
 
   #replace(
@@ -196,18 +178,14 @@ export class ObjectRegistry {
   ): KubeObject {
     const meta = objectAt(given, "metadata");
     const { name, namespace } = current.metadata;
-    if (textAt(meta, "name") !== name) {
-      throw badRequest(
-        `the name of the object (${textAt(meta, "name")}) does not match the name on the URL (${name})`,
-      );
+    const ownName = textAt(meta, "name");
+    if (ownName !== name) {
+      throw badRequest(`the name of the object (${ownName}) does not match the name on the URL (${name})`);
     }
-    if (textAt(meta, "namespace") !== "" && textAt(meta, "namespace") !== (namespace ?? "")) {
-      throw badRequest(
-        "the namespace of the provided object does not match the namespace sent on the request",
-      );
-    }
+    requireNamespace(textAt(meta, "namespace"), namespace ?? "");
     const version = textAt(meta, "resourceVersion");
-    if (version !== "" && version !== current.metadata.resourceVersion) throw modified(resource, name);
+    if (version !== "" && version !== current.metadata.resourceVersion)
+      throw conflict(resource, name, modified);
     const next = withManagers(mergeUpdate(resource, current, given, subresource), current, options.manager);
     const rules = rulesFor(resource.plural);
     const object = shareUnchanged(rules.defaults?.(next, current) ?? next, current);
@@ -216,21 +194,16 @@ export class ObjectRegistry {
     const ready = rules.allocate?.(object, current, this.#allocator) ?? object;
     if (isSame(ready, current)) return current;
     const counted = withGeneration(resource, ready, current);
-    if (options.dryRun === true) return counted;
-    const isReleased =
-      counted.metadata.deletionTimestamp !== undefined && (counted.metadata.finalizers ?? []).length === 0;
-    if (!isReleased) return this.#store.put(resource, counted);
-    this.#store.remove(resource, counted);
+    const { deletionTimestamp, finalizers = [] } = counted.metadata;
+    const isReleased = deletionTimestamp !== undefined && finalizers.length === 0;
+    if (!isReleased) return this.#put(resource, counted, options);
+    if (options.dryRun !== true) this.#store.remove(resource, counted);
     return counted;
   }
 
   #namespaceOf(resource: Resource, wanted: string, inObject: string): string {
     if (!resource.namespaced) return "";
-    if (inObject !== "" && inObject !== wanted) {
-      throw badRequest(
-        "the namespace of the provided object does not match the namespace sent on the request",
-      );
-    }
+    requireNamespace(inObject, wanted);
     if (this.#store.get("namespaces", "", wanted) === undefined) {
       throw notFound(resourceNamed("namespaces"), wanted);
     }
@@ -252,6 +225,11 @@ export class ObjectRegistry {
     }
     return name;
   }
+}
+
+function requireNamespace(given: string, wanted: string): void {
+  if (given !== "" && given !== wanted)
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
 }
 
 // Merges an update into the stored object: fields that this update may change come from the client, the others stay.
@@ -290,7 +268,7 @@ function mergeUpdate(
     return { ...current, metadata: shared, status: objectAt(given, "status") };
   }
   const next = { ...given, kind: current.kind, apiVersion: current.apiVersion, metadata: shared };
-  if (!resource.hasStatus) return next as KubeObject;
+  if (resource.hasStatus !== true) return next as KubeObject;
   const { status: _, ...rest } = next as JsonObject;
   return { ...rest, ...(current.status !== undefined && { status: current.status }) } as KubeObject;
 }
@@ -299,7 +277,10 @@ function withGeneration(resource: Resource, object: KubeObject, before: KubeObje
   // The labels of an EndpointSlice identify its Service, so their changes count.
   const isRelabelled =
     resource.kind === "EndpointSlice" && !isSame(object.metadata.labels, before.metadata.labels);
-  if (!resource.tracksGeneration || (isSame(withoutStatus(object), withoutStatus(before)) && !isRelabelled))
+  if (
+    resource.tracksGeneration !== true ||
+    (isSame(withoutStatus(object), withoutStatus(before)) && !isRelabelled)
+  )
     return object;
   const generation = (before.metadata.generation ?? 0) + 1;
   return { ...object, metadata: { ...object.metadata, generation } };

@@ -4,7 +4,7 @@
 import { type ApiError, badRequest, invalid, invalidValue } from "../objects/api-error.ts";
 import { isList, isObject, type Json, type JsonObject, objectAt, textAt } from "../objects/json.ts";
 import { type Field, type FieldType, fieldsOf } from "../objects/object-fields.ts";
-import { apiVersionOf, type Resource } from "../objects/resource-table.ts";
+import { type Resource, versionOf } from "../objects/resource-table.ts";
 
 type FieldValidation = "Strict" | "Warn" | "Ignore";
 
@@ -51,9 +51,9 @@ export function decodeObject(
   before: JsonObject | undefined,
   options: DecodeOptions,
 ): JsonObject {
-  const apiVersion = textAt(given, "apiVersion") || apiVersionOf(resource);
+  const apiVersion = textAt(given, "apiVersion") || versionOf(resource.group);
   const kind = textAt(given, "kind") || resource.kind;
-  if (kind !== resource.kind || apiVersion !== apiVersionOf(resource)) {
+  if (kind !== resource.kind || apiVersion !== versionOf(resource.group)) {
     const version = apiVersion.split("/").at(-1) ?? "";
     throw badRequest(
       `${kind} in version "${version}" cannot be handled as a ${resource.kind}: converting (${version}.${kind}) to (core.${resource.kind}): unknown conversion`,
@@ -61,7 +61,7 @@ export function decodeObject(
   }
   const check = new FieldCheck();
   const refuse = (why: string): ApiError =>
-    badRequest(`${kind} in version "${resource.version}" cannot be handled as a ${kind}: ${why}`);
+    badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${why}`);
   let object: JsonObject;
   try {
     object = check.object(given, resource.kind, before);

@@ -3,7 +3,7 @@
 
 import { type ApiError, badRequest, invalid, invalidValue } from "../objects/api-error.ts";
 import { isList, isObject, type Json, type JsonObject, objectAt, textAt } from "../objects/json.ts";
-import { type Field, type FieldType, fieldsOf } from "../objects/object-fields.ts";
+import { type Field, type FieldType, fieldsOf, type Scalar } from "../objects/object-fields.ts";
 import { type Resource, versionOf } from "../objects/resource-table.ts";
 
 type FieldValidation = "Strict" | "Warn" | "Ignore";
@@ -11,19 +11,6 @@ type FieldValidation = "Strict" | "Warn" | "Ignore";
 export interface DecodeOptions {
   readonly fieldValidation?: FieldValidation;
   readonly warn?: (text: string) => void;
-}
-
-const quote = (path: string): string => `unknown field "${path}"`;
-
-function reportUnknownFields(
-  check: FieldCheck,
-  options: DecodeOptions,
-  refuse: (why: string) => ApiError,
-): void {
-  if (check.unknown.length === 0) return;
-  const problems = check.unknown.sort().map(quote);
-  if (options.fieldValidation === "Strict") throw refuse(`strict decoding error: ${problems.join(", ")}`);
-  if (options.fieldValidation !== "Ignore") for (const problem of problems) options.warn?.(problem);
 }
 
 export function readJson(text: string, kind: string): JsonObject {
@@ -59,17 +46,9 @@ export function decodeObject(
       `${kind} in version "${version}" cannot be handled as a ${resource.kind}: converting (${version}.${kind}) to (core.${resource.kind}): unknown conversion`,
     );
   }
-  const check = new FieldCheck();
   const refuse = (why: string): ApiError =>
     badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${why}`);
-  let object: JsonObject;
-  try {
-    object = check.object(given, resource.kind, before);
-  } catch (error) {
-    if (error instanceof WrongTypeError) throw Object.assign(refuse(error.message), { cause: error });
-    throw error;
-  }
-  reportUnknownFields(check, options, refuse);
+  const object = checked(resource, given, before, options, refuse);
   return { ...object, kind, apiVersion, metadata: objectAt(object, "metadata") };
 }
 
@@ -80,28 +59,38 @@ export function decodePatched(
   before: JsonObject,
   options: DecodeOptions,
 ): JsonObject {
+  return checked(resource, patched, before, options, (why) =>
+    invalid("", "", "", [invalidValue("patch", JSON.stringify(patched), why)]),
+  );
+}
+
+function checked(
+  resource: Resource,
+  given: JsonObject,
+  before: JsonObject | undefined,
+  { fieldValidation, warn }: DecodeOptions,
+  refuse: (why: string) => ApiError,
+): JsonObject {
   const check = new FieldCheck();
-  const refuse = (why: string): ApiError =>
-    invalid("", "", "", [invalidValue("patch", JSON.stringify(patched) as Json, why)]);
-  let object: JsonObject;
   try {
-    object = check.object(patched, resource.kind, before);
+    const object = check.object(given, resource.kind, before);
+    const problems = check.unknown.sort().map((path) => `unknown field "${path}"`);
+    if (fieldValidation === "Strict" && problems.length > 0)
+      throw new DecodeError(`strict decoding error: ${problems.join(", ")}`);
+    if (fieldValidation !== "Ignore") for (const problem of problems) warn?.(problem);
+    return object;
   } catch (error) {
-    if (error instanceof WrongTypeError) throw Object.assign(refuse(error.message), { cause: error });
+    if (error instanceof DecodeError) throw Object.assign(refuse(error.message), { cause: error });
     throw error;
   }
-  reportUnknownFields(check, options, refuse);
-  return object;
 }
 
 // Checks values against the schema as the server decodes them: unknown fields are dropped and reported, wrong types
 // rejected, empty values omitted. Parts that are identical (`===`) to the previous version were checked before and
 // are skipped.
 
-/** A value of the wrong type, with the Go decoder's message. */
-class WrongTypeError extends Error {
-  override readonly name = "WrongTypeError";
-}
+/** With the Go decoder's message. */
+class DecodeError extends Error {}
 
 // Go omits these when they are zero. Most other scalars are pointers and are kept.
 const omittedWhenZero = new Set([
@@ -115,33 +104,35 @@ const omittedWhenZero = new Set([
 // In these types strings are pointers, so an empty string is kept: a released Lease has an empty holder.
 const keepsEmptyText = new Set(["LeaseSpec", "Endpoint", "SlicePort"]);
 
-const goTypes: Record<string, string> = { s: "string", i: "int32", n: "float64", b: "bool", t: "string" };
+/** The JSON types of each scalar, and its Go type in messages. */
+const scalars: Readonly<Record<Scalar, { readonly json: readonly string[]; readonly go: string }>> = {
+  s: { json: ["string"], go: "string" },
+  y: { json: ["string"], go: "string" },
+  t: { json: ["string"], go: "string" },
+  i: { json: ["number"], go: "int32" },
+  n: { json: ["number"], go: "float64" },
+  b: { json: ["boolean"], go: "bool" },
+  q: { json: ["string", "number"], go: "string" },
+  x: { json: ["string", "number"], go: "string" },
+  o: { json: ["string", "number", "boolean", "object"], go: "string" },
+};
+
+function fits(value: Json, scalar: Scalar): boolean {
+  return scalars[scalar].json.includes(typeof value) && (scalar !== "i" || Number.isSafeInteger(value));
+}
 
 function jsonTypeOf(value: Json): string {
   if (isList(value)) return "array";
-  if (isObject(value)) return "object";
   return typeof value === "boolean" ? "bool" : typeof value;
 }
 
-function fits(value: Json, scalar: string): boolean {
-  switch (scalar) {
-    case "s":
-    case "y":
-    case "t":
-      return typeof value === "string";
-    case "i":
-      return Number.isSafeInteger(value);
-    case "n":
-      return typeof value === "number";
-    case "b":
-      return typeof value === "boolean";
-    case "q":
-    case "x":
-      return typeof value === "string" || typeof value === "number";
-    default:
-      return true;
-  }
+function wrongType(value: Json, owner: string, path: string, expected: string): DecodeError {
+  return new DecodeError(
+    `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field ${owner}.${path} of type ${expected}`,
+  );
 }
+
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
 function isOmitted(owner: string, field: Field, value: Json): boolean {
   if (field.isRequired) return false;
@@ -159,35 +150,33 @@ class FieldCheck {
     if (value === before && typeof value === "object") return value;
     switch (type.is) {
       case "scalar":
-        if (!fits(value, type.scalar)) {
-          throw new WrongTypeError(
-            `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field ${owner}.${path} of type ${goTypes[type.scalar] ?? "string"}`,
+        if (!fits(value, type.scalar)) throw wrongType(value, owner, path, scalars[type.scalar].go);
+        if (type.scalar === "t" && !time.test(String(value))) {
+          throw new DecodeError(
+            `parsing time ${JSON.stringify(JSON.stringify(value))} as "2006-01-02T15:04:05Z07:00": cannot parse`,
           );
         }
-        return type.scalar === "t" && typeof value === "string" ? this.#time(value) : value;
-      case "list":
-        if (!isList(value)) return this.#refuse(value, owner, path, "[]");
+        return value;
+      case "list": {
+        if (!isList(value)) throw wrongType(value, owner, path, "[]");
+        const old = isList(before) ? before : [];
         return value.map((item, index) =>
-          this.check(item, type.item, isList(before) ? before[index] : undefined, `${path}[${index}]`, owner),
+          this.check(item, type.item, old[index], `${path}[${index}]`, owner),
         );
+      }
       case "map": {
-        if (!isObject(value)) return this.#refuse(value, owner, path, "map[string]");
+        if (!isObject(value)) throw wrongType(value, owner, path, "map[string]");
+        const old = isObject(before) ? before : {};
         const map: Record<string, Json> = {};
         for (const key of Object.keys(value).sort()) {
           const item = value[key];
           if (item === undefined || item === null) continue;
-          map[key] = this.check(
-            item,
-            type.item,
-            isObject(before) ? before[key] : undefined,
-            `${path}.${key}`,
-            owner,
-          );
+          map[key] = this.check(item, type.item, old[key], `${path}.${key}`, owner);
         }
         return map;
       }
       case "type":
-        if (!isObject(value)) return this.#refuse(value, owner, path, type.name);
+        if (!isObject(value)) throw wrongType(value, owner, path, type.name);
         return this.object(value, type.name, isObject(before) ? before : undefined, path);
     }
   }
@@ -210,20 +199,5 @@ class FieldCheck {
       if (!isOmitted(type, field, checked)) result[key] = checked;
     }
     return result;
-  }
-
-  #refuse(value: Json, owner: string, path: string, expected: string): never {
-    throw new WrongTypeError(
-      `json: cannot unmarshal ${jsonTypeOf(value)} into Go struct field ${owner}.${path} of type ${expected}`,
-    );
-  }
-
-  #time(value: string): string {
-    if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/.test(value)) {
-      throw new WrongTypeError(
-        `parsing time ${JSON.stringify(JSON.stringify(value))} as "2006-01-02T15:04:05Z07:00": cannot parse`,
-      );
-    }
-    return value;
   }
 }

@@ -19,8 +19,8 @@ import { type Resource, resourceNamed, resources } from "../objects/resource-tab
 import { type DecodeOptions, decodeObject, decodePatched } from "../validation/decode-object.ts";
 import { rulesFor } from "../validation/object-rules.ts";
 import { createMetaCauses, updateMetaCauses } from "../validation/rules.ts";
+import { ServiceAllocator } from "../validation/service-allocator.ts";
 import type { Store } from "./object-store.ts";
-import { ServiceAllocator } from "./service-allocator.ts";
 
 export interface WriteOptions extends DecodeOptions {
   readonly dryRun?: boolean;
@@ -55,7 +55,9 @@ export class ObjectRegistry {
     this.#clock = clock;
     this.#random = random;
     this.#allocator = new ServiceAllocator(random);
-    store.onWrite((change) => this.#allocator.follow(change));
+    store.onWrite(({ storage, type, object, before }) => {
+      if (storage === "services") this.#allocator.follow(before, type === "DELETED" ? undefined : object);
+    });
   }
 
   get(resource: Resource, namespace: string, name: string): KubeObject {
@@ -89,7 +91,7 @@ export class ObjectRegistry {
     const causes = [...createMetaCauses(resource, object), ...(rules.validate?.(object, undefined) ?? [])];
     if (causes.length > 0) throw invalid(resource.kind, resource.group, name, causes);
     if (this.#store.get(resource.plural, place, name) !== undefined) throw alreadyExists(resource, name);
-    const ready = rules.allocate?.(object, undefined, this.#allocator) ?? object;
+    const ready = this.#allocate(resource, object, undefined);
     return this.#put(resource, ready, options);
   }
 
@@ -191,7 +193,7 @@ export class ObjectRegistry {
     const object = shareUnchanged(rules.defaults?.(next, current) ?? next, current);
     const causes = [...updateMetaCauses(object, current), ...(rules.validate?.(object, current) ?? [])];
     if (causes.length > 0) throw invalid(resource.kind, resource.group, name, causes);
-    const ready = rules.allocate?.(object, current, this.#allocator) ?? object;
+    const ready = this.#allocate(resource, object, current);
     if (isSame(ready, current)) return current;
     const counted = withGeneration(resource, ready, current);
     const { deletionTimestamp, finalizers = [] } = counted.metadata;
@@ -199,6 +201,10 @@ export class ObjectRegistry {
     if (!isReleased) return this.#put(resource, counted, options);
     if (options.dryRun !== true) this.#store.remove(resource, counted);
     return counted;
+  }
+
+  #allocate({ plural }: Resource, object: KubeObject, before: KubeObject | undefined): KubeObject {
+    return plural === "services" ? this.#allocator.allocate(object, before) : object;
   }
 
   #namespaceOf(resource: Resource, wanted: string, inObject: string): string {

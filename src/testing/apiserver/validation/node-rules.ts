@@ -8,33 +8,17 @@ import {
   notSupported,
   required,
 } from "../objects/api-error.ts";
-import {
-  isObject,
-  isSame,
-  type JsonObject,
-  listAt,
-  objectAt,
-  textAt,
-  valueAt,
-  withValue,
-} from "../objects/json.ts";
+import { isObject, isSame, type JsonObject, listAt, objectAt, textAt, withValue } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
-import type { Rules } from "./rules.ts";
+import { causesOf, type Rules } from "./rules.ts";
 
-const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"] as const;
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const notReady = "node.kubernetes.io/not-ready";
 
 const emptyNodeInfo: JsonObject = {
-  machineID: "",
-  systemUUID: "",
-  bootID: "",
-  kernelVersion: "",
-  osImage: "",
-  containerRuntimeVersion: "",
-  kubeletVersion: "",
-  kubeProxyVersion: "",
-  operatingSystem: "",
-  architecture: "",
+  ...{ machineID: "", systemUUID: "", bootID: "", kernelVersion: "", osImage: "" },
+  ...{ containerRuntimeVersion: "", kubeletVersion: "", kubeProxyVersion: "" },
+  ...{ operatingSystem: "", architecture: "" },
 };
 
 function withNotReadyTaint(node: KubeObject): KubeObject {
@@ -76,11 +60,10 @@ function taintCauses(node: KubeObject): Cause[] {
   const seen = new Set<string>();
   return listAt(node, "spec", "taints").flatMap((taint, index): Cause[] => {
     const field = `metadata.taints[${index}]`;
-    const key = textAt(taint, "key");
-    const effect = textAt(taint, "effect");
+    const [key, effect] = [textAt(taint, "key"), textAt(taint, "effect")];
     if (key === "") return [required(`${field}.key`, "name part must be non-empty")];
     if (effect === "") return [required(`${field}.effect`)];
-    if (!effects.some((known) => known === effect)) return [notSupported(`${field}.effect`, effect, effects)];
+    if (!effects.includes(effect)) return [notSupported(`${field}.effect`, effect, effects)];
     const id = `${key}:${effect}`;
     if (seen.has(id)) {
       const value = { Key: key, Value: textAt(taint, "value"), Effect: effect, TimeAdded: null };
@@ -93,59 +76,47 @@ function taintCauses(node: KubeObject): Cause[] {
 
 function addressCauses(node: KubeObject): Cause[] {
   const seen = new Set<string>();
-  return listAt(node, "status", "addresses").flatMap((address, index): Cause[] => {
-    const id = `${textAt(address, "type")} ${textAt(address, "address")}`;
-    if (seen.has(id)) {
-      return [
-        duplicate(`status.addresses[${index}]`, {
-          Type: textAt(address, "type"),
-          Address: textAt(address, "address"),
-        }),
-      ];
-    }
+  return listAt(node, "status", "addresses").flatMap((address, index) => {
+    const value = { Type: textAt(address, "type"), Address: textAt(address, "address") };
+    const id = `${value.Type} ${value.Address}`;
+    const causes = causesOf(seen.has(id) && duplicate(`status.addresses[${index}]`, value));
     seen.add(id);
-    return [];
+    return causes;
   });
 }
 
-const changeable = new Set(["taints", "unschedulable", "configSource", "externalID"]);
+/** The fields of the spec that have a rule of their own, or none. */
+const changeable = new Set([
+  ...["taints", "unschedulable", "configSource", "externalID"],
+  ...["providerID", "podCIDR", "podCIDRs"],
+]);
 
-function specCauses(node: KubeObject, before: KubeObject): Cause[] {
-  const causes: Cause[] = [];
-  const providerID = textAt(before, "spec", "providerID");
-  if (providerID !== "" && textAt(node, "spec", "providerID") !== providerID) {
-    causes.push(
+function changeCauses({ spec = {} }: KubeObject, { spec: before = {} }: KubeObject): Cause[] {
+  const providerID = textAt(before, "providerID");
+  const ranges = listAt(before, "podCIDRs");
+  const isOtherChanged = Object.keys({ ...spec, ...before }).some(
+    (key) => !changeable.has(key) && !isSame(spec[key], before[key]),
+  );
+  return causesOf(
+    providerID !== "" &&
+      textAt(spec, "providerID") !== providerID &&
       forbiddenField("spec.providerID", 'node updates may not change providerID except from "" to valid'),
-    );
-  }
-  const ranges = listAt(before, "spec", "podCIDRs");
-  if (ranges.length > 0 && !isSame(ranges, valueAt(node, "spec", "podCIDRs"))) {
-    causes.push(
+    ranges.length > 0 &&
+      !isSame(ranges, spec["podCIDRs"]) &&
       forbiddenField("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'),
-    );
-  }
-  const keys = new Set([...Object.keys(node.spec ?? {}), ...Object.keys(before.spec ?? {})]);
-  for (const key of keys) {
-    if (changeable.has(key) || key === "providerID" || key.startsWith("podCIDR")) continue;
-    if (isSame(node.spec?.[key], before.spec?.[key])) continue;
-    causes.push(
+    isOtherChanged &&
       forbiddenField(
         "spec",
         "node updates may only change labels, taints, or capacity (or configSource, if the DynamicKubeletConfig feature gate is enabled)",
       ),
-    );
-    break;
-  }
-  return causes;
+  );
 }
 
-function cidrCauses(node: KubeObject): Cause[] {
-  const first = textAt(node, "spec", "podCIDR");
-  const all = listAt(node, "spec", "podCIDRs");
-  if (first !== "" && all.length > 0 && all[0] !== first) {
-    return [invalidValue("spec.podCIDRs[0]", all[0], "must match podCIDR")];
-  }
-  return [];
+function cidrCauses({ spec }: KubeObject): Cause[] {
+  const only = textAt(spec, "podCIDR");
+  const [first] = listAt(spec, "podCIDRs");
+  const isOther = only !== "" && first !== undefined && first !== only;
+  return causesOf(isOther && invalidValue("spec.podCIDRs[0]", first, "must match podCIDR"));
 }
 
 export const nodeRules: Rules = {
@@ -157,13 +128,10 @@ export const nodeRules: Rules = {
     const [only] = podCIDRs;
     return podCIDR === "" && only !== undefined ? withValue(filled, ["spec", "podCIDR"], only) : filled;
   },
-  validate: (node, before) => {
-    if (before === undefined) return [...taintCauses(node), ...addressCauses(node), ...cidrCauses(node)];
-    return [
-      ...(node.spec === before.spec
-        ? []
-        : [...taintCauses(node), ...specCauses(node, before), ...cidrCauses(node)]),
-      ...(node.status === before.status ? [] : addressCauses(node)),
-    ];
-  },
+  validate: (node, before) => [
+    ...(node.spec === before?.spec
+      ? []
+      : [...taintCauses(node), ...(before ? changeCauses(node, before) : []), ...cidrCauses(node)]),
+    ...(node.status === before?.status ? [] : addressCauses(node)),
+  ],
 };

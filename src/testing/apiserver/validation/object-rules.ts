@@ -2,9 +2,19 @@
 // general rules.
 
 import { type Cause, invalidValue, notSupported, required } from "../objects/api-error.ts";
-import { isObject, type Json, listAt, objectAt, textAt, withValue } from "../objects/json.ts";
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  listAt,
+  objectAt,
+  textAt,
+  valueAt,
+  withValue,
+} from "../objects/json.ts";
+import type { KubeObject } from "../objects/kube-object.ts";
 import { nodeRules } from "./node-rules.ts";
-import type { Rules } from "./rules.ts";
+import { causesOf, type Rules } from "./rules.ts";
 import { serviceRules } from "./service-rules.ts";
 
 const namespaceRules: Rules = {
@@ -34,45 +44,41 @@ const eventRules: Rules = {
   validate: (event) => {
     const about = textAt(event, "involvedObject", "namespace");
     const namespace = event.metadata.namespace ?? "";
-    const causes: Cause[] = [];
-    if (about === "" ? namespace !== "default" && namespace !== "kube-system" : about !== namespace) {
-      causes.push(invalidValue("involvedObject.namespace", about, "does not match event.namespace"));
-    }
+    const isElsewhere =
+      about === "" ? namespace !== "default" && namespace !== "kube-system" : about !== namespace;
     const type = textAt(event, "type");
-    if (event["eventTime"] !== null && type !== "Normal" && type !== "Warning") {
-      causes.push(invalidValue("type", type, `has invalid value: ${type}`));
-    }
-    return causes;
+    const isTypeWrong = event["eventTime"] !== null && type !== "Normal" && type !== "Warning";
+    return causesOf(
+      isElsewhere && invalidValue("involvedObject.namespace", about, "does not match event.namespace"),
+      isTypeWrong && invalidValue("type", type, `has invalid value: ${type}`),
+    );
   },
 };
+
+/** The field is absent, or at least `min`. */
+function atLeast(lease: KubeObject, name: string, min: number, problem: string): Cause | false {
+  const value = valueAt(lease, "spec", name);
+  return typeof value === "number" && value < min && invalidValue(`spec.${name}`, value, problem);
+}
 
 const leaseRules: Rules = {
-  validate: (lease) => {
-    const spec = objectAt(lease, "spec");
-    const causes: Cause[] = [];
-    const duration = spec["leaseDurationSeconds"];
-    if (typeof duration === "number" && duration <= 0) {
-      causes.push(invalidValue("spec.leaseDurationSeconds", duration, "must be greater than 0"));
-    }
-    const transitions = spec["leaseTransitions"];
-    if (typeof transitions === "number" && transitions < 0) {
-      causes.push(invalidValue("spec.leaseTransitions", transitions, "must be greater than or equal to 0"));
-    }
-    return causes;
-  },
+  validate: (lease) =>
+    causesOf(
+      atLeast(lease, "leaseDurationSeconds", 1, "must be greater than 0"),
+      atLeast(lease, "leaseTransitions", 0, "must be greater than or equal to 0"),
+    ),
 };
-
-const encode = (text: string): string => Buffer.from(text).toString("base64");
 
 const secretRules: Rules = {
   defaults: (secret) => {
     const { stringData, ...rest } = secret;
-    if (stringData === undefined)
-      return secret["type"] === undefined ? { ...secret, type: "Opaque" } : secret;
-    const data: Record<string, Json | undefined> = { ...objectAt(secret, "data") };
-    for (const [key, value] of Object.entries(objectAt(secret, "stringData")))
-      data[key] = encode(String(value));
-    return { ...rest, type: secret["type"] ?? "Opaque", data } as typeof secret;
+    const typed = { ...rest, type: secret["type"] ?? "Opaque" } as KubeObject;
+    if (stringData === undefined) return typed;
+    const added = Object.entries(objectAt(secret, "stringData")).map(([key, value]) => [
+      key,
+      Buffer.from(String(value)).toString("base64"),
+    ]);
+    return { ...typed, data: { ...objectAt(secret, "data"), ...Object.fromEntries(added) } };
   },
 };
 
@@ -93,27 +99,19 @@ const sliceRules: Rules = {
   },
   validate: (slice, before) => {
     const type = textAt(slice, "addressType");
-    const causes: Cause[] = [];
-    if (type === "") causes.push(required("addressType"));
-    else if (!addressTypes.includes(type)) causes.push(notSupported("addressType", type, addressTypes));
-    if (before !== undefined && textAt(before, "addressType") !== type) {
-      causes.push(invalidValue("addressType", type, "field is immutable"));
-    }
-    return causes;
+    const isChanged = before !== undefined && textAt(before, "addressType") !== type;
+    return causesOf(
+      type === "" && required("addressType"),
+      type !== "" && !addressTypes.includes(type) && notSupported("addressType", type, addressTypes),
+      isChanged && invalidValue("addressType", type, "field is immutable"),
+    );
   },
 };
 
-const volumeRules: Rules = {
-  defaults: (object, before) => (before === undefined ? { ...object, status: { phase: "Pending" } } : object),
-};
-
 /** The server keeps no status that a client creates. */
-const attachmentRules: Rules = {
-  defaults: (attachment, before) =>
-    before === undefined ? { ...attachment, status: { attached: false } } : attachment,
-};
-
-// The rules of each kind. Kinds without an entry follow only the general rules.
+const beginningWith = (status: JsonObject): Rules => ({
+  defaults: (object, before) => (before === undefined ? { ...object, status } : object),
+});
 
 const table: Readonly<Record<string, Rules>> = {
   nodes: nodeRules,
@@ -123,9 +121,9 @@ const table: Readonly<Record<string, Rules>> = {
   leases: leaseRules,
   secrets: secretRules,
   endpointslices: sliceRules,
-  persistentvolumes: volumeRules,
-  persistentvolumeclaims: volumeRules,
-  volumeattachments: attachmentRules,
+  persistentvolumes: beginningWith({ phase: "Pending" }),
+  persistentvolumeclaims: beginningWith({ phase: "Pending" }),
+  volumeattachments: beginningWith({ attached: false }),
 };
 
 export const rulesFor = (storage: string): Rules => table[storage] ?? {};

@@ -1,29 +1,19 @@
-// What a kind adds to the general rules: defaults, allocation and validation. object-rules.ts has the table of kinds.
+// What a kind adds to the general rules: defaults and validation. object-rules.ts has the table of kinds.
 
 import { type Cause, forbiddenField, invalidValue, required } from "../objects/api-error.ts";
 import { isSame } from "../objects/json.ts";
 import type { KubeObject, ObjectMeta } from "../objects/kube-object.ts";
 import type { Resource } from "../objects/resource-table.ts";
 
-/** Cluster addresses and node ports that are still free. */
-export interface Allocator {
-  address(family: string): string;
-  /** A free port that is not in `chosen` either; undefined when the range is used up. */
-  port(chosen: ReadonlySet<number>): number | undefined;
-  isAddressTaken(address: string): boolean;
-  isPortTaken(port: number): boolean;
-}
-
 export interface Rules {
   /** Sets the fields that the server defaults; called for every write. */
   readonly defaults?: (object: KubeObject, before: KubeObject | undefined) => KubeObject;
-  /** Called for a valid object before the write; assigns addresses and ports. */
-  readonly allocate?: (
-    object: KubeObject,
-    before: KubeObject | undefined,
-    allocator: Allocator,
-  ) => KubeObject;
   readonly validate?: (object: KubeObject, before: KubeObject | undefined) => readonly Cause[];
+}
+
+/** Those whose condition holds, for `causesOf(isWrong && cause, …)`. */
+export function causesOf(...checks: readonly (Cause | false)[]): Cause[] {
+  return checks.filter((each) => each !== false);
 }
 
 // Validates the metadata of every kind: names, labels, annotations, finalizers, and immutable fields.
@@ -62,22 +52,21 @@ function keyProblem(key: string): string | undefined {
   return undefined;
 }
 
-function labelCauses({ labels, annotations }: ObjectMeta): Cause[] {
-  const causes: Cause[] = [];
-  for (const [key, value] of Object.entries(labels ?? {})) {
-    const problem = keyProblem(key);
-    if (problem !== undefined) causes.push(invalidValue("metadata.labels", key, problem));
-    if (value.length > 63) {
-      causes.push(invalidValue("metadata.labels", value, "must be no more than 63 bytes"));
-    } else if (value !== "" && !namePart.test(value)) {
-      causes.push(invalidValue("metadata.labels", value, valueText));
-    }
-  }
-  for (const key of Object.keys(annotations ?? {})) {
-    const problem = keyProblem(key.toLowerCase());
-    if (problem !== undefined) causes.push(invalidValue("metadata.annotations", key, problem));
-  }
-  return causes;
+function labelCauses({ labels = {}, annotations = {} }: ObjectMeta): Cause[] {
+  const ofKey = (field: string, key: string, problem = keyProblem(key)): Cause[] =>
+    problem === undefined ? [] : [invalidValue(field, key, problem)];
+  const ofLabels = Object.entries(labels).flatMap(([key, value]) => {
+    const problem = value.length > 63 ? "must be no more than 63 bytes" : valueText;
+    const isWrong = value.length > 63 || (value !== "" && !namePart.test(value));
+    return [
+      ...ofKey("metadata.labels", key),
+      ...causesOf(isWrong && invalidValue("metadata.labels", value, problem)),
+    ];
+  });
+  const ofAnnotations = Object.keys(annotations).flatMap((key) =>
+    ofKey("metadata.annotations", key, keyProblem(key.toLowerCase())),
+  );
+  return [...ofLabels, ...ofAnnotations];
 }
 
 function finalizerCauses(finalizers: readonly string[] = []): Cause[] {
@@ -96,35 +85,35 @@ function finalizerCauses(finalizers: readonly string[] = []): Cause[] {
 export function createMetaCauses(resource: Resource, { metadata }: KubeObject): readonly Cause[] {
   const { name } = metadata;
   if (name === "") return [required("metadata.name", "name or generateName is required")];
-  const rule = nameRule(resource);
-  const causes: Cause[] = [];
-  if (!rule.pattern.test(name)) causes.push(invalidValue("metadata.name", name, rule.text));
-  if (name.length > rule.length) {
-    causes.push(invalidValue("metadata.name", name, `must be no more than ${rule.length} bytes`));
-  }
-  return [...causes, ...labelCauses(metadata), ...finalizerCauses(metadata.finalizers)];
+  const { pattern, text, length } = nameRule(resource);
+  return [
+    ...causesOf(
+      !pattern.test(name) && invalidValue("metadata.name", name, text),
+      name.length > length && invalidValue("metadata.name", name, `must be no more than ${length} bytes`),
+    ),
+    ...labelCauses(metadata),
+    ...finalizerCauses(metadata.finalizers),
+  ];
 }
 
-export function updateMetaCauses(object: KubeObject, before: KubeObject): readonly Cause[] {
-  const { metadata } = object;
-  const causes: Cause[] = [];
-  if (metadata.uid !== before.metadata.uid) {
-    causes.push(invalidValue("metadata.uid", metadata.uid, "field is immutable"));
-  }
-  if (!isSame(metadata.finalizers, before.metadata.finalizers)) {
-    causes.push(...finalizerCauses(metadata.finalizers));
-    const added = (metadata.finalizers ?? []).filter((one) => !before.metadata.finalizers?.includes(one));
-    if (before.metadata.deletionTimestamp !== undefined && added.length > 0) {
-      causes.push(
+export function updateMetaCauses(
+  { metadata }: KubeObject,
+  { metadata: before }: KubeObject,
+): readonly Cause[] {
+  const { uid, labels, annotations, finalizers = [] } = metadata;
+  const added = finalizers.filter((one) => before.finalizers?.includes(one) !== true);
+  const isRelabelled = !isSame(labels, before.labels) || !isSame(annotations, before.annotations);
+  return [
+    ...causesOf(uid !== before.uid && invalidValue("metadata.uid", uid, "field is immutable")),
+    ...(isSame(metadata.finalizers, before.finalizers) ? [] : finalizerCauses(finalizers)),
+    ...causesOf(
+      before.deletionTimestamp !== undefined &&
+        added.length > 0 &&
         forbiddenField(
           "metadata.finalizers",
           `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((one) => JSON.stringify(one)).join(", ")}}`,
         ),
-      );
-    }
-  }
-  const isChanged =
-    !isSame(metadata.labels, before.metadata.labels) ||
-    !isSame(metadata.annotations, before.metadata.annotations);
-  return isChanged ? [...causes, ...labelCauses(metadata)] : causes;
+    ),
+    ...(isRelabelled ? labelCauses(metadata) : []),
+  ];
 }

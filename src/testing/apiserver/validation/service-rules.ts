@@ -2,11 +2,9 @@
 
 import { isIP } from "node:net";
 import {
-  ApiError,
   type Cause,
   duplicate,
   forbiddenField,
-  invalid,
   invalidValue,
   notSupported,
   required,
@@ -17,26 +15,14 @@ import {
   type Json,
   type JsonObject,
   listAt,
+  objectAt,
   textAt,
   valueAt,
   without,
-  withValue,
 } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
-import type { Allocator, Rules } from "./rules.ts";
-
-function wantsNodePorts(spec: JsonObject | undefined): boolean {
-  return (
-    spec?.["type"] === "NodePort" ||
-    (spec?.["type"] === "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] !== false)
-  );
-}
-
-function hasNodePorts(spec: JsonObject | undefined): boolean {
-  return spec?.["type"] === "NodePort" || spec?.["type"] === "LoadBalancer";
-}
-
-const hasAddress = (spec: JsonObject | undefined): boolean => spec?.["type"] !== "ExternalName";
+import { causesOf, type Rules } from "./rules.ts";
+import { hasAddress, hasNodePorts } from "./service-allocator.ts";
 
 function defaultPort(port: Json): Json {
   if (!isObject(port)) return port;
@@ -67,211 +53,127 @@ function keepAllocated(spec: JsonObject, before: JsonObject | undefined): JsonOb
       : { ...kept, clusterIP: first };
   }
   if (!hasNodePorts(before) || !hasNodePorts(kept)) return kept;
-  const known = new Map(
-    listAt(before, "ports").map((port) => [
-      `${textAt(port, "protocol")}/${valueAt(port, "port")}`,
-      valueAt(port, "nodePort"),
-    ]),
-  );
+  const idOf = (port: Json): string => `${textAt(port, "protocol")}/${valueAt(port, "port")}`;
+  const known = new Map(listAt(before, "ports").map((port) => [idOf(port), valueAt(port, "nodePort")]));
   const ports = listAt(kept, "ports").map((port) => {
-    const nodePort = known.get(`${textAt(port, "protocol")}/${valueAt(port, "port")}`);
-    return isObject(port) && port["nodePort"] === undefined && nodePort !== undefined
-      ? { ...port, nodePort }
-      : port;
+    const nodePort = known.get(idOf(port));
+    const isMissing = isObject(port) && port["nodePort"] === undefined && nodePort !== undefined;
+    return isMissing ? { ...port, nodePort } : port;
   });
   return { ...kept, ports };
 }
 
+/** The fields that only some Services have. */
+const dependentFields: readonly (readonly [(spec: JsonObject) => boolean, readonly string[]])[] = [
+  [hasAddress, ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"]],
+  [hasNodePorts, ["externalTrafficPolicy"]],
+  [({ type }) => type === "LoadBalancer", ["allocateLoadBalancerNodePorts", "loadBalancerClass"]],
+  [
+    ({ type, externalTrafficPolicy }) => type === "LoadBalancer" && externalTrafficPolicy === "Local",
+    ["healthCheckNodePort"],
+  ],
+];
+
 /** Removes the fields that the new type does not have, unless the client has just set them. */
 function dropForType(spec: JsonObject, before: JsonObject | undefined): JsonObject {
   let result = spec;
-  const drop = (key: string): void => {
-    if (result[key] !== undefined && isSame(result[key], before?.[key])) result = without(result, key);
-  };
-  if (!hasAddress(result)) {
-    drop("clusterIP");
-    drop("clusterIPs");
-    drop("ipFamilies");
-    drop("ipFamilyPolicy");
-    drop("internalTrafficPolicy");
+  if (!hasNodePorts(spec) && before !== undefined && listAt(spec, "ports").length > 0) {
+    const old = listAt(before, "ports").flatMap((port) => valueAt(port, "nodePort") ?? []);
+    const ports = listAt(spec, "ports").map((port) =>
+      isObject(port) && old.some((nodePort) => nodePort === port["nodePort"])
+        ? without(port, "nodePort")
+        : port,
+    );
+    result = { ...spec, ports };
   }
-  if (!hasNodePorts(result)) {
-    if (
-      before !== undefined &&
-      listAt(result, "ports").some((port) => valueAt(port, "nodePort") !== undefined)
-    ) {
-      const old = listAt(before, "ports").map((port) => valueAt(port, "nodePort"));
-      const ports = listAt(result, "ports").map((port) =>
-        isObject(port) && old.includes(port["nodePort"]) ? without(port, "nodePort") : port,
-      );
-      result = { ...result, ports };
+  for (const [has, fields] of dependentFields) {
+    const isKept = has(result);
+    for (const field of fields) {
+      const isOld = result[field] !== undefined && isSame(result[field], before?.[field]);
+      if (!isKept && isOld) result = without(result, field);
     }
-    drop("externalTrafficPolicy");
   }
-  if (result["type"] !== "LoadBalancer") {
-    drop("allocateLoadBalancerNodePorts");
-    drop("loadBalancerClass");
-  }
-  if (result["type"] !== "LoadBalancer" || result["externalTrafficPolicy"] !== "Local")
-    drop("healthCheckNodePort");
   return result;
 }
 
-function defaults(service: KubeObject, before: KubeObject | undefined): KubeObject {
-  let result = service;
-  if (before === undefined || service.spec !== before.spec) {
-    const given = service.spec ?? {};
-    const type = given["type"] ?? "ClusterIP";
-    const ports = listAt(given, "ports").map(defaultPort);
-    const typed = { ...given, ...(ports.length > 0 && { ports }), type };
-    const spec = dropForType(keepAllocated(typed, before?.spec), before?.spec);
-    const filled: Record<string, Json | undefined> = {
-      ...spec,
-      sessionAffinity: spec["sessionAffinity"] ?? "None",
-    };
-    if (hasNodePorts(spec)) filled["externalTrafficPolicy"] ??= "Cluster";
-    if (type === "LoadBalancer") filled["allocateLoadBalancerNodePorts"] ??= true;
-    if (hasAddress(spec)) {
-      filled["internalTrafficPolicy"] ??= "Cluster";
-      filled["ipFamilyPolicy"] ??= "SingleStack";
-      filled["ipFamilies"] ??= ["IPv4"];
-    }
-    result = { ...result, spec: filled };
+function defaultSpec(given: JsonObject, before: JsonObject | undefined): JsonObject {
+  const type = given["type"] ?? "ClusterIP";
+  const ports = listAt(given, "ports").map(defaultPort);
+  const typed = { ...given, ...(ports.length > 0 && { ports }), type };
+  const spec = dropForType(keepAllocated(typed, before), before);
+  const filled: Record<string, Json | undefined> = {
+    ...spec,
+    sessionAffinity: spec["sessionAffinity"] ?? "None",
+  };
+  if (hasNodePorts(spec)) filled["externalTrafficPolicy"] ??= "Cluster";
+  if (type === "LoadBalancer") filled["allocateLoadBalancerNodePorts"] ??= true;
+  if (hasAddress(spec)) {
+    filled["internalTrafficPolicy"] ??= "Cluster";
+    filled["ipFamilyPolicy"] ??= "SingleStack";
+    filled["ipFamilies"] ??= ["IPv4"];
   }
-  const status = before === undefined ? {} : (result.status ?? {});
-  const typeChanged = before !== undefined && before.spec?.["type"] !== result.spec?.["type"];
-  const loadBalancer =
-    typeChanged && result.spec?.["type"] !== "LoadBalancer" ? {} : (status["loadBalancer"] ?? {});
-  const ingress = listAt(loadBalancer, "ingress");
-  const filledIngress = ingress.map((entry) =>
-    isObject(entry) && textAt(entry, "ip") !== "" && entry["ipMode"] === undefined
-      ? { ...entry, ipMode: "VIP" }
-      : entry,
+  return filled;
+}
+
+function defaults(service: KubeObject, before: KubeObject | undefined): KubeObject {
+  const isSpecSame = before !== undefined && service.spec === before.spec;
+  const spec = isSpecSame ? service.spec : defaultSpec(service.spec ?? {}, before?.spec);
+  const result = spec === undefined ? service : { ...service, spec };
+  const typeChanged = before !== undefined && before.spec?.["type"] !== spec?.["type"];
+  if (before !== undefined && service.status === before.status && !typeChanged) return result;
+  const status = before === undefined ? {} : (service.status ?? {});
+  const isBalanced = !typeChanged || spec?.["type"] === "LoadBalancer";
+  const loadBalancer = isBalanced ? objectAt(status, "loadBalancer") : {};
+  const ingress = listAt(loadBalancer, "ingress").map((entry) =>
+    isObject(entry) && textAt(entry, "ip") !== "" ? { ...entry, ipMode: entry["ipMode"] ?? "VIP" } : entry,
   );
-  if (before !== undefined && result.status === before.status && !typeChanged) return result;
   return {
     ...result,
-    status: {
-      ...status,
-      loadBalancer:
-        filledIngress.length === 0
-          ? loadBalancer
-          : { ...(loadBalancer as JsonObject), ingress: filledIngress },
-    },
+    status: { ...status, loadBalancer: ingress.length === 0 ? loadBalancer : { ...loadBalancer, ingress } },
   };
 }
 
-function portTaken(service: KubeObject, field: string, value: Json | undefined): ApiError {
-  return invalid("Service", "", service.metadata.name, [
-    invalidValue(field, value, "provided port is already allocated"),
-  ]);
-}
-
-function allocatePorts(service: KubeObject, before: KubeObject | undefined, allocator: Allocator) {
-  const own = new Set(listAt(before, "spec", "ports").map((port) => valueAt(port, "nodePort")));
-  const chosen = new Set<number>();
-  return listAt(service, "spec", "ports").map((port, index) => {
-    if (!isObject(port)) return port;
-    const wanted = port["nodePort"];
-    if (typeof wanted === "number") {
-      if (!own.has(wanted) && allocator.isPortTaken(wanted)) {
-        throw portTaken(service, `spec.ports[${index}].nodePort`, wanted);
-      }
-      chosen.add(wanted);
-      return port;
-    }
-    if (!wantsNodePorts(service.spec)) return port;
-    const nodePort = allocator.port(chosen);
-    if (nodePort === undefined) {
-      throw new ApiError(500, "InternalError", "failed to allocate a nodePort: range is full");
-    }
-    chosen.add(nodePort);
-    return { ...port, nodePort };
-  });
-}
-
-function allocate(service: KubeObject, before: KubeObject | undefined, allocator: Allocator): KubeObject {
-  if (service.spec === before?.spec) return service;
-  let spec: JsonObject = service.spec ?? {};
-  if (hasAddress(spec) && textAt(spec, "clusterIP") === "") {
-    const addresses = listAt(spec, "ipFamilies").map((family) => allocator.address(String(family)));
-    spec = { ...spec, clusterIP: addresses[0], clusterIPs: addresses };
-  } else if (hasAddress(spec) && spec["clusterIPs"] === undefined) {
-    spec = { ...spec, clusterIPs: [spec["clusterIP"] ?? ""] };
-  }
-  const [address] = listAt(spec, "clusterIPs");
-  if (
-    before === undefined &&
-    typeof address === "string" &&
-    address !== "None" &&
-    allocator.isAddressTaken(address)
-  ) {
-    throw invalid("Service", "", service.metadata.name, [
-      invalidValue(
-        "spec.clusterIPs",
-        [address],
-        `failed to allocate IP ${address}: provided IP is already allocated`,
-      ),
-    ]);
-  }
-  if (listAt(spec, "ports").length > 0) {
-    spec = { ...spec, ports: allocatePorts({ ...service, spec }, before, allocator) };
-  }
-  const needsHealthCheck = spec["type"] === "LoadBalancer" && spec["externalTrafficPolicy"] === "Local";
-  if (needsHealthCheck && spec["healthCheckNodePort"] === undefined) {
-    const chosen = new Set(listAt(spec, "ports").map((port) => valueAt(port, "nodePort") as number));
-    spec = withValue(spec, ["healthCheckNodePort"], allocator.port(chosen));
-  }
-  return { ...service, spec };
-}
-
-export const serviceRules: Rules = { defaults, allocate, validate: validateService };
+export const serviceRules: Rules = { defaults, validate: validateService };
 
 // Validates Services, with upstream's messages. Defaults have been set before.
 
 const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const protocols = ["SCTP", "TCP", "UDP"];
+const policies = ["Cluster", "Local"];
+const nodePortRange = "provided port is not in the valid range. The range of valid ports is 30000-32767";
+const badRange = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 const range = "must be between 1 and 65535, inclusive";
 const badIP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
-function isPort(value: Json | undefined): boolean {
-  return typeof value === "number" && value >= 1 && value <= 65535;
-}
+const isPort = (value: Json): boolean => typeof value === "number" && value >= 1 && value <= 65535;
 
-function portCauses(service: KubeObject): Cause[] {
-  const ports = listAt(service, "spec", "ports");
-  const type = textAt(service, "spec", "type");
+function portCauses({ spec }: KubeObject): Cause[] {
+  const ports = listAt(spec, "ports");
+  const type = textAt(spec, "type");
   const names = new Set<string>();
   const numbers = new Set<string>();
-  return ports.flatMap((port, index) => {
+  return ports.flatMap((each, index) => {
     const field = `spec.ports[${index}]`;
-    const causes: Cause[] = [];
-    const name = textAt(port, "name");
-    const protocol = textAt(port, "protocol");
-    const number = valueAt(port, "port") ?? 0;
-    const target = valueAt(port, "targetPort");
-    if (name === "" && ports.length > 1) causes.push(required(`${field}.name`));
-    else if (name !== "" && names.has(name)) causes.push(duplicate(`${field}.name`, name));
+    const [name, protocol] = [textAt(each, "name"), textAt(each, "protocol")];
+    const port = valueAt(each, "port") ?? 0;
+    const target = valueAt(each, "targetPort");
+    const nodePort = valueAt(each, "nodePort");
+    const isInternal = type === "ClusterIP" || type === "ExternalName";
+    const isOutside = typeof nodePort === "number" && (nodePort < 30_000 || nodePort > 32_767);
+    const id = `${protocol}/${port}`;
+    const causes = causesOf(
+      name === "" && ports.length > 1 && required(`${field}.name`),
+      name !== "" && names.has(name) && duplicate(`${field}.name`, name),
+      !isPort(port) && invalidValue(`${field}.port`, port, range),
+      !protocols.includes(protocol) && notSupported(`${field}.protocol`, protocol, protocols),
+      typeof target === "number" && !isPort(target) && invalidValue(`${field}.targetPort`, target, range),
+      nodePort !== undefined &&
+        isInternal &&
+        forbiddenField(`${field}.nodePort`, `may not be used when \`type\` is '${type}'`),
+      isOutside && !isInternal && invalidValue(`${field}.nodePort`, nodePort, nodePortRange),
+      numbers.has(id) && duplicate(field, { protocol, port }),
+    );
     names.add(name);
-    if (!isPort(number)) causes.push(invalidValue(`${field}.port`, number, range));
-    if (!protocols.includes(protocol)) causes.push(notSupported(`${field}.protocol`, protocol, protocols));
-    if (typeof target === "number" && !isPort(target)) {
-      causes.push(invalidValue(`${field}.targetPort`, target, range));
-    }
-    const nodePort = valueAt(port, "nodePort");
-    if (nodePort !== undefined && (type === "ClusterIP" || type === "ExternalName")) {
-      causes.push(forbiddenField(`${field}.nodePort`, `may not be used when \`type\` is '${type}'`));
-    } else if (typeof nodePort === "number" && (nodePort < 30_000 || nodePort > 32_767)) {
-      causes.push(
-        invalidValue(
-          `${field}.nodePort`,
-          nodePort,
-          "provided port is not in the valid range. The range of valid ports is 30000-32767",
-        ),
-      );
-    }
-    const id = `${protocol}/${number}`;
-    if (numbers.has(id)) causes.push(duplicate(field, { protocol, port: number }));
     numbers.add(id);
     return causes;
   });
@@ -280,98 +182,82 @@ function portCauses(service: KubeObject): Cause[] {
 function specCauses(service: KubeObject): Cause[] {
   const spec = service.spec ?? {};
   const type = textAt(spec, "type");
-  const causes: Cause[] = [];
-  if (listAt(spec, "ports").length === 0 && type !== "ExternalName" && spec["clusterIP"] !== "None") {
-    causes.push(required("spec.ports"));
-  }
-  causes.push(...portCauses(service));
-  if (!types.includes(type)) causes.push(notSupported("spec.type", type, types));
-  if (type === "ExternalName" && textAt(spec, "externalName") === "")
-    causes.push(required("spec.externalName"));
+  const isBalanced = type === "LoadBalancer";
   const policy = spec["externalTrafficPolicy"];
-  const isExternal = type === "NodePort" || type === "LoadBalancer" || listAt(spec, "externalIPs").length > 0;
-  if (policy !== undefined && !isExternal) {
-    causes.push(
-      invalidValue(
-        "spec.externalTrafficPolicy",
-        policy,
-        "may only be set for externally-accessible services",
-      ),
-    );
-  } else if (policy !== undefined && policy !== "Cluster" && policy !== "Local") {
-    causes.push(notSupported("spec.externalTrafficPolicy", policy, ["Cluster", "Local"]));
-  }
-  for (const key of ["loadBalancerClass", "allocateLoadBalancerNodePorts"]) {
-    if (spec[key] !== undefined && type !== "LoadBalancer") {
-      causes.push(forbiddenField(`spec.${key}`, "may only be used when `type` is 'LoadBalancer'"));
-    }
-  }
-  listAt(spec, "loadBalancerSourceRanges").forEach((cidr, index) => {
-    const [address, bits] = String(cidr).trim().split("/");
-    if (isIP(address ?? "") === 0 || !/^\d+$/.test(bits ?? "")) {
-      causes.push(
+  const isExternal = type === "NodePort" || isBalanced || listAt(spec, "externalIPs").length > 0;
+  const needsPorts = type !== "ExternalName" && spec["clusterIP"] !== "None";
+  const onlyBalanced = (key: string): Cause | false =>
+    spec[key] !== undefined &&
+    !isBalanced &&
+    forbiddenField(`spec.${key}`, "may only be used when `type` is 'LoadBalancer'");
+  return [
+    ...causesOf(listAt(spec, "ports").length === 0 && needsPorts && required("spec.ports")),
+    ...portCauses(service),
+    ...causesOf(
+      !types.includes(type) && notSupported("spec.type", type, types),
+      type === "ExternalName" && textAt(spec, "externalName") === "" && required("spec.externalName"),
+      policy !== undefined &&
+        !isExternal &&
         invalidValue(
-          `spec.loadBalancerSourceRanges[${index}]`,
-          cidr,
-          "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)",
+          "spec.externalTrafficPolicy",
+          policy,
+          "may only be set for externally-accessible services",
         ),
-      );
-    }
-  });
-  return causes;
+      policy !== undefined &&
+        isExternal &&
+        !policies.some((each) => each === policy) &&
+        notSupported("spec.externalTrafficPolicy", policy, policies),
+      onlyBalanced("loadBalancerClass"),
+      onlyBalanced("allocateLoadBalancerNodePorts"),
+    ),
+    ...listAt(spec, "loadBalancerSourceRanges").flatMap((cidr, index) => {
+      const [address = "", bits = ""] = String(cidr).trim().split("/");
+      const isWrong = isIP(address) === 0 || !/^\d+$/.test(bits);
+      return causesOf(isWrong && invalidValue(`spec.loadBalancerSourceRanges[${index}]`, cidr, badRange));
+    }),
+  ];
 }
 
-function statusCauses(service: KubeObject): Cause[] {
-  const ingress = listAt(service, "status", "loadBalancer", "ingress");
-  if (ingress.length > 0 && textAt(service, "spec", "type") !== "LoadBalancer") {
-    return [
-      forbiddenField("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'"),
-    ];
-  }
+function statusCauses({ spec, status }: KubeObject): Cause[] {
+  const field = "status.loadBalancer.ingress";
+  const ingress = listAt(status, "loadBalancer", "ingress");
+  if (ingress.length > 0 && textAt(spec, "type") !== "LoadBalancer")
+    return [forbiddenField(field, "may only be used when `spec.type` is 'LoadBalancer'")];
   return ingress.flatMap((entry, index) => {
-    const field = `status.loadBalancer.ingress[${index}]`;
-    const ip = textAt(entry, "ip");
+    const at = `${field}[${index}]`;
+    const [ip, hostname] = [textAt(entry, "ip"), textAt(entry, "hostname")];
     const mode = valueAt(entry, "ipMode");
-    const causes: Cause[] = [];
-    if (ip !== "" && isIP(ip) === 0) causes.push(invalidValue(`${field}.ip`, ip, badIP));
-    if (ip === "" && mode !== undefined) {
-      causes.push(forbiddenField(`${field}.ipMode`, "may not be specified when `ip` is not set"));
-    }
-    if (mode !== undefined && mode !== "VIP" && mode !== "Proxy") {
-      causes.push(notSupported(`${field}.ipMode`, mode, ["Proxy", "VIP"]));
-    }
-    const hostname = textAt(entry, "hostname");
-    if (hostname !== "" && isIP(hostname) !== 0) {
-      causes.push(invalidValue(`${field}.hostname`, hostname, "must be a DNS name, not an IP address"));
-    }
-    return causes;
+    const isUnknownMode = mode !== undefined && mode !== "VIP" && mode !== "Proxy";
+    return causesOf(
+      ip !== "" && isIP(ip) === 0 && invalidValue(`${at}.ip`, ip, badIP),
+      ip === "" &&
+        mode !== undefined &&
+        forbiddenField(`${at}.ipMode`, "may not be specified when `ip` is not set"),
+      isUnknownMode && notSupported(`${at}.ipMode`, mode, ["Proxy", "VIP"]),
+      hostname !== "" &&
+        isIP(hostname) !== 0 &&
+        invalidValue(`${at}.hostname`, hostname, "must be a DNS name, not an IP address"),
+    );
   });
+}
+
+function changeCauses({ spec = {} }: KubeObject, before: JsonObject | undefined): Cause[] {
+  const addresses = spec["clusterIPs"] ?? [];
+  const className = spec["loadBalancerClass"];
+  const isReaddressed =
+    textAt(before, "clusterIP") !== "" && hasAddress(spec) && !isSame(addresses, before?.["clusterIPs"]);
+  const isReclassified =
+    before?.["type"] === "LoadBalancer" &&
+    spec["type"] === "LoadBalancer" &&
+    !isSame(before["loadBalancerClass"], className);
+  return causesOf(
+    isReaddressed && invalidValue("spec.clusterIPs[0]", addresses, "may not change once set"),
+    isReclassified && invalidValue("spec.loadBalancerClass", className ?? null, "may not change once set"),
+  );
 }
 
 function validateService(service: KubeObject, before: KubeObject | undefined): readonly Cause[] {
-  const causes: Cause[] = [];
-  if (service.spec !== before?.spec) {
-    causes.push(...specCauses(service));
-    const hadAddress = textAt(before, "spec", "clusterIP");
-    const addresses = service.spec?.["clusterIPs"] ?? [];
-    if (
-      hadAddress !== "" &&
-      textAt(service, "spec", "type") !== "ExternalName" &&
-      !isSame(addresses, before?.spec?.["clusterIPs"])
-    ) {
-      causes.push(invalidValue("spec.clusterIPs[0]", addresses, "may not change once set"));
-    }
-    const wasBalanced =
-      before?.spec?.["type"] === "LoadBalancer" && service.spec?.["type"] === "LoadBalancer";
-    if (wasBalanced && !isSame(before?.spec?.["loadBalancerClass"], service.spec?.["loadBalancerClass"])) {
-      causes.push(
-        invalidValue(
-          "spec.loadBalancerClass",
-          service.spec?.["loadBalancerClass"] ?? null,
-          "may not change once set",
-        ),
-      );
-    }
-  }
-  return [...causes, ...statusCauses(service)];
+  const isSpecSame = service.spec === before?.spec;
+  const ofSpec = isSpecSame ? [] : [...specCauses(service), ...changeCauses(service, before?.spec)];
+  return [...ofSpec, ...statusCauses(service)];
 }

@@ -6,6 +6,7 @@ import { defined } from "../../core/defined.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { TransportRequest } from "../../platform/transport.ts";
+import { abortable } from "../../runtime/abortable.ts";
 import { answerError, answerJson, answerText } from "./http/answer.ts";
 import { discover } from "./http/discovery.ts";
 import { headerOf, type RequestInfo, readObject, readRequest } from "./http/parse-request.ts";
@@ -55,14 +56,16 @@ export class ApiServer {
     waitingLimit: 20_000,
   };
   readonly #clock: Clock;
-  readonly #options: ApiServerOptions;
+  readonly #tokens: NonNullable<ApiServerOptions["tokens"]>;
+  readonly #authorize: Authorize;
   readonly #lister: Lister;
   readonly #read: ReadDeps;
-  readonly #eventExpiry: EventExpiry;
+  #eventsCreated = 0;
 
   constructor({ clock, random, options = {} }: ApiServerDeps) {
     this.#clock = clock;
-    this.#options = options;
+    this.#tokens = options.tokens ?? {};
+    this.#authorize = options.authorize ?? (() => true);
     this.store = new Store(options.historyLimit ?? 20_000);
     this.objects = new ObjectRegistry({ store: this.store, clock, random });
     this.#lister = new Lister(this.store, clock);
@@ -73,7 +76,6 @@ export class ApiServer {
       lister: this.#lister,
       settings: this.watchSettings,
     };
-    this.#eventExpiry = new EventExpiry(this.store, clock);
     seedObjects(this.objects);
   }
 
@@ -84,7 +86,7 @@ export class ApiServer {
 
   /** Who a bearer token belongs to. */
   identityOf(token: string): Identity | undefined {
-    return this.#options.tokens?.[token];
+    return this.#tokens[token];
   }
 
   /** Drops the history and unfinished listings: older versions are answered with 410 from now on. */
@@ -99,7 +101,7 @@ export class ApiServer {
     const info = readRequest(request);
     this.#count(info);
     const fault = this.faults.intercept?.(request, info);
-    if (fault === "hang") return untilAborted(signal);
+    if (fault === "hang") return abortable(new Promise<never>(() => {}), signal);
     if (fault === "drop") throw new ConnectionLostError();
     if (fault instanceof Response) return fault;
     const warnings: string[] = [];
@@ -123,10 +125,14 @@ export class ApiServer {
     this.requests.set(key, (this.requests.get(key) ?? 0) + 1);
   }
 
-  #isAllowed(info: RequestInfo, identity: Identity): boolean {
-    const { verb, group, plural: resource, subresource, namespace, name } = info;
-    const request = { verb, group, resource, subresource, namespace, name, path: "" };
-    return this.#options.authorize?.(identity, request) ?? true;
+  #deleteOldEvents(): void {
+    const limit = this.#clock.now() - maxEventAge;
+    for (const event of [...this.store.list("events")]) {
+      const { creationTimestamp } = event.metadata;
+      const lastSeen = String(event["lastTimestamp"] ?? creationTimestamp);
+      if (Date.parse(lastSeen) < limit && Date.parse(creationTimestamp) < limit)
+        this.store.remove(resourceNamed("events"), event);
+    }
   }
 
   #answer(
@@ -138,27 +144,29 @@ export class ApiServer {
   ): Response {
     if (/^\/(healthz|livez|readyz)(\/|$)/.test(info.path)) return answerText(200, "ok", [], "text/plain");
     const review = reviews.find((each) => each.group === info.group && each.plural === info.plural);
-    if (review !== undefined) return this.#review(review, request, info, identity);
-    const { resource } = info;
-    if (info.plural === "" || info.path.startsWith("/openapi")) {
+    if (review !== undefined) {
+      if (info.verb !== "create") throw methodNotAllowed();
+      const body = readObject(request, review.kind);
+      const authenticate = (token: string) => this.identityOf(token);
+      return answerJson(201, answerReview(review, body, identity, authenticate, this.#authorize));
+    }
+    const { resource, group, plural, subresource, namespace, name, verb, version } = info;
+    const unknownPath = (): Response => answerText(404, "404 page not found\n", [], "text/plain");
+    if (plural === "" || info.path.startsWith("/openapi")) {
       const document = discover(info.path);
-      if (document !== undefined) return answerJson(200, document);
-      return answerText(404, "404 page not found\n", [], "text/plain");
+      return document === undefined ? unknownPath() : answerJson(200, document);
     }
     if (resource === undefined) {
-      if (discover(`/${info.group === "" ? "api" : `apis/${info.group}`}/${info.version}`) === undefined) {
-        return answerText(404, "404 page not found\n", [], "text/plain");
-      }
+      const root = group === "" ? "/api" : `/apis/${group}`;
+      if (discover(`${root}/${version}`) === undefined) return unknownPath();
       throw noSuchResource();
     }
-    if (!this.#isAllowed(info, identity)) {
-      const scope = info.namespace === "" ? "at the cluster scope" : `in the namespace "${info.namespace}"`;
-      const what = info.subresource === "" ? info.plural : `${info.plural}/${info.subresource}`;
-      throw forbidden(
-        resource,
-        info.name,
-        `User "${identity.username}" cannot ${info.verb} resource "${what}" in API group "${info.group}" ${scope}`,
-      );
+    const access = { verb, group, resource: plural, subresource, namespace, name, path: "" };
+    if (!this.#authorize(identity, access)) {
+      const scope = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
+      const what = subresource === "" ? plural : `${plural}/${subresource}`;
+      const why = `User "${identity.username}" cannot ${verb} resource "${what}" in API group "${group}" ${scope}`;
+      throw forbidden(resource, name, why);
     }
     return this.#serve(request, { ...info, resource }, signal, warnings);
   }
@@ -193,7 +201,9 @@ export class ApiServer {
       case "create": {
         if (name !== "" || (resource.namespaced && namespace === "")) throw methodNotAllowed();
         const object = this.objects.create(resource, namespace, readObject(request, resource.kind), options);
-        if (resource.plural === "events") this.#eventExpiry.eventCreated();
+        // Here instead of on a timer, so that an idle server has no timers.
+        if (resource.plural === "events" && ++this.#eventsCreated % createsPerSweep === 0)
+          this.#deleteOldEvents();
         return serve(201, object);
       }
       case "update": {
@@ -212,22 +222,11 @@ export class ApiServer {
         throw methodNotAllowed();
     }
   }
-
-  #review(
-    review: (typeof reviews)[number],
-    request: TransportRequest,
-    info: RequestInfo,
-    identity: Identity,
-  ): Response {
-    if (info.verb !== "create") throw methodNotAllowed();
-    const allow: Authorize = this.#options.authorize ?? (() => true);
-    const body = readObject(request, review.kind);
-    return answerJson(
-      201,
-      answerReview(review, body, identity, (token) => this.identityOf(token), allow),
-    );
-  }
 }
+
+// How long Events are kept, and how many are created between two sweeps.
+const maxEventAge = 3_600_000;
+const createsPerSweep = 256;
 
 // Faults that a test injects between a client and the test API server.
 
@@ -248,44 +247,6 @@ export class ConnectionLostError extends Error {
 
   constructor() {
     super("The socket connection was closed unexpectedly.");
-  }
-}
-
-function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-}
-
-// Deletes Events that are older than an hour, as a real server does. It runs after writes instead of on a timer, so that an
-// idle server has no timers.
-
-const maxAge = 3_600_000;
-const createsPerSweep = 256;
-
-class EventExpiry {
-  readonly #store: Store;
-  readonly #clock: Clock;
-  #created = 0;
-
-  constructor(store: Store, clock: Clock) {
-    this.#store = store;
-    this.#clock = clock;
-  }
-
-  /** Call it after each Event that was created; every 256th call deletes expired Events. */
-  eventCreated(): void {
-    this.#created++;
-    if (this.#created % createsPerSweep !== 0) return;
-    const events = resourceNamed("events");
-    const limit = this.#clock.now() - maxAge;
-    for (const event of [...this.#store.list("events")]) {
-      const { creationTimestamp } = event.metadata;
-      const lastSeen = String(event["lastTimestamp"] ?? creationTimestamp);
-      if (Date.parse(lastSeen) < limit && Date.parse(creationTimestamp) < limit)
-        this.#store.remove(events, event);
-    }
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Transport, TransportRequest } from "../../platform/transport.ts";
+import { abortable } from "../../runtime/abortable.ts";
 import type { Delivery, SimulatedRequest } from "./simulated-api.ts";
 
 /** A cloud that can be reached. */
@@ -30,20 +31,13 @@ function requestOf(
   }
 }
 
-function never(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-}
-
 /** Applies the delay and the fate of a response. */
 async function deliver(
   { answer, delay, fate }: Delivery,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<Response> {
-  if (fate === "never") return never(signal);
+  if (fate === "never") return abortable(new Promise<never>(() => {}), signal);
   if (fate === "refused") throw new TypeError("Unable to connect. The connection was refused.");
   if (delay > 0) await sleep(clock, delay, signal);
   if (fate === "reset") throw new TypeError("The connection was closed before the response.");

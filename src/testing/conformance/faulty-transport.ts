@@ -2,6 +2,7 @@
 
 import type { Transport, TransportRequest } from "../../platform/transport.ts";
 import type { CloudRequest } from "../../provider/call.ts";
+import { abortable } from "../../runtime/abortable.ts";
 import { runsAllTests } from "../breadth.ts";
 
 /**
@@ -43,13 +44,6 @@ export function faultPositions(
 /** The time limit, in ms, of a test that runs everything once per request: a provider may need many of them. */
 export const manyRuns = 300_000;
 
-function hang(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-}
-
 /** Wraps a transport: `failAt` fails one request, `setDown` all, `requests` lists every request so far. */
 export class FaultyTransport {
   readonly #inner: Transport;
@@ -86,7 +80,7 @@ export class FaultyTransport {
       case "reset":
         throw new TypeError("The connection was reset.");
       case "hang":
-        return hang(signal);
+        return abortable(new Promise<never>(() => {}), signal);
       case "error":
         return new Response("<html>Bad gateway</html>", { status: 502 });
       case "nonsense":

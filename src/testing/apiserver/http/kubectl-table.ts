@@ -1,6 +1,14 @@
 // Objects as a Table, which `kubectl get` requests, or as metadata only.
 
-import { type Json, type JsonObject, listAt, objectAt, textAt, valueAt } from "../objects/json.ts";
+import {
+  entryOfType,
+  type Json,
+  type JsonObject,
+  listAt,
+  objectAt,
+  textAt,
+  valueAt,
+} from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 
 export const wantsTable = (accept: string): boolean => /as=Table;.*v=v1\b|v=v1;.*as=Table/.test(accept);
@@ -60,13 +68,9 @@ const unknown = "<unknown>";
 export function humanDuration(elapsed: number): string {
   const total = Math.floor(elapsed / 1000);
   if (total < 0) return "0s";
-  const [minutes, hours, days] = [
-    Math.floor(total / 60),
-    Math.floor(total / 3600),
-    Math.floor(total / 86_400),
-  ];
+  const [minutes = 0, hours = 0, days = 0] = [60, 3600, 86_400].map((unit) => Math.floor(total / unit));
   const two = (big: number, bigUnit: string, small: number, smallUnit: string): string =>
-    small === 0 ? `${big}${bigUnit}` : `${big}${bigUnit}${small}${smallUnit}`;
+    `${big}${bigUnit}${small === 0 ? "" : `${small}${smallUnit}`}`;
   if (total < 120) return `${total}s`;
   if (minutes < 10) return two(minutes, "m", total % 60, "s");
   if (minutes < 180) return `${minutes}m`;
@@ -88,7 +92,7 @@ function textOr(fallback: string, ...path: string[]) {
   return (object: KubeObject): Json => textAt(object, ...path) || fallback;
 }
 function nodeStatus(node: KubeObject): string {
-  const ready = listAt(node, "status", "conditions").find((each) => textAt(each, "type") === "Ready");
+  const ready = entryOfType(listAt(node, "status", "conditions"), "Ready");
   const status = ready === undefined ? "Unknown" : textAt(ready, "status") === "True" ? "Ready" : "NotReady";
   return node.spec?.["unschedulable"] === true ? `${status},SchedulingDisabled` : status;
 }
@@ -105,10 +109,7 @@ function nodeRoles(node: KubeObject): string {
 
 function nodeAddress(type: string) {
   return (node: KubeObject): string =>
-    textAt(
-      listAt(node, "status", "addresses").find((each) => textAt(each, "type") === type),
-      "address",
-    ) || none;
+    textAt(entryOfType(listAt(node, "status", "addresses"), type), "address") || none;
 }
 
 function externalAddress(service: KubeObject): string {
@@ -128,37 +129,27 @@ function externalAddress(service: KubeObject): string {
 }
 
 function servicePorts(service: KubeObject): string {
-  return (
-    listAt(service, "spec", "ports")
-      .map((port) => {
-        const nodePort = valueAt(port, "nodePort");
-        return `${valueAt(port, "port")}${nodePort === undefined ? "" : `:${nodePort}`}/${textAt(port, "protocol")}`;
-      })
-      .join(",") || none
-  );
+  const texts = listAt(service, "spec", "ports").map((port) => {
+    const nodePort = valueAt(port, "nodePort");
+    const number = nodePort === undefined ? valueAt(port, "port") : `${valueAt(port, "port")}:${nodePort}`;
+    return `${number}/${textAt(port, "protocol")}`;
+  });
+  return texts.join(",") || none;
 }
 
 function pairs(map: JsonObject): string {
-  return (
-    Object.entries(map)
-      .map(([key, value]) => `${key}=${value}`)
-      .join(",") || none
-  );
+  const texts = Object.entries(map).map(([key, value]) => `${key}=${value}`);
+  return texts.join(",") || none;
 }
 
 function eventObject(event: KubeObject): string {
   return `${textAt(event, "involvedObject", "kind").toLowerCase()}/${textAt(event, "involvedObject", "name")}`;
 }
-function lastSeen(event: KubeObject, now: number): string {
-  return since(
-    textAt(event, "series", "lastObservedTime") ||
-      textAt(event, "lastTimestamp") ||
-      textAt(event, "eventTime"),
-    now,
-  );
-}
-function firstSeen(event: KubeObject, now: number): string {
-  return since(textAt(event, "firstTimestamp") || textAt(event, "eventTime"), now);
+
+/** The age of the first of these times that the Event has. */
+function sinceFirst(...paths: readonly (readonly string[])[]) {
+  return (event: KubeObject, now: number): string =>
+    since(paths.map((path) => textAt(event, ...path)).find((time) => time !== "") ?? "", now);
 }
 
 const tableColumns: Readonly<Record<string, readonly Column[]>> = {
@@ -184,14 +175,14 @@ const tableColumns: Readonly<Record<string, readonly Column[]>> = {
     wide("Selector", (service) => pairs(objectAt(service, "spec", "selector"))),
   ],
   events: [
-    column("Last Seen", lastSeen),
+    column("Last Seen", sinceFirst(["series", "lastObservedTime"], ["lastTimestamp"], ["eventTime"])),
     column("Type", text("type")),
     column("Reason", text("reason")),
     column("Object", eventObject),
     wide("Subobject", text("involvedObject", "fieldPath")),
     wide("Source", (event) => textAt(event, "source", "component") || textAt(event, "reportingComponent")),
     column("Message", text("message")),
-    wide("First Seen", firstSeen),
+    wide("First Seen", sinceFirst(["firstTimestamp"], ["eventTime"])),
     wide("Count", (event) => String(valueAt(event, "series", "count") ?? valueAt(event, "count") ?? 1)),
     wide("Name", ({ metadata }) => metadata.name),
   ],

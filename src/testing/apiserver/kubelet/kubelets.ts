@@ -6,7 +6,15 @@ import { defined } from "../../../core/defined.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { ApiServer } from "../api-server.ts";
-import { isObject, isSame, type Json, type JsonObject, listAt, textAt } from "../objects/json.ts";
+import {
+  entryOfType,
+  isObject,
+  isSame,
+  type Json,
+  type JsonObject,
+  listAt,
+  textAt,
+} from "../objects/json.ts";
 import { type KubeObject, microTimestamp, timestamp } from "../objects/kube-object.ts";
 import { resourceNamed } from "../objects/resource-table.ts";
 import type { ObjectRegistry } from "../storage/object-registry.ts";
@@ -149,12 +157,7 @@ export class Kubelets {
     kubelet.isReady = true;
     kubelet.nextStatusAt = now + this.#timing.statusEvery;
     const conditions = kubeletConditions(true, clock.now(), kubelet.readySince);
-    const ownTypes = new Set(conditions.map((condition) => condition["type"]));
-    server.objects.patch(nodes, "", name, "status", (node) => {
-      const known = (node.status?.["conditions"] ?? []) as readonly { readonly type?: string }[];
-      const others = known.filter(({ type }) => !ownTypes.has(type));
-      return { ...node, status: { ...node.status, conditions: [...others, ...conditions] } };
-    });
+    setConditions(server.objects, name, () => conditions);
   }
 
   #renewLease(name: string): void {
@@ -177,21 +180,27 @@ export class Kubelets {
 
 const notReady = "node.kubernetes.io/not-ready";
 const unreachable = "node.kubernetes.io/unreachable";
+
 const conditionTypes = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-function readyStatus(node: KubeObject): string {
-  return textAt(
-    listAt(node, "status", "conditions").find((each) => textAt(each, "type") === "Ready"),
-    "status",
-  );
+/** Replaces the conditions of a kubelet; others stay. */
+function setConditions(
+  registry: ObjectRegistry,
+  name: string,
+  change: (known: readonly Json[]) => readonly Json[],
+): void {
+  registry.patch(nodes, "", name, "status", (node) => {
+    const known = listAt(node, "status", "conditions");
+    const others = known.filter((each) => !conditionTypes.includes(textAt(each, "type")));
+    return { ...node, status: { ...node.status, conditions: [...others, ...change(known)] } };
+  });
 }
 
 /** Sets Ready and the other conditions to Unknown, as for a kubelet that stopped posting status. */
 function markUnknown(registry: ObjectRegistry, name: string, now: number): void {
-  registry.patch(nodes, "", name, "status", (node) => {
-    const known = listAt(node, "status", "conditions");
-    const conditions = conditionTypes.map((type): Json => {
-      const before = known.find((each) => textAt(each, "type") === type);
+  setConditions(registry, name, (known) =>
+    conditionTypes.map((type): Json => {
+      const before = entryOfType(known, type);
       const seen: JsonObject = isObject(before) ? before : { type, lastHeartbeatTime: null };
       if (textAt(before, "status") === "Unknown") return seen;
       return {
@@ -201,15 +210,13 @@ function markUnknown(registry: ObjectRegistry, name: string, now: number): void 
         message: "Kubelet stopped posting node status.",
         lastTransitionTime: timestamp(now),
       };
-    });
-    const others = known.filter((each) => !conditionTypes.includes(textAt(each, "type")));
-    return { ...node, status: { ...node.status, conditions: [...others, ...conditions] } };
-  });
+    }),
+  );
 }
 
 /** Makes the Node's not-ready and unreachable taints match its Ready condition; other taints stay. */
 function followReadyCondition(registry: ObjectRegistry, node: KubeObject, now: number): void {
-  const status = readyStatus(node);
+  const status = textAt(entryOfType(listAt(node, "status", "conditions"), "Ready"), "status");
   const key = status === "True" ? undefined : status === "Unknown" ? unreachable : notReady;
   const taints = listAt(node, "spec", "taints");
   const others = taints.filter((taint) => ![notReady, unreachable].includes(textAt(taint, "key")));
@@ -236,61 +243,46 @@ function followReadyCondition(registry: ObjectRegistry, node: KubeObject, now: n
 
 interface KubeletSpec {
   readonly name: string;
-  readonly systemUUID?: string;
   /** The address of `--node-ip`, which the kubelet writes into an annotation. */
   readonly providedIP?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  readonly taints?: readonly JsonObject[];
   readonly podCIDRs?: readonly string[];
-  readonly architecture?: string;
-  readonly kubeletVersion?: string;
-  readonly cpus?: number;
-  readonly memoryKi?: number;
 }
 
 const pressures = [
   ["MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"],
   ["DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"],
   ["PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"],
-] as const;
+];
 
 /** The four conditions of a kubelet at this moment; `since` is when Ready last changed. */
 export function kubeletConditions(isReady: boolean, now: number, since: number): readonly JsonObject[] {
-  return [
-    ...pressures.map(([type, reason, message]) => ({
-      type,
-      status: "False",
-      lastHeartbeatTime: timestamp(now),
-      lastTransitionTime: timestamp(since),
-      reason,
-      message,
-    })),
-    {
-      type: "Ready",
-      status: isReady ? "True" : "False",
-      lastHeartbeatTime: timestamp(now),
-      lastTransitionTime: timestamp(since),
-      reason: isReady ? "KubeletReady" : "KubeletNotReady",
-      message: isReady
-        ? "kubelet is posting ready status"
-        : "container runtime network not ready: cni plugin not initialized",
-    },
-  ];
+  const ready = isReady
+    ? ["Ready", "KubeletReady", "kubelet is posting ready status"]
+    : ["Ready", "KubeletNotReady", "container runtime network not ready: cni plugin not initialized"];
+  return [...pressures, ready].map(([type = "", reason = "", message = ""]) => ({
+    type,
+    status: type === "Ready" && isReady ? "True" : "False",
+    lastHeartbeatTime: timestamp(now),
+    lastTransitionTime: timestamp(since),
+    reason,
+    message,
+  }));
 }
 
 export function describeNode(spec: KubeletSpec, uuid: string, now: number): JsonObject {
-  const { name, architecture = "amd64", cpus = 2, memoryKi = 4_000_000, podCIDRs = [] } = spec;
+  const { name, podCIDRs = [], providedIP } = spec;
   const resources: JsonObject = {
-    cpu: String(cpus),
+    cpu: "2",
     "ephemeral-storage": "40581564Ki",
     "hugepages-2Mi": "0",
-    memory: `${memoryKi}Ki`,
+    memory: "4000000Ki",
     pods: "110",
   };
   const labels: Record<string, string> = {
-    "beta.kubernetes.io/arch": architecture,
+    "beta.kubernetes.io/arch": "amd64",
     "beta.kubernetes.io/os": "linux",
-    "kubernetes.io/arch": architecture,
+    "kubernetes.io/arch": "amd64",
     "kubernetes.io/hostname": name,
     "kubernetes.io/os": "linux",
     ...spec.labels,
@@ -298,12 +290,11 @@ export function describeNode(spec: KubeletSpec, uuid: string, now: number): Json
   const annotations: JsonObject = defined({
     "node.alpha.kubernetes.io/ttl": "0",
     "volumes.kubernetes.io/controller-managed-attach-detach": "true",
-    "alpha.kubernetes.io/provided-node-ip": spec.providedIP,
+    "alpha.kubernetes.io/provided-node-ip": providedIP,
   });
   const taints: readonly Json[] = [
     { key: "node.cloudprovider.kubernetes.io/uninitialized", value: "true", effect: "NoSchedule" },
-    { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" },
-    ...(spec.taints ?? []),
+    { key: notReady, effect: "NoSchedule" },
   ];
   return {
     metadata: { name, labels, annotations },
@@ -313,21 +304,21 @@ export function describeNode(spec: KubeletSpec, uuid: string, now: number): Json
       allocatable: resources,
       // With an external cloud provider, a kubelet only reports its host name and the address of --node-ip.
       addresses: [
-        ...(spec.providedIP === undefined ? [] : [{ type: "InternalIP", address: spec.providedIP }]),
+        ...(providedIP === undefined ? [] : [{ type: "InternalIP", address: providedIP }]),
         { type: "Hostname", address: name },
       ],
       conditions: kubeletConditions(false, now, now),
       nodeInfo: {
         machineID: uuid.replaceAll("-", ""),
-        systemUUID: spec.systemUUID ?? uuid,
+        systemUUID: uuid,
         bootID: uuid,
         kernelVersion: "6.12.0",
         osImage: "Debian GNU/Linux 13 (trixie)",
         containerRuntimeVersion: "containerd://2.1.4",
-        kubeletVersion: spec.kubeletVersion ?? "v1.35.4",
+        kubeletVersion: "v1.35.4",
         kubeProxyVersion: "",
         operatingSystem: "linux",
-        architecture,
+        architecture: "amd64",
       },
     },
   };

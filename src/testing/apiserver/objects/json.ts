@@ -34,6 +34,11 @@ export function textAt(value: Json | undefined, ...path: readonly string[]): str
   return typeof found === "string" ? found : "";
 }
 
+/** The entry of a list that has this type, such as the Ready condition. */
+export function entryOfType(list: readonly Json[], type: string): Json | undefined {
+  return list.find((each) => textAt(each, "type") === type);
+}
+
 export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (isList(a)) {

@@ -20,82 +20,57 @@ function indexIn(key: string, end: number): number {
 
 function childOf(parent: Json | undefined, key: string): Json | undefined {
   if (isList(parent)) return parent[indexIn(key, parent.length)];
-  return isObject(parent) && Object.hasOwn(parent, key) ? parent[key] : undefined;
+  if (!isObject(parent)) throw rejected();
+  return Object.hasOwn(parent, key) ? parent[key] : undefined;
 }
 
-function read(document: Json, path: readonly string[]): Json | undefined {
-  let current: Json | undefined = document;
-  for (const key of path) {
-    if (!isList(current) && !isObject(current)) throw rejected();
-    current = childOf(current, key);
+const read = (document: Json, path: readonly string[]): Json | undefined =>
+  path.reduce<Json | undefined>(childOf, document);
+
+/** Adds, removes or replaces what is at the path. */
+function edit(
+  document: Json,
+  [key, ...rest]: readonly string[],
+  how: "add" | "remove" | "replace",
+  value: Json = null,
+): Json {
+  if (key === undefined) {
+    if (how === "remove") throw rejected();
+    return value;
   }
-  return current;
+  if (rest.length > 0) {
+    const child = childOf(document, key);
+    if (child === undefined) throw rejected();
+    return edit(document, [key], "replace", edit(child, rest, how, value));
+  }
+  if (isList(document)) {
+    if (how === "add" && key === "-") return [...document, value];
+    const index = indexIn(key, document.length + (how === "add" ? 1 : 0));
+    if (how === "replace") return document.with(index, value);
+    return how === "add" ? document.toSpliced(index, 0, value) : document.toSpliced(index, 1);
+  }
+  if (!isObject(document) || (how !== "add" && document[key] === undefined)) throw rejected();
+  return how === "remove" ? without(document, key) : { ...document, [key]: value };
 }
 
-/** Replaces the container at the path by what `change` returns. */
-function edit(document: Json, path: readonly string[], change: (parent: Json, key: string) => Json): Json {
-  const [key, ...rest] = path;
-  if (key === undefined) throw rejected();
-  if (rest.length === 0) return change(document, key);
-  const child = childOf(document, key);
-  if (child === undefined) throw rejected();
-  const changed = edit(child, rest, change);
-  if (isList(document)) return document.with(indexIn(key, document.length), changed);
-  return { ...(document as JsonObject), [key]: changed };
-}
-
-function add(document: Json, path: readonly string[], value: Json): Json {
-  return path.length === 0
-    ? value
-    : edit(document, path, (parent, key) => {
-        if (isList(parent)) {
-          const at = key === "-" ? parent.length : indexIn(key, parent.length + 1);
-          return parent.toSpliced(at, 0, value);
-        }
-        if (!isObject(parent)) throw rejected();
-        return { ...parent, [key]: value };
-      });
-}
-
-function remove(document: Json, path: readonly string[]): Json {
-  return edit(document, path, (parent, key) => {
-    if (isList(parent)) return parent.toSpliced(indexIn(key, parent.length), 1);
-    if (!isObject(parent) || parent[key] === undefined) throw rejected();
-    return without(parent, key);
-  });
-}
-
-function replace(document: Json, path: readonly string[], value: Json): Json {
-  return path.length === 0
-    ? value
-    : edit(document, path, (parent, key) => {
-        if (isList(parent)) return parent.with(indexIn(key, parent.length), value);
-        if (!isObject(parent) || parent[key] === undefined) throw rejected();
-        return { ...parent, [key]: value };
-      });
-}
-
-function applyOne(document: Json, operation: JsonObject): Json {
-  const path = readPointer(operation["path"]);
-  const value = operation["value"];
-  switch (operation["op"]) {
+function applyOne(document: Json, { op, path: pointer, from, value = null }: JsonObject): Json {
+  const path = readPointer(pointer);
+  switch (op) {
     case "add":
-      return add(document, path, value ?? null);
     case "remove":
-      return remove(document, path);
     case "replace":
-      return replace(document, path, value ?? null);
+      return edit(document, path, op, value);
     case "test":
       // As in the server's library, a test for null succeeds when the path does not exist.
-      if (!isSame(read(document, path) ?? null, value ?? null)) throw rejected();
+      if (!isSame(read(document, path) ?? null, value)) throw rejected();
       return document;
     case "copy":
-      return add(document, path, read(document, readPointer(operation["from"])) ?? null);
+      return edit(document, path, "add", read(document, readPointer(from)));
     case "move": {
-      const from = readPointer(operation["from"]);
-      const moved = read(document, from);
+      const source = readPointer(from);
+      const moved = read(document, source);
       if (moved === undefined) throw rejected();
-      return add(remove(document, from), path, moved);
+      return edit(edit(document, source, "remove"), path, "add", moved);
     }
     default:
       throw rejected();
@@ -119,11 +94,6 @@ export function applyJsonPatch(document: JsonObject, patch: Json): JsonObject {
 
 // Applies a JSON merge patch (RFC 7386): null removes, objects merge, everything else, lists too, is replaced.
 
-function mergeValue(target: Json | undefined, patch: Json): Json {
-  if (!isObject(patch)) return patch;
-  return applyMergePatch(isObject(target) ? target : {}, patch);
-}
-
 /** The same object when the patch changes nothing. */
 export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   let result: Record<string, Json | undefined> | undefined;
@@ -131,16 +101,11 @@ export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObje
     const value = patch[key];
     if (value === undefined) continue;
     const before = target[key];
-    if (value === null) {
-      if (before === undefined) continue;
-      result ??= { ...target };
-      delete result[key];
-      continue;
-    }
-    const merged = mergeValue(before, value);
-    if (before !== undefined && (merged === before || isSame(merged, before))) continue;
+    const merged = isObject(value) ? applyMergePatch(isObject(before) ? before : {}, value) : value;
+    if (value === null ? before === undefined : isSame(merged, before)) continue;
     result ??= { ...target };
-    result[key] = merged;
+    if (value === null) delete result[key];
+    else result[key] = merged;
   }
   return result ?? target;
 }

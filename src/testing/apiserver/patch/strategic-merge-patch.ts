@@ -8,12 +8,10 @@ import { type Field, type Fields, type FieldType, fieldsOf } from "../objects/ob
 const orderPrefix = "$setElementOrder/";
 const deletePrefix = "$deleteFromPrimitiveList/";
 
+/** The type of an object, or of the objects in a list or map. */
 function typeNameOf(type: FieldType | undefined): string | undefined {
-  return type?.is === "type" ? type.name : undefined;
-}
-
-function itemTypeOf(type: FieldType | undefined): FieldType | undefined {
-  return type?.is === "list" || type?.is === "map" ? type.item : undefined;
+  if (type === undefined || type.is === "scalar") return undefined;
+  return type.is === "type" ? type.name : typeNameOf(type.item);
 }
 
 const isDirective = (key: string): boolean => key.startsWith("$");
@@ -39,9 +37,9 @@ function keyOf(item: Json, mergeKey: string): Json | undefined {
 
 /** Sorts the items in `order` accordingly; other items keep their place relative to their neighbors in the live list. */
 function reorder(items: readonly Json[], live: readonly Json[], order: readonly Json[], mergeKey: string) {
-  const rank = new Map(order.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));
-  const liveRank = new Map(live.map((item, index) => [JSON.stringify(keyOf(item, mergeKey)), index]));
   const id = (item: Json) => JSON.stringify(keyOf(item, mergeKey));
+  const rank = new Map(order.map((item, index) => [id(item), index]));
+  const liveRank = new Map(live.map((item, index) => [id(item), index]));
   const named = items
     .filter((item) => rank.has(id(item)))
     .sort((a, b) => (rank.get(id(a)) ?? 0) - (rank.get(id(b)) ?? 0));
@@ -69,29 +67,32 @@ function mergeList(live: readonly Json[], patch: readonly Json[], field: Field):
   if (patch.some((item) => isObject(item) && item["$patch"] === "replace")) {
     return stripDirectives(patch) as readonly Json[];
   }
-  const itemType = typeNameOf(itemTypeOf(field.type));
-  const result = [...live];
+  const itemType = typeNameOf(field.type);
+  let result = [...live];
   for (const item of patch) {
     if (!isObject(item)) throw badRequest("expected an object in a list that merges by key");
     const key = item[mergeKey];
     if (key === undefined)
       throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${mergeKey}`);
-    const at = result.findIndex((other) => isSame(keyOf(other, mergeKey), key));
+    const isWanted = (other: Json): boolean => isSame(keyOf(other, mergeKey), key);
     if (item["$patch"] === "delete") {
-      for (let index = result.length - 1; index >= 0; index--) {
-        const other = result[index];
-        if (other !== undefined && isSame(keyOf(other, mergeKey), key)) result.splice(index, 1);
-      }
+      result = result.filter((other) => !isWanted(other));
       continue;
     }
+    const at = result.findIndex(isWanted);
     const found = result[at];
-    if (isObject(found)) result[at] = mergeObject(found, item, itemType);
+    if (isObject(found)) result[at] = applyStrategicMergePatch(found, item, itemType);
     else result.push(stripDirectives(item));
   }
   return result;
 }
 
-function mergeObject(live: JsonObject, patch: JsonObject, type: string | undefined): JsonObject {
+/** What a patch makes of an object; the type decides how its lists are merged. */
+export function applyStrategicMergePatch(
+  live: JsonObject,
+  patch: JsonObject,
+  type: string | undefined,
+): JsonObject {
   if (patch["$patch"] === "replace") return stripDirectives(without(patch, "$patch")) as JsonObject;
   if (patch["$patch"] === "delete") return {};
   const fields: Fields | undefined = type === undefined ? undefined : fieldsOf(type);
@@ -119,8 +120,9 @@ function mergeObject(live: JsonObject, patch: JsonObject, type: string | undefin
     if (isList(value) && field !== undefined) {
       result[key] = mergeList(isList(current) ? current : [], value, field);
     } else if (isObject(value)) {
-      const inner = field?.type.is === "map" ? typeNameOf(field.type.item) : typeNameOf(field?.type);
-      result[key] = isObject(current) ? mergeObject(current, value, inner) : stripDirectives(value);
+      result[key] = isObject(current)
+        ? applyStrategicMergePatch(current, value, typeNameOf(field?.type))
+        : stripDirectives(value);
     } else {
       result[key] = value;
     }
@@ -137,8 +139,4 @@ function mergeObject(live: JsonObject, patch: JsonObject, type: string | undefin
     result[name] = reorder(current, isList(live[name]) ? live[name] : [], order, mergeKey);
   }
   return result;
-}
-
-export function applyStrategicMergePatch(live: JsonObject, patch: JsonObject, type: string): JsonObject {
-  return mergeObject(live, patch, type);
 }

@@ -155,14 +155,5 @@ const blankLine = Uint8Array.of(0x0a);
 function openedStream(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
-  const reader = stream.getReader();
-  return new ReadableStream<Uint8Array<ArrayBuffer>>({
-    start: (controller) => controller.enqueue(blankLine),
-    pull: async (controller) => {
-      const part = await reader.read();
-      if (part.done) controller.close();
-      else controller.enqueue(part.value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
+  return stream.pipeThrough(new TransformStream({ start: (controller) => controller.enqueue(blankLine) }));
 }

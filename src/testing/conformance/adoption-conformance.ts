@@ -57,7 +57,7 @@ async function ownershipOf(world: World): Promise<readonly unknown[]> {
 
 export function adoptionConformance(harness: Harness): void {
   const fresh = () => createWorld(harness);
-  const endOf = async (lab: Lab, desired: Desired): Promise<string> => {
+  const endOf = async ({ lab }: World, desired: Desired): Promise<string> => {
     await converge(lab, [desired]);
     return lab.state;
   };
@@ -117,39 +117,25 @@ export function adoptionConformance(harness: Harness): void {
     test.each(faultKinds)(
       "a release reaches the same end state with a %p fault at every operation",
       async (kind) => {
-        let world = fresh();
         const adopted = async () => {
-          world = fresh();
+          const world = fresh();
           await converge(world.lab, [world.adopting]);
-          return world.lab;
+          return world;
         };
-        const release = (lab: Lab) => endOf(lab, { ...world.adopting, ending: "release" });
-        await expectSameEndAfterFaults(kind, adopted, release);
+        await expectSameEndAfterFaults(kind, adopted, (world) =>
+          endOf(world, { ...world.adopting, ending: "release" }),
+        );
       },
     );
   }
 
-  test.each(faultKinds)(
-    "an adoption reaches the same end state with a %p fault at every operation",
-    async (kind) => {
-      let world = fresh();
-      const freshLab = () => {
-        world = fresh();
-        return world.lab;
-      };
-      await expectSameEndAfterFaults(kind, freshLab, (lab) => endOf(lab, world.adopting));
-    },
+  test.each(faultKinds)("an adoption reaches the same end state with a %p fault at every operation", (kind) =>
+    expectSameEndAfterFaults(kind, fresh, (world) => endOf(world, world.adopting)),
   );
 
-  test("an adoption reaches the same end state after a crash at any step", async () => {
-    let world = fresh();
-    const freshLab = () => {
-      world = fresh();
-      return world.lab;
-    };
-    await expectSameEndAfterCrashes(freshLab, ["adoption"], async (lab, _, atStep) => {
-      const { steps } = await converge(lab, [world.adopting], crashAt(atStep, "before-facts"));
+  test("an adoption reaches the same end state after a crash at any step", () =>
+    expectSameEndAfterCrashes(fresh, ["adoption"], async ({ lab, adopting }, _, atStep) => {
+      const { steps } = await converge(lab, [adopting], crashAt(atStep, "before-facts"));
       return steps;
-    });
-  });
+    }));
 }

@@ -8,6 +8,7 @@ import { ipAddress } from "../../core/ip.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { BalancerTarget, DesiredLoadBalancer } from "../../provider/load-balancers.ts";
+import type { AnyCloud } from "../../provider/provider.ts";
 import type { DesiredRoute } from "../../provider/routes.ts";
 import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { Lab } from "./lab.ts";
@@ -64,14 +65,12 @@ export function makeDesired(harness: Harness, options: DesiredOptions): DesiredL
   return { ...desired, sourceRanges: options.sourceRanges?.map((range) => cidr(range)) };
 }
 
-const keys = ["1", "2", "3"] as const;
-
-/** The name of the first source. A provider that is not implemented yet has none. */
-function firstSourceOf(harness: Harness): string {
+/** The capabilities of this provider. One that is not implemented yet has none. */
+export function partsOf(harness: Harness): Partial<AnyCloud> {
   try {
-    return new Lab(harness).cloud.instances?.sources[0].name ?? "machines";
+    return new Lab(harness).cloud;
   } catch {
-    return "machines";
+    return {};
   }
 }
 
@@ -84,19 +83,15 @@ export function labWithTargets(harness: Harness): Lab {
 
 /** The machines of the targets, the same for each lab. */
 export function targetMachines(harness: Harness): readonly TargetMachine[] {
-  const prepare = (): readonly TargetMachine[] | undefined =>
-    harness.targets?.(harness.simulate(new VirtualClock()));
-  const machines = prepare();
-  if (machines === undefined) {
-    const source = firstSourceOf(harness);
-    return keys.map((key) => ({ source, key }));
+  if (harness.targets === undefined) {
+    const source = partsOf(harness).instances?.sources[0].name ?? "machines";
+    return ["1", "2", "3"].map((key) => ({ source, key }));
   }
-  const keysOf = (some: readonly TargetMachine[] = []) => some.map(({ key }) => key).join(", ");
-  const again = keysOf(prepare());
-  if (keysOf(machines) !== again)
-    throw new Error(
-      `\`targets\` must return the same machines each time, got ${keysOf(machines)} and ${again}.`,
-    );
+  const prepare = () => harness.targets?.(harness.simulate(new VirtualClock())) ?? [];
+  const machines = prepare();
+  const [first, again] = [machines, prepare()].map((all) => all.map(({ key }) => key).join(", "));
+  if (first !== again)
+    throw new Error(`\`targets\` must return the same machines each time, got ${first} and ${again}.`);
   return machines;
 }
 

@@ -4,24 +4,30 @@ import { expect, test } from "bun:test";
 import type { VolumeDriver } from "../../provider/volumes.ts";
 import { runsAllTests } from "../breadth.ts";
 import { type FaultKind, faultPositions, manyRuns, readFaultKinds } from "./faulty-transport.ts";
-import type { Lab } from "./lab.ts";
+import { Lab } from "./lab.ts";
 import { Crash } from "./process-memory.ts";
-import { type Machines, Orchestrator } from "./volume-orchestrator.ts";
+import type { Harness } from "./simulated-cloud.ts";
+import { addMachines, type Machines, Orchestrator } from "./volume-orchestrator.ts";
+
+/** A test environment, with what else a test needs of it. */
+interface World {
+  readonly lab: Lab;
+}
 
 /** What `run` returns is the same with a fault at every operation. Requests of `prepare` do not fail. */
-export async function expectSameEndAfterFaults(
+export async function expectSameEndAfterFaults<W extends World>(
   kind: FaultKind,
-  prepare: () => Lab | Promise<Lab>,
-  run: (lab: Lab) => Promise<unknown>,
+  prepare: () => W | Promise<W>,
+  run: (world: W) => Promise<unknown>,
 ): Promise<void> {
   const clean = await prepare();
-  const first = clean.requests.length;
+  const first = clean.lab.requests.length;
   const expected = await run(clean);
-  for (const position of faultPositions(clean.requests.slice(first), kind)) {
-    const lab = await prepare();
-    lab.faulty.failAt(position, kind);
-    expect({ position, end: await run(lab) }).toEqual({ position, end: expected });
-    expect(lab.leakedListeners).toBe(0);
+  for (const position of faultPositions(clean.lab.requests.slice(first), kind)) {
+    const world = await prepare();
+    world.lab.faulty.failAt(position, kind);
+    expect({ position, end: await run(world) }).toEqual({ position, end: expected });
+    expect(world.lab.leakedListeners).toBe(0);
   }
 }
 
@@ -37,7 +43,7 @@ async function crashes(work: Promise<unknown>): Promise<boolean> {
 }
 
 /** The steps after which the process crashes: all of them, or in `npm test` every second one. */
-export type CrashedSteps = "all" | "even" | "odd";
+type CrashedSteps = "all" | "even" | "odd";
 
 const isCrashed = (step: number, steps: CrashedSteps): boolean =>
   steps === "all" || runsAllTests || step % 2 === (steps === "even" ? 0 : 1);
@@ -46,10 +52,10 @@ const isCrashed = (step: number, steps: CrashedSteps): boolean =>
  * Each phase ends in the same state when the process crashes after a step and starts again, and a start after the last one takes no step.
  * `converge` returns how many steps it took, and crashes after the one with the index `crashAt`.
  */
-export async function expectSameEndAfterCrashes<T>(
-  fresh: () => Lab,
+export async function expectSameEndAfterCrashes<W extends World, T>(
+  fresh: () => W,
   phases: readonly T[],
-  converge: (lab: Lab, phase: T, crashAt?: number) => Promise<number>,
+  converge: (world: W, phase: T, crashAt?: number) => Promise<number>,
   crashed: CrashedSteps = "all",
 ): Promise<void> {
   const clean = fresh();
@@ -58,46 +64,39 @@ export async function expectSameEndAfterCrashes<T>(
     for (let crashAt = 0; crashAt <= count; crashAt++) {
       const isWhole = crashAt === count;
       if (!isWhole && !isCrashed(crashAt, crashed)) continue;
-      const lab = fresh();
-      for (const earlier of phases.slice(0, phase)) await converge(lab, earlier);
-      expect(await crashes(converge(lab, desired, crashAt))).toBe(!isWhole);
-      lab.connect();
-      const steps = await converge(lab, desired);
+      const world = fresh();
+      for (const earlier of phases.slice(0, phase)) await converge(world, earlier);
+      expect(await crashes(converge(world, desired, crashAt))).toBe(!isWhole);
+      world.lab.connect();
+      const steps = await converge(world, desired);
       if (isWhole) expect(steps).toBe(0);
-      expect({ phase, crashAt, state: lab.state }).toEqual({ phase, crashAt, state: clean.state });
+      const [state, expected] = [world.lab.state, clean.lab.state];
+      expect({ phase, crashAt, state }).toEqual({ phase, crashAt, state: expected });
     }
   }
 }
 
 // The part of the contract that volumes and snapshots share: a whole life ends in the same state after a fault or a crash at any request.
 
-export interface VolumeLab extends Machines {
-  readonly lab: Lab;
+export interface VolumeWorld extends World, Machines {
   readonly orchestrator: Orchestrator;
 }
 
-export interface VolumeLife {
-  readonly driver: VolumeDriver;
-  readonly fresh: () => Promise<VolumeLab>;
-  /** Returns the state after each step. */
-  readonly live: (orchestrator: Orchestrator, machines: Machines) => Promise<readonly unknown[]>;
+/** A lab with two machines, and the sidecars. */
+export async function volumeWorld(harness: Harness, driver: VolumeDriver): Promise<VolumeWorld> {
+  const lab = new Lab(harness);
+  const machines = await addMachines(lab, driver);
+  return { lab, orchestrator: new Orchestrator(lab, driver), ...machines };
 }
 
-/** Call it within the `describe` of what lives. */
-export function endsInTheSameState({ driver, fresh, live }: VolumeLife): void {
+/** Call it within the `describe` of what lives. `live` returns the state after each step. */
+export function endsInTheSameState(
+  fresh: () => Promise<VolumeWorld>,
+  live: (world: VolumeWorld) => Promise<readonly unknown[]>,
+): void {
   test.each(readFaultKinds)(
     "end in the same state with a %p fault at every operation",
-    async (fault) => {
-      let machines: Machines | undefined;
-      const prepare = async () => {
-        const { lab, ...made } = await fresh();
-        machines = made;
-        return lab;
-      };
-      await expectSameEndAfterFaults(fault, prepare, (lab) =>
-        live(new Orchestrator(lab, driver), machines as Machines),
-      );
-    },
+    (fault) => expectSameEndAfterFaults(fault, fresh, live),
     manyRuns,
   );
 
@@ -106,13 +105,13 @@ export function endsInTheSameState({ driver, fresh, live }: VolumeLife): void {
     async () => {
       const clean = await fresh();
       const first = clean.lab.requests.length;
-      const expected = await live(clean.orchestrator, clean);
+      const expected = await live(clean);
       for (const fault of ["reset", "lost-answer"] as const) {
         for (const position of faultPositions(clean.lab.requests.slice(first), fault)) {
-          const { lab, orchestrator, ...machines } = await fresh();
-          orchestrator.crashesOnFailure = true;
-          lab.faulty.failAt(position, fault);
-          const states = await live(orchestrator, machines);
+          const world = await fresh();
+          world.orchestrator.crashesOnFailure = true;
+          world.lab.faulty.failAt(position, fault);
+          const states = await live(world);
           expect({ fault, position, states }).toEqual({ fault, position, states: expected });
         }
       }

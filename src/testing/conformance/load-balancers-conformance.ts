@@ -6,7 +6,6 @@ import type { Cidr } from "../../core/brand.ts";
 import type { Fields } from "../../core/settings.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import type { AnyCloud } from "../../provider/provider.ts";
 import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { adoptionConformance } from "./adoption-conformance.ts";
 import { actOnListing, converge, crashAt } from "./converge.ts";
@@ -16,22 +15,14 @@ import {
   type DesiredOptions,
   labWithTargets,
   makeDesired,
+  partsOf,
   targetMachines,
 } from "./desired.ts";
 import { expectSameEndAfterCrashes, expectSameEndAfterFaults } from "./end-states.ts";
 import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
-import { failureOf, Lab } from "./lab.ts";
+import { failureOf, type Lab } from "./lab.ts";
 import { operationsConformance } from "./operations-conformance.ts";
 import type { Harness } from "./simulated-cloud.ts";
-
-/** The optional capabilities of this provider. A provider that is not implemented yet has none. */
-function optionalPartsOf(harness: Harness): Partial<AnyCloud> {
-  try {
-    return new Lab(harness).cloud;
-  } catch {
-    return {};
-  }
-}
 
 /** Runs the contract of `loadBalancers` as bun tests. Call it at the top level of a test file. */
 export function loadBalancersConformance(
@@ -57,9 +48,10 @@ export function loadBalancersConformance(
 
   const phases = [first, second, gone];
   const fresh = () => labWithTargets(harness);
+  const freshWorld = () => ({ lab: fresh() });
 
   /** Creates, changes and deletes two Services; returns the cloud's state after each phase. */
-  const live = async (lab: Lab): Promise<string[]> => {
+  const live = async ({ lab }: { readonly lab: Lab }): Promise<string[]> => {
     const states: string[] = [];
     for (const desired of phases) {
       await converge(lab, desired);
@@ -68,7 +60,7 @@ export function loadBalancersConformance(
     return states;
   };
 
-  const { loadBalancers: parts, pending } = optionalPartsOf(harness);
+  const { loadBalancers: parts, pending } = partsOf(harness);
 
   describe(`${name}: load balancers`, () => {
     if (parts?.adopts !== undefined) adoptionConformance(harness);
@@ -93,7 +85,7 @@ export function loadBalancersConformance(
     test("creates, updates and deletes load balancers, and leaves nothing behind", async () => {
       const lab = fresh();
       const before = lab.state;
-      const [made, changed, removed] = await live(lab);
+      const [made, changed, removed] = await live({ lab });
       expect(made).not.toBe(before);
       expect(changed).not.toBe(made);
       expect(removed).toBe(before);
@@ -162,16 +154,16 @@ export function loadBalancersConformance(
         const context = contextOf(await prefetchFor(lab, [current]));
         const planFor = (changes: Partial<typeof current>) =>
           loadBalancers.plan([{ ...current, ...changes }], observed.get(group), context).steps;
-        const partsOf = (steps: ReturnType<typeof planFor>) =>
+        const targetsIn = (steps: ReturnType<typeof planFor>) =>
           steps.flatMap((step) => loadBalancers.targetsOnly?.(step) ?? []);
         const ports = desired({ name: "web", ports: [80, 8443] }).ports;
         const forTargets = planFor({ targets });
         expect(forTargets.length).toBeGreaterThan(0);
-        expect(partsOf(forTargets)).toEqual([...forTargets]);
-        expect(partsOf(planFor({ ports }))).toEqual([]);
+        expect(targetsIn(forTargets)).toEqual([...forTargets]);
+        expect(targetsIn(planFor({ ports }))).toEqual([]);
         const forBoth = planFor({ ports, targets });
-        expect(partsOf(forBoth).length).toBeGreaterThan(0);
-        expect(partsOf(forBoth)).not.toEqual([...forBoth]);
+        expect(targetsIn(forBoth).length).toBeGreaterThan(0);
+        expect(targetsIn(forBoth)).not.toEqual([...forBoth]);
       });
     }
 
@@ -245,7 +237,7 @@ export function loadBalancersConformance(
 
     test.each(readFaultKinds)(
       "reaches the same end state with a %p fault at every operation",
-      (kind) => expectSameEndAfterFaults(kind, fresh, live),
+      (kind) => expectSameEndAfterFaults(kind, freshWorld, live),
       manyRuns,
     );
 
@@ -257,9 +249,9 @@ export function loadBalancersConformance(
       "reaches the same end state after a crash %s of any step",
       (when, crashed) =>
         expectSameEndAfterCrashes(
-          fresh,
+          freshWorld,
           phases,
-          async (lab, desired, atStep) => (await converge(lab, desired, crashAt(atStep, when))).steps,
+          async ({ lab }, desired, atStep) => (await converge(lab, desired, crashAt(atStep, when))).steps,
           crashed,
         ),
       manyRuns,

@@ -26,8 +26,9 @@ export function routesConformance(name: string, harness: Harness): void {
 
   const phases = [first, second, []];
   const fresh = () => labWithTargets(harness);
+  const freshWorld = () => ({ lab: fresh() });
 
-  const live = async (lab: Lab): Promise<string[]> => {
+  const live = async ({ lab }: { readonly lab: Lab }): Promise<string[]> => {
     const states: string[] = [];
     for (const wanted of phases) {
       await convergeRoutes(lab, wanted);
@@ -42,7 +43,7 @@ export function routesConformance(name: string, harness: Harness): void {
     test("creates, moves and removes its own routes, and keeps all others", async () => {
       const lab = fresh();
       const before = lab.state;
-      const [made, moved, removed] = await live(lab);
+      const [made, moved, removed] = await live({ lab });
       expect(new Set([before, made, moved]).size).toBe(3);
       expect(removed).toBe(before);
       expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
@@ -59,12 +60,12 @@ export function routesConformance(name: string, harness: Harness): void {
 
     test.each(readFaultKinds)(
       "reaches the same end state with a %p fault at every operation",
-      (kind) => expectSameEndAfterFaults(kind, fresh, live),
+      (kind) => expectSameEndAfterFaults(kind, freshWorld, live),
       manyRuns,
     );
 
     test("reaches the same end state after a crash between any two steps", () =>
-      expectSameEndAfterCrashes(fresh, phases, (lab, wanted, crashAt) =>
+      expectSameEndAfterCrashes(freshWorld, phases, ({ lab }, wanted, crashAt) =>
         convergeRoutes(lab, wanted, crashAt === undefined ? {} : { stepsLeft: crashAt + 1 }),
       ));
 

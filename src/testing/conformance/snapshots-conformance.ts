@@ -10,10 +10,10 @@ import type {
   VolumeDriver,
   VolumeSource,
 } from "../../provider/volumes.ts";
-import { endsInTheSameState, type VolumeLab } from "./end-states.ts";
-import { failureOf, Lab } from "./lab.ts";
+import { endsInTheSameState, type VolumeWorld, volumeWorld } from "./end-states.ts";
+import { failureOf, type Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
-import { addMachines, type Machines, Orchestrator, snapshotsOf } from "./volume-orchestrator.ts";
+import { type Orchestrator, snapshotsOf } from "./volume-orchestrator.ts";
 
 function disksOf({ simulated }: Lab): NonNullable<typeof simulated.disks> {
   if (simulated.disks === undefined) throw new Error("The simulated cloud has no `disks`.");
@@ -29,7 +29,7 @@ function partOf({ cloud }: Lab): Snapshots {
 const dataOf = (lab: Lab, { id }: ObservedVolume): string => disksOf(lab).read(id);
 
 /** A volume that a machine has written to. */
-async function written({ orchestrator, lab, place, ids }: VolumeLab): Promise<ObservedVolume> {
+async function written({ orchestrator, lab, place, ids }: VolumeWorld): Promise<ObservedVolume> {
   const volume = await orchestrator.create("pvc-1", place, 2);
   await orchestrator.attach(volume, ids[0]);
   disksOf(lab).write(volume.id, "first");
@@ -43,27 +43,24 @@ export function snapshotsConformance(
   driver: VolumeDriver,
   kind: VolumeSource["kind"],
 ): void {
-  const fresh = async (): Promise<VolumeLab> => {
-    const lab = new Lab(harness);
-    return { lab, orchestrator: new Orchestrator(lab, driver), ...(await addMachines(lab, driver)) };
-  };
+  const fresh = () => volumeWorld(harness, driver);
 
   const restore = (orchestrator: Orchestrator, place: Segments, id: string, name = "pvc-2") =>
     orchestrator.create(name, place, 3, { kind, id });
 
-  const live = async (orchestrator: Orchestrator, machines: Machines): Promise<readonly unknown[]> => {
-    const { lab } = orchestrator;
+  const live = async (world: VolumeWorld): Promise<readonly unknown[]> => {
+    const { lab, orchestrator, place } = world;
     const states: unknown[] = [lab.state];
     const note = async <T>(step: Promise<T>): Promise<T> => {
       const result = await step;
       states.push(lab.state);
       return result;
     };
-    const original = await written({ lab, orchestrator, ...machines });
+    const original = await written(world);
     const overwrite = () => disksOf(lab).write(original.id, "second");
     const snapshot =
       kind === "snapshot" ? await note(orchestrator.snapshot("snapshot-1", original, overwrite)) : undefined;
-    const restored = await note(restore(orchestrator, machines.place, snapshot?.id ?? original.id));
+    const restored = await note(restore(orchestrator, place, snapshot?.id ?? original.id));
     disksOf(lab).write(original.id, "third");
     states.push([dataOf(lab, restored), restored.size, restored.attachedTo]);
     await note(orchestrator.remove(restored));
@@ -75,8 +72,9 @@ export function snapshotsConformance(
 
   describe(`${name}: volumes from a ${kind}`, () => {
     test("have its data of that moment, and their own size", async () => {
-      const { lab, orchestrator, ...machines } = await fresh();
-      const states = await live(orchestrator, machines);
+      const world = await fresh();
+      const { lab } = world;
+      const states = await live(world);
       const size = driver.sizes.min + 2 * driver.sizes.step;
       expect(states.at(kind === "snapshot" ? 3 : 2)).toEqual(["first", size, []]);
       expect(states.at(-1)).toBe(states[0] as string);
@@ -96,7 +94,7 @@ export function snapshotsConformance(
       expect(lab.mutations).toBe(before);
     });
 
-    endsInTheSameState({ driver, fresh, live });
+    endsInTheSameState(fresh, live);
   });
 
   if (kind === "volume") return;

@@ -6,27 +6,18 @@ import { seconds } from "../../core/brand.ts";
 import { readParameters } from "../../csi/volume-requests.ts";
 import type { ObservedVolume, VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { runsAllTests } from "../breadth.ts";
-import { endsInTheSameState } from "./end-states.ts";
+import { endsInTheSameState, type VolumeWorld, volumeWorld } from "./end-states.ts";
 import { failureOf, Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { snapshotsConformance } from "./snapshots-conformance.ts";
-import { addMachines, type Machines, Orchestrator } from "./volume-orchestrator.ts";
 
 /** Runs the contract of `volumes` as bun tests. Call it at the top level of a test file. */
 export function volumesConformance(name: string, harness: Harness): void {
   const driver: VolumeDriver | undefined = harness.definition.volumeDriver;
   if (driver === undefined) throw new Error("This provider has no volume driver.");
-  const fresh = async () => {
-    const lab = new Lab(harness);
-    const machines = await addMachines(lab, driver);
-    return { lab, orchestrator: new Orchestrator(lab, driver), ...machines };
-  };
+  const fresh = () => volumeWorld(harness, driver);
 
-  const live = async (
-    orchestrator: Orchestrator,
-    { ids: [first, second], place }: Machines,
-  ): Promise<string[]> => {
-    const { lab } = orchestrator;
+  const live = async ({ lab, orchestrator, ids: [first, second], place }: VolumeWorld): Promise<string[]> => {
     const states: string[] = [lab.state];
     const note = async <T>(step: Promise<T>): Promise<T> => {
       const result = await step;
@@ -57,8 +48,9 @@ export function volumesConformance(name: string, harness: Harness): void {
     });
 
     test("are created, attached, expanded, detached and deleted", async () => {
-      const { lab, orchestrator, ...machines } = await fresh();
-      const states = await live(orchestrator, machines);
+      const world = await fresh();
+      const { lab } = world;
+      const states = await live(world);
       expect(states.at(-1)).toBe(states[0] as string);
       for (const [index, state] of states.slice(1).entries()) expect(state).not.toBe(states[index] as string);
       expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
@@ -99,7 +91,7 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect(lab.mutations).toBe(removed);
     });
 
-    endsInTheSameState({ driver, fresh, live });
+    endsInTheSameState(fresh, live);
 
     test("that are attached are neither deleted nor attached elsewhere", async () => {
       const { lab, orchestrator, ids, place } = await fresh();

@@ -23,9 +23,8 @@ function requestOf(
   header: (name: string) => string | undefined,
 ): SimulatedRequest {
   const common = { method, url, header, text, authorization: header("authorization") };
-  if (text === "") return { ...common, body: undefined, isMalformed: false };
   try {
-    return { ...common, body: JSON.parse(text), isMalformed: false };
+    return { ...common, body: text === "" ? undefined : JSON.parse(text), isMalformed: false };
   } catch {
     return { ...common, body: undefined, isMalformed: true };
   }

@@ -63,7 +63,6 @@ export class OperationTable {
 }
 
 /** The faults of every cloud, and the lies of listings. */
-/** The faults that every such cloud can have. */
 export type RestFault = CommonFault | ListLie;
 
 /** A simulated cloud that consists of operations. A subclass adds its state, and how it refuses a request. */

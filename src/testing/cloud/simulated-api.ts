@@ -1,5 +1,5 @@
 // What every simulated cloud has: a request becomes a response synchronously, in the time of a clock, with injected faults; and all
-// requests are counted. `transport.ts` delivers the responses.
+// requests are counted. `reach-cloud.ts` delivers the responses.
 
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";

@@ -1,4 +1,4 @@
-// The shape of every stored object. Kinds do not have their own types; schema.ts describes their fields.
+// The shape of every stored object. Kinds do not have their own types; object-fields.ts describes their fields.
 
 import type { Json, JsonObject } from "./json.ts";
 

@@ -35,8 +35,19 @@ function compareKeys(a: KubeObject, b: KubeObject): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
+/** The index of the first entry for which the condition holds, as it does for all after that; the length if there is none. */
+function firstIndex<T>(sorted: readonly T[], holds: (entry: T) => boolean): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(sorted[middle] as T)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 export class Store {
-  #revision: number;
+  #revision = 1;
   readonly #historyLimit: number;
   readonly #collections = new Map<string, Collection>();
   readonly #listeners = new Set<ChangeListener>();
@@ -44,7 +55,6 @@ export class Store {
 
   constructor(historyLimit: number) {
     this.#historyLimit = historyLimit;
-    this.#revision = 1;
   }
 
   get revision(): number {
@@ -64,10 +74,6 @@ export class Store {
     return collection.sorted.filter((object) => object.metadata.namespace === namespace);
   }
 
-  count(plural: string): number {
-    return this.#collectionOf(plural).objects.size;
-  }
-
   /** Stores the object under a new revision; listeners are notified before it returns. */
   put(resource: Resource, draft: KubeObject): KubeObject {
     const collection = this.#collectionOf(resource.plural);
@@ -81,7 +87,8 @@ export class Store {
       this.#notify(collection, { type: "ADDED", storage: resource.plural, revision, object });
       return object;
     }
-    this.#replaceSorted(collection, before, object);
+    const { sorted } = collection;
+    if (sorted !== undefined) sorted[firstIndex(sorted, (each) => compareKeys(each, object) >= 0)] = object;
     this.#jsonCache.delete(before);
     this.#notify(collection, { type: "MODIFIED", storage: resource.plural, revision, object, before });
     return object;
@@ -96,13 +103,8 @@ export class Store {
     collection.objects.delete(key);
     collection.sorted = undefined;
     const object = freeze({ ...last, metadata: { ...last.metadata, resourceVersion: String(revision) } });
-    this.#notify(collection, {
-      type: "DELETED",
-      storage: resource.plural,
-      revision,
-      object,
-      before: before ?? last,
-    });
+    const change = { storage: resource.plural, revision, object, before: before ?? last };
+    this.#notify(collection, { type: "DELETED", ...change });
     return object;
   }
 
@@ -119,14 +121,7 @@ export class Store {
   changesSince(plural: string, revision: number): readonly StoredChange[] | undefined {
     const { history, compactedTo } = this.#collectionOf(plural);
     if (revision < compactedTo) return undefined;
-    let low = 0;
-    let high = history.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((history[middle]?.revision ?? 0) <= revision) low = middle + 1;
-      else high = middle;
-    }
-    return history.slice(low);
+    return history.slice(firstIndex(history, (change) => change.revision > revision));
   }
 
   /** Drops the history: watches and listings from an older revision are answered with 410. */
@@ -163,20 +158,6 @@ export class Store {
       this.#collections.set(plural, collection);
     }
     return collection;
-  }
-
-  #replaceSorted(collection: Collection, before: KubeObject, object: KubeObject): void {
-    const { sorted } = collection;
-    if (sorted === undefined) return;
-    let low = 0;
-    let high = sorted.length - 1;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      const candidate = sorted[middle];
-      if (candidate !== undefined && compareKeys(candidate, before) < 0) low = middle + 1;
-      else high = middle;
-    }
-    sorted[low] = object;
   }
 
   #notify(collection: Collection, change: StoredChange): void {

@@ -13,34 +13,22 @@ import { faultKinds } from "./faulty-transport.ts";
 import { Lab } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
-interface World {
-  readonly lab: Lab;
-  readonly adoptionAnnotations: Readonly<Record<string, string>>;
-  /** The Service without the adoption annotations, and with them. */
-  readonly plain: Desired;
-  readonly adopting: Desired;
-  desired(options?: Partial<DesiredOptions>): Desired;
-}
+type World = ReturnType<typeof createWorld>;
 
-function createWorld(harness: Harness): World {
+function createWorld(harness: Harness) {
   const lab = labWithTargets(harness);
   const targets = balancerTargets(harness).slice(0, 1);
   const id = lab.simulated.addUnmarkedBalancer?.();
-  const adoptionAnnotations = harness.adoptionAnnotations?.(id ?? "");
-  if (id === undefined || adoptionAnnotations === undefined) {
+  const annotations = harness.adoptionAnnotations?.(id ?? "");
+  if (id === undefined || annotations === undefined) {
     throw new Error(
       "This provider has `adopts`, so its harness needs `addUnmarkedBalancer` and `adoptionAnnotations`.",
     );
   }
+  /** A Service without the adoption annotations. */
   const desired = (options: Partial<DesiredOptions> = {}) =>
     makeDesired(harness, { name: "web", targets, ...options });
-  return {
-    lab,
-    adoptionAnnotations,
-    plain: desired(),
-    adopting: desired({ annotations: adoptionAnnotations }),
-    desired,
-  };
+  return { lab, desired, adopting: desired({ annotations }), heir: desired({ name: "heir", annotations }) };
 }
 
 /** What is listed when all changes are shown. */
@@ -74,7 +62,7 @@ export function adoptionConformance(harness: Harness): void {
   test("leaves an unmarked load balancer alone when no Service names it", async () => {
     const world = fresh();
     const before = world.lab.state;
-    await converge(world.lab, [world.plain]);
+    await converge(world.lab, [world.desired()]);
     expect((await listOf(world)).filter(({ ownership }) => ownership === "unmarked")).toHaveLength(1);
     await converge(world.lab, [world.desired({ ending: "delete" })]);
     expect(world.lab.state).toBe(before);
@@ -108,7 +96,7 @@ export function adoptionConformance(harness: Harness): void {
       world.lab.connect();
       expect((await converge(world.lab, [world.desired({ ending: "delete" })])).steps).toBe(0);
       expect(world.lab.mutations).toBe(before);
-      const heir = world.desired({ name: "heir", annotations: world.adoptionAnnotations });
+      const { heir } = world;
       await converge(world.lab, [heir]);
       expect(await ownershipOf(world)).toEqual([["ours", [heir.owner.uid]]]);
       expect(world.lab.state.replaceAll(heir.owner.uid, world.adopting.owner.uid)).toBe(adopted);

@@ -85,7 +85,7 @@ function addressCauses(node: KubeObject): Cause[] {
   });
 }
 
-/** The fields of the spec that have a rule of their own, or none. */
+/** The fields of the spec that may change, or that another check covers. */
 const changeable = new Set([
   ...["taints", "unschedulable", "configSource", "externalID"],
   ...["providerID", "podCIDR", "podCIDRs"],

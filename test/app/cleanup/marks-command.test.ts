@@ -115,7 +115,7 @@ describe("marks", () => {
     );
   });
 
-  test("moves nothing when the API server stops answering before the leader is known [N24]", async () => {
+  test("moves nothing when the API server stops answering before the leader is known", async () => {
     const w = await renamed();
     let surveys = 0;
     const others = ({ url }: { readonly url: string }) => {

@@ -18,6 +18,18 @@ export interface ControllerReport {
 /** The reason of notices. */
 export const noticeReason = "Notice";
 
+/** The sources of a manager's events. The first four are also those of the Go managers. */
+export const eventSources = [
+  "cloud-node-controller",
+  "cloud-node-lifecycle-controller",
+  "service-controller",
+  "route_controller",
+  "volume-controller",
+  "kubelet-serving-csr-controller",
+  "tagging-controller",
+] as const;
+export type EventSource = (typeof eventSources)[number];
+
 export interface ObjectEvent {
   readonly type: "Normal" | "Warning";
   /** An event without a reason is not sent. */

@@ -135,6 +135,14 @@ export interface ObjectReference extends Wire<V1ObjectReference> {
   readonly name: string;
 }
 export interface Event extends Whole<CoreV1Event> {}
+
+/** The component that wrote an event, with the older or with the newer API of events. */
+export const sourceOf = ({
+  source,
+  reportingComponent,
+}: Pick<Event, "source" | "reportingComponent">): string =>
+  source?.component || reportingComponent || "an unknown component";
+
 /** The values of `data` are base64. */
 export interface Secret extends Whole<V1Secret> {}
 export interface ConfigMap extends Whole<V1ConfigMap> {}

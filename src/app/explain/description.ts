@@ -1,7 +1,7 @@
 // Why a Node, a Service or a volume is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
 
 import { byBlocking, type Ranked } from "../../controllers/problem-order.ts";
-import type { Finding } from "../../controllers/reporter.ts";
+import { eventSources, type Finding } from "../../controllers/reporter.ts";
 import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -49,7 +49,7 @@ export interface Decision extends Pick<JournalEntry, "action" | "object" | "why"
 /** More would hide the newest ones. */
 export const maxEvents = 8;
 
-/** An event of the API server: what a running manager has reported. */
+/** An event of the API server. */
 export interface DescribedEvent {
   /** RFC 3339. */
   readonly at: string;
@@ -77,6 +77,9 @@ export interface Description {
   /** The newest first. Only without a running manager, which knows more. */
   readonly events?: readonly DescribedEvent[];
 }
+
+/** Other components report about the same objects, too, such as the kubelet. */
+const isByManager = ({ source }: DescribedEvent): boolean => eventSources.some((known) => known === source);
 
 /** Before what a manager has said in an event. */
 const reportedBy = "A manager reported: ";
@@ -130,7 +133,7 @@ export interface Known {
   /** It waits for a worker, or one works on it. */
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
-  /** What a manager has reported, the newest first. Absent if the manager itself describes the object. */
+  /** Of managers and other components, the newest first. Absent if the manager itself describes the object. */
   readonly events?: readonly DescribedEvent[] | undefined;
 }
 
@@ -192,13 +195,13 @@ export function decisionsAbout(
 
 /**
  * The judgement with the events of the object, if it is not settled. The last failed attempt is a note, because what the cloud refuses
- * is not known before a request. If nothing else explains the state, the newest event does, if it is a warning.
+ * is not known before a request. If nothing else explains the state, the newest event of a manager does, if it is a warning.
  */
 function judgeWithEvents(
   subject: Subject,
   decisions: readonly Decision[],
 ): Judgement & { readonly notes: readonly Note[] } {
-  const { events = [] } = subject;
+  const events = (subject.events ?? []).filter(isByManager);
   const notes = sortNotes(subject.notes);
   const own = subject.judge(notes, decisions);
   const [newest] = events;

@@ -11,6 +11,7 @@ import {
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Service,
+  sourceOf,
 } from "../../kube/objects.ts";
 import {
   events,
@@ -65,10 +66,10 @@ export async function readEvents(
   try {
     const { items } = await api.listPage(events, { namespace, fieldSelector, limit: 500 }, signal);
     const found = items
-      .map(({ type = "Normal", reason = "", message = "", count = 1, source, ...event }) => ({
+      .map(({ type = "Normal", reason = "", message = "", count = 1, ...event }) => ({
         at: event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? "",
         ...{ type, reason, message, count },
-        source: source?.component ?? "",
+        source: sourceOf(event),
       }))
       .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
       .slice(0, maxEvents);

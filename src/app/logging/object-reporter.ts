@@ -2,7 +2,7 @@
 // by one, and all others of the next seconds in one line with their number and some names. A cloud without machines would otherwise
 // be a line for each of 5,000 Nodes.
 
-import type { ObjectEvent } from "../../controllers/reporter.ts";
+import type { EventSource, ObjectEvent } from "../../controllers/reporter.ts";
 import type { ReportedKind } from "../../controllers/volume/deps.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -101,10 +101,9 @@ const apiVersions: Readonly<Record<string, string>> = {
   VolumeSnapshotContent: apiVersionOf(volumeSnapshotContents),
 };
 
-/** `component` is the source of the events. */
 export function objectReporter(
   { log, events, isObserving, clock, life }: ReporterDeps,
-  component: string,
+  component: EventSource,
   kind: "Node" | "Service" | ReportedKind,
 ): (object: KubeObject, event: ObjectEvent) => void {
   const warnings = new WarningLog(log, clock, life);

@@ -5,6 +5,7 @@ import { routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { NodeController } from "../../controllers/node/controller.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
 import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
+import type { EventSource } from "../../controllers/reporter.ts";
 import { RouteController } from "../../controllers/route/controller.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
@@ -21,8 +22,7 @@ export function isSelectedBy(flags: Flags): (node: Node) => boolean {
   return ({ metadata }) => required.every(([key, value]) => metadata.labels?.[key] === value);
 }
 
-/** `component` is the source of the controller's events. */
-export function nodeDeps(context: ControllerContext, component: string): NodeDeps {
+export function nodeDeps(context: ControllerContext, component: EventSource): NodeDeps {
   const { api, journal, clock, random, inventory, nodes, settings, log } = context;
   const { flags } = settings;
   return {

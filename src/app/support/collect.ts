@@ -5,6 +5,7 @@ import { isSecretName, type Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import type { Connection } from "../../kube/connection/connection.ts";
+import { sourceOf } from "../../kube/objects.ts";
 import { events, leases, nodes, services } from "../../kube/resources.ts";
 import { readConfig } from "../configuration/cloud-settings.ts";
 import { type ManagerAddress, readPage } from "../explain/ask-manager.ts";
@@ -99,7 +100,7 @@ export async function collectCluster(
         items.map(({ type, reason, message, count, firstTimestamp, lastTimestamp, eventTime, ...event }) => ({
           ...{ type, reason, message, count, firstTimestamp, lastTimestamp, eventTime },
           object: `${event.involvedObject.namespace ?? ""}/${event.involvedObject.name}`,
-          source: event.source?.component,
+          source: sourceOf(event),
         })),
       );
     });

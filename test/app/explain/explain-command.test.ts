@@ -340,6 +340,25 @@ describe("explain where the cloud is not configured", () => {
     }
   });
 
+  test("shows the events of other components with their source, and attributes none to a manager [F91 N7]", async () => {
+    const w = await setUp();
+    await w.stop();
+    w.create("young");
+    w.server.objects.create(resourceNamed("events"), "default", {
+      metadata: { name: "young.1" },
+      involvedObject: { apiVersion: "v1", kind: "Service", namespace: "default", name: "young" },
+      type: "Warning",
+      reason: "ClusterIPNotAllocated",
+      message: "Cluster IP [IPv4]: 10.0.206.205 is not allocated; repairing",
+      eventTime: microTimestamp(w.clock.now()),
+      reportingComponent: "ipallocator-repair-controller",
+    });
+    const { out } = await explain(w, ["service", "young"]);
+    expect(out).toContain("Fairlead would create balancer");
+    expect(out).toContain("Warning ClusterIPNotAllocated, from ipallocator-repair-controller\n");
+    expect(out).not.toContain("A manager reported");
+  });
+
   test("claims nothing about holds without the cloud and a manager [F91 N7]", async () => {
     const w = await setUp();
     w.delete("wrong");

@@ -12,9 +12,9 @@ export interface MayLag {
 /** Clocks and requests are not exact. */
 const margin: Milliseconds = seconds(5);
 
-/** How far apart two proofs of absence must be: the second one shows a later state than the first. */
+/** How far apart two proofs of absence must be, so that the states that they show are `confirmAfter` apart. */
 export function proofsApart(confirmAfter: Milliseconds, { readsLag }: MayLag): Milliseconds {
-  return readsLag === undefined ? confirmAfter : milliseconds(Math.max(confirmAfter, readsLag + margin));
+  return readsLag === undefined ? confirmAfter : milliseconds(Math.max(confirmAfter, margin) + readsLag);
 }
 
 export interface AcceptedStep {

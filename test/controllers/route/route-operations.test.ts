@@ -195,6 +195,29 @@ test("operations are forgotten at the end of a leadership session, and the next 
   await w.stop();
 });
 
+test("a route that the cloud refuses as busy after a takeover is created only after another proof of absence", async () => {
+  const { w } = setUp();
+  w.inventory.requestListing(0, "refresh");
+  await w.pass(1);
+  const session = new AbortController();
+  const ended = w.controller.run(session.signal);
+  await w.pass(20);
+  session.abort(new Error("another one leads"));
+  await ended;
+  w.cloud.failures.set("10.244.1.0/24", refusal("busy", "the network is locked"));
+  await w.settle();
+  const attempts = () => w.cloud.calls.filter(({ what }) => what === "create 10.244.1.0/24").length;
+  await w.clock.until(() => attempts() === 2, seconds(300), "the attempt that is refused");
+  w.cloud.failures.clear();
+  await w.pass(20);
+  // The operation of the former leader ends.
+  w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+  await w.pass(300);
+  expect([attempts(), w.cloud.table.length]).toEqual([2, 1]);
+  expect(w.network("n1")).toBe("False RouteCreated");
+  await w.stop();
+});
+
 test("an operation that cannot be checked is reported on its Node after three attempts, once until it works again [F59 N8]", async () => {
   const { w, pending } = setUp();
   pending.failure = refusal("forbidden", "operations may not be read");

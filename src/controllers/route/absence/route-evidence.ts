@@ -11,7 +11,7 @@ import { Creations, nextLateCheck } from "../../absence/creations.ts";
 import { type Absence, addProof, awaited, type Evidence, isLost, judge } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
 import { hadRoutes, podRangesOf } from "../../node-facts.ts";
-import { type ChangeOutcome, type ChangeResult, leadsTo } from "../apply/open-changes.ts";
+import { type ChangeOutcome, type ChangeResult, isRefusedAsBusy, leadsTo } from "../apply/open-changes.ts";
 import type { TableOptions } from "../deps.ts";
 import type { Survey } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
@@ -165,6 +165,7 @@ export class RouteEvidence {
       if (outcome.kind === "done") this.#noteThere(change.route);
       else if (outcome.kind === "pending") this.#notePossible(change.route);
       else if (mayHaveEffect(outcome)) this.#noteUncertain(change.route);
+      else if (isRefusedAsBusy(outcome)) this.#restart(change.route);
     }
   }
 
@@ -220,6 +221,12 @@ export class RouteEvidence {
   #notePossible(route: DesiredRoute): void {
     const { certainty, replacedAt } = this.#known.get(keyOf(route)) ?? unknown;
     this.#known.set(keyOf(route), defined({ certainty: certainty ?? "possible", proofs: [], replacedAt }));
+  }
+
+  /** The cloud works on something, perhaps on this route for a former leader: what listings lacked until now proves nothing. */
+  #restart(route: DesiredRoute): void {
+    const known = this.#known.get(keyOf(route));
+    if (known?.certainty !== undefined) this.#known.set(keyOf(route), { ...known, proofs: [] });
   }
 
   #noteCreation(route: DesiredRoute, outcome: ChangeOutcome): void {

@@ -12,7 +12,14 @@ import type { JournalledChange } from "../../writes/journalled-send.ts";
 import type { TableOptions } from "../deps.ts";
 import type { RoutePlan } from "../plan/plan.ts";
 import { inTable, type TableName } from "../tables.ts";
-import type { ChangeOutcome, ChangeResult, HeldBack, OpenChanges, RouteChange } from "./open-changes.ts";
+import {
+  type ChangeOutcome,
+  type ChangeResult,
+  type HeldBack,
+  isRefusedAsBusy,
+  type OpenChanges,
+  type RouteChange,
+} from "./open-changes.ts";
 
 export interface ApplyContext extends Pick<TableOptions, "routes" | "send" | "clock" | "settings"> {
   /** It is busy with changes of earlier syncs. What an earlier process started is noticed when the cloud refuses a change. */
@@ -116,9 +123,6 @@ async function send(
     return { kind: "failed", error, took: milliseconds(clock.monotonic() - started) };
   }
 }
-
-const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>
-  outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "busy";
 
 function describeChange(change: RouteChange, table: TableName): JournalledChange {
   const { destination } = change.route;

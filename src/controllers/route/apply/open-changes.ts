@@ -31,6 +31,10 @@ export interface ChangeResult {
   readonly outcome: ChangeOutcome;
 }
 
+/** The cloud works on something else first. */
+export const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>
+  outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "busy";
+
 /** Identifies a change from one sync to the next. */
 export function keyOf(change: RouteChange): string {
   return change.do === "create"

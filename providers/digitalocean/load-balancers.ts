@@ -123,7 +123,7 @@ export function digitalOceanLoadBalancers(
       certificates: desired.some(needsCertificates) ? await collect(api.certificates(call)) : [],
     }),
     settingsOf,
-    reaches: (desired, target, observed) => reach(desired, target, observed, operator),
+    reaches: (desired, observed) => (target) => reach(desired, target, observed, operator),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
     targetsOnly: (step) => (isOfTargets(step.request) ? step : undefined),
     targetCount: ({ balancer }) => balancer.droplet_ids?.length ?? 0,

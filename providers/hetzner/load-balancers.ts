@@ -165,7 +165,10 @@ export function hetznerLoadBalancers(
       return { networkID: await networkID?.(call), certificates };
     },
     settingsOf,
-    reaches: (desired, target, observed) => reach(chosen(desired, observed), target, readsRobot),
+    reaches: (desired, observed) => {
+      const request = chosen(desired, observed);
+      return (target) => reach(request, target, readsRobot);
+    },
     targetLimit: (desired, observed) =>
       targetLimit(chosen(desired, observed).settings.type, observed?.balancer.load_balancer_type),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),

@@ -283,15 +283,17 @@ export function octaviaLoadBalancers(
       const listener = observed.listeners.find((one) => isOwnListener(observed, one));
       return listener && ((listener["allowed_cidrs"] ?? "unspecified") as "unspecified");
     },
-    reaches: ({ settings }, { labels, machine }) => {
-      if (machine !== undefined && machine.source !== mainSource(operator))
-        return `their servers are in the scope ${machine.source}, and load balancers are in the project and region of [Global]`;
-      const selector = settings["node-selector"] ?? operator["node-selector"];
-      return (
-        selector?.matches(labels) !== false ||
-        `their labels do not match node-selector ${selector.text} of the settings`
-      );
-    },
+    reaches:
+      ({ settings }) =>
+      ({ labels, machine }) => {
+        if (machine !== undefined && machine.source !== mainSource(operator))
+          return `their servers are in the scope ${machine.source}, and load balancers are in the project and region of [Global]`;
+        const selector = settings["node-selector"] ?? operator["node-selector"];
+        return (
+          selector?.matches(labels) !== false ||
+          `their labels do not match node-selector ${selector.text} of the settings`
+        );
+      },
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, { prefetched, operator, cluster }),
     targetsOnly: (step) => (step.isTargets === true ? step : undefined),

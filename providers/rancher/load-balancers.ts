@@ -131,7 +131,7 @@ export function rancherLoadBalancers(
     prefetch: (desired, call) => prefetch(api, operator, desired, call),
     settingsOf,
     rangesOf: ({ balancer }) => rangesIn(balancer.lbConfig?.config),
-    reaches: (_, target) =>
+    reaches: () => (target) =>
       target.machine === undefined || addressOf(target) !== undefined || "they have no IPv4 address",
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, prefetched, { stack, cluster }),

@@ -216,12 +216,16 @@ export interface LoadBalancers<
    */
   rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | "unspecified" | undefined;
   /**
-   * Pure. Whether this load balancer can reach a target: its region, its network, its kind of machine, an address. True, or why
-   * not, as in "they have no address in network lan": the Service reports it once for all such Nodes, so do not name the Node.
+   * Pure. Whether this load balancer can reach a target: its region, its network, its kind of machine, an address. The function that is
+   * returned answers for each target: true, or why not, as in "they have no address in network lan". The Service reports it once for all
+   * such Nodes, so do not name the Node.
    * Answer true while what it depends on is unknown, such as `Machine.handles`: a target that cannot be reached is removed.
    * Absent: all Nodes are reachable.
    */
-  reaches?(member: DesiredWithoutTargets<A>, target: BalancerTarget, observed: O | undefined): true | string;
+  reaches?(
+    member: DesiredWithoutTargets<A>,
+    observed: O | undefined,
+  ): (target: BalancerTarget) => true | string;
   /**
    * Pure. The maximum number of targets of this load balancer. If it reaches more Nodes, a stable subset of these is selected.
    */

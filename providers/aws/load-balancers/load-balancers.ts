@@ -271,8 +271,10 @@ export function awsLoadBalancers(
     prefetch: (desired, call) =>
       identity(call).then((known) => readNetwork(api, known, desired, cluster.zones, call)),
     settingsOf,
-    reaches: (_, { machine }) =>
-      machine === undefined || machine.key.startsWith("i-") || "they are no EC2 instances",
+    reaches:
+      () =>
+      ({ machine }) =>
+        machine === undefined || machine.key.startsWith("i-") || "they are no EC2 instances",
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, { operator, network: prefetched }),
     targetsOnly: (step) => (step.isTargets === true ? step : undefined),

@@ -85,9 +85,7 @@ export function withChosenTargets(
 ): Desired {
   if (desired.ending !== undefined) return { ...desired, targets: [] };
   const { targets: candidates, ...rest } = desired;
-  const { reaches } = balancers;
-  const reach: Parameters<typeof chooseTargets>[1]["reach"] = (target) =>
-    reaches?.call(balancers, rest, target, observed) ?? true;
+  const reach = balancers.reaches?.(rest, observed);
   const cloudLimit = balancers.targetLimit?.(rest, observed);
   const { targets } = chooseTargets(candidates, defined({ policy: "all" as const, cloudLimit, reach }));
   return { ...desired, targets: refused.withhold(targets, now).targets };

@@ -67,7 +67,10 @@ describe("chooseTargets", () => {
 
 const unreachableWorld = () =>
   scriptedWorld(undefined, () => ({
-    reaches: (_, { node }) => (/^(far|node-0)/.test(node) ? cause : true),
+    reaches:
+      () =>
+      ({ node }) =>
+        /^(far|node-0)/.test(node) ? cause : true,
     targetLimit: ({ settings }, observed) => (settings.size === "large" && observed !== undefined ? 10 : 2),
   }));
 
@@ -123,7 +126,10 @@ test("a restart over unreachable Nodes publishes an event and writes nothing els
 
 test("a Node that becomes reachable by a label becomes a target", async () => {
   const { w, script } = scriptedWorld(undefined, () => ({
-    reaches: (_, { labels }) => labels["network"] === "lan" || cause,
+    reaches:
+      () =>
+      ({ labels }) =>
+        labels["network"] === "lan" || cause,
   }));
   await w.start();
   w.create("web");

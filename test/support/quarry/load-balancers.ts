@@ -128,9 +128,10 @@ export function loadBalancers(
       const isOwn = observed === undefined || "isUnknown" in observed || isOurs(observed, member?.owner.uid);
       return isOwn ? observed : undefined;
     },
-    reaches: (desired, { machine }, observed) => {
+    reaches: (desired, observed) => {
       const region = regionOf(desired, observed);
-      return machine === undefined || machine.source === region || `they are not in region ${region}`;
+      return ({ machine }) =>
+        machine === undefined || machine.source === region || `they are not in region ${region}`;
     },
     targetLimit: (desired, observed) => regions.get(regionOf(desired, observed))?.members,
     settingsOf: ({ region }) => ({ region }), // Without it, a changed region would not be noticed.

@@ -97,7 +97,10 @@ describe("converge", () => {
   test("plans with the targets that the load balancer reaches, within its limit", async () => {
     const planned: (readonly NodeName[])[] = [];
     const { lab, harness } = harnessOf(() => ({
-      reaches: (_member, { node }) => node !== "a" || "it is in another network",
+      reaches:
+        () =>
+        ({ node }) =>
+          node !== "a" || "it is in another network",
       targetLimit: () => 1,
       plan: ([member]) => {
         planned.push(nodes(member?.targets ?? []));

@@ -26,7 +26,7 @@ import {
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { LastValid, ServiceState, ServiceStates } from "../state/service-states.ts";
-import type { Reach, TargetPolicy } from "../targets/choose-targets.ts";
+import type { TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
 import { Targets } from "../targets/service-targets.ts";
 import type { VanishedNodes } from "../targets/vanished-nodes.ts";
@@ -252,8 +252,7 @@ function targetsOfCloud(
   observed: ObservedLoadBalancer | undefined,
 ): Pick<TargetPolicy, "cloudLimit" | "reach"> {
   const cloudLimit = balancers.targetLimit?.(desired, observed);
-  const reach: Reach = (target) => balancers.reaches?.(desired, target, observed) ?? true;
-  return defined({ cloudLimit, reach: balancers.reaches === undefined ? undefined : reach });
+  return defined({ cloudLimit, reach: balancers.reaches?.(desired, observed) });
 }
 
 /** It needs no targets, and its problems do not matter. */

@@ -1,5 +1,6 @@
 // All benchmarks. Each one starts its own API server, cloud and manager.
 
+import type { LocalCloudDefinition } from "../clouds/local-cloud.ts";
 import { importSection, imports, measureImport } from "./client-node.ts";
 import { idleSection, measureIdle } from "./idle.ts";
 import { measureNodes, nodesSection } from "./nodes.ts";
@@ -8,6 +9,7 @@ import type { Section } from "./section.ts";
 import { measureServices, servicesSection } from "./services.ts";
 import { attacks, measureStall, stallSection } from "./stall.ts";
 import { measureStart, startSection } from "./start.ts";
+import { measureTakeover, takeoverSection } from "./takeover.ts";
 import { measureVolumes, volumesSection } from "./volumes.ts";
 import type { BenchOptions } from "./world.ts";
 
@@ -81,6 +83,21 @@ export function volumesBenchmarks(options: BenchOptions, counts: readonly number
 export function scrapeBenchmarks(options: BenchOptions, load: Load): BenchmarkGroup {
   return group([{ title: "load on /metrics", run: () => measureScrape(options, load) }], (runs) =>
     scrapeSection(load, runs),
+  );
+}
+
+/** Not part of `all`: it needs the executables of all clouds. */
+export function takeoverBenchmarks(
+  options: BenchOptions,
+  clouds: readonly LocalCloudDefinition[],
+  size: ServicesSize,
+): BenchmarkGroup {
+  return group(
+    clouds.map((cloud) => ({
+      title: `${size.count} Services on ${cloud.name}`,
+      run: () => measureTakeover(options, cloud, size),
+    })),
+    takeoverSection,
   );
 }
 

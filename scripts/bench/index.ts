@@ -14,6 +14,7 @@ import {
   servicesBenchmarks,
   stallBenchmarks,
   startBenchmarks,
+  takeoverBenchmarks,
   volumesBenchmarks,
 } from "./benchmarks.ts";
 import { chartSvg } from "./charts.ts";
@@ -22,12 +23,13 @@ import { describeExecutable, describeLoad, describeMachine } from "./machine.ts"
 import { measure } from "./measure.ts";
 import { type Options, readOptions } from "./options.ts";
 import { chartFolder, chartsOf, insertInto, pageOf } from "./page.ts";
+import { executableOf } from "./takeover.ts";
 import { builtExecutable } from "./world.ts";
 
 const document = resolve(import.meta.dir, "../../docs/benchmarks.md");
 const charted = resolve(import.meta.dir, "../../docs", chartFolder);
 
-function groupsOf({ what, common, counts, nodes, load }: Options): readonly BenchmarkGroup[] {
+function groupsOf({ what, common, counts, nodes, clouds, load }: Options): readonly BenchmarkGroup[] {
   switch (what) {
     case "all":
       return allBenchmarks(common, load);
@@ -48,6 +50,9 @@ function groupsOf({ what, common, counts, nodes, load }: Options): readonly Benc
       return [volumesBenchmarks(common, counts ?? [0, 500])];
     case "scrape":
       return [scrapeBenchmarks(common, load)];
+    case "takeover":
+      for (const { name } of clouds) requireExecutable(executableOf(name), name);
+      return [takeoverBenchmarks(common, clouds, { count: counts?.[0] ?? 1000, nodes: nodes?.[0] ?? 50 })];
     case "stall":
       return [stallBenchmarks(common)];
     case "client-node":
@@ -57,11 +62,15 @@ function groupsOf({ what, common, counts, nodes, load }: Options): readonly Benc
   }
 }
 
+function requireExecutable(path: string, cloud: string): void {
+  if (!existsSync(path)) fail(`${path} does not exist. Build it with: npm run build ${cloud}`);
+}
+
 const options = readOptions();
 const { common, runs, output, write } = options;
 const groups = groupsOf(options);
 const executable = common.executable ?? builtExecutable;
-if (!existsSync(executable)) fail(`${executable} does not exist. Build it with: npm run build fake`);
+requireExecutable(executable, "fake");
 keepLoopbackDirect();
 const circumstances = {
   date: new Date().toISOString().slice(0, 10),

@@ -1,6 +1,8 @@
 // The command line of `npm run bench`. An invalid one exits with 2 and an explanation.
 
-import { commandLine, fail, fromCaller, wholeNumber } from "../command-line.ts";
+import type { LocalCloudDefinition } from "../clouds/local-cloud.ts";
+import { localClouds } from "../clouds/registry.ts";
+import { commandLine, fail, fromCaller, oneNamed, orFail, wholeNumber } from "../command-line.ts";
 import type { Load } from "./scrape.ts";
 import type { BenchOptions } from "./world.ts";
 
@@ -14,6 +16,8 @@ Measures the executable in dist/ (npm run build fake).
   idle         memory and cloud calls of an idle manager         [--nodes 0,1000]
   volumes      create and attach volumes, then an idle minute    [--count 0,500]
   scrape       load on /metrics, and its effect on the Lease     [--seconds 60] [--rate 500]
+  takeover     many Services on each cloud, and how long the manager stands still
+                                                                 [--clouds aws,…] [--count 1000] [--nodes 50]
   stall        hostile input, and how long the manager stands still
   all          all of the above at all sizes, as one page        [--output FILE] [--write]
   client-node  cost of importing @kubernetes/client-node (decision 0003)
@@ -36,6 +40,7 @@ export interface Options {
   /** Undefined: the default sizes of the benchmark. */
   readonly counts: readonly number[] | undefined;
   readonly nodes: readonly number[] | undefined;
+  readonly clouds: readonly LocalCloudDefinition[];
   readonly runs: number;
   readonly load: Load;
   readonly output: string | undefined;
@@ -54,6 +59,7 @@ export function readOptions(): Options {
     {
       count: { type: "string" },
       nodes: { type: "string" },
+      clouds: { type: "string" },
       runs: text("1"),
       seconds: text("60"),
       rate: text("500"),
@@ -77,6 +83,9 @@ export function readOptions(): Options {
     },
     counts: wholeNumbers("count", values.count),
     nodes: wholeNumbers("nodes", values.nodes),
+    clouds:
+      values.clouds?.split(",").map((name) => orFail(() => oneNamed("cloud", name, localClouds))) ??
+      localClouds,
     runs: wholeNumber("runs", values.runs),
     load: { seconds: wholeNumber("seconds", values.seconds), rate: wholeNumber("rate", values.rate) },
     output: output === undefined ? undefined : fromCaller(output),

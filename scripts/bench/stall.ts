@@ -4,21 +4,13 @@
 import { endpointSlices, leases, nodes, services } from "../../src/kube/resources.ts";
 import { freePort } from "../../test/cluster/rig/free-port.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
-import { mainThreadMs } from "./process-cost.ts";
+import { type LoopPauses, LoopProbe } from "./loop-probe.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
 import { Bench, type BenchOptions, untilDone } from "./world.ts";
 
-export interface StallRun {
+export interface StallRun extends LoopPauses {
   readonly server: string;
   readonly input: string;
-  readonly answers: number;
-  readonly p99Ms: number;
-  readonly worstMs: number;
-  /**
-   * The most that the thread of the event loop ran while one answer was awaited. On a busy machine it says more than `worstMs`, which
-   * includes the time that other processes ran.
-   */
-  readonly worstRunMs: number;
   /** The renewal interval is two seconds. */
   readonly maxRenewalSeconds: number;
 }
@@ -214,28 +206,16 @@ export async function measureStall(options: BenchOptions, attack: Attack): Promi
     (await bench.api.get(leases, lease, never)).spec?.renewTime ?? "";
   await untilDone(manager, "it led", async () => (await renewedAt()) !== "");
   const webhook = `https://127.0.0.1:${webhookPort}/service-webhook`;
-  const latencies: number[] = [];
-  let worstRunMs = 0;
   const renewals = new Set<string>();
   let isOver = false;
-  const probe = async (): Promise<void> => {
-    while (!isOver) {
-      const [began, ranBefore] = [performance.now(), mainThreadMs(manager.pid)];
-      await fetch(`https://127.0.0.1:${port}/healthz`, { tls: { rejectUnauthorized: false } })
-        .then((answer) => answer.text())
-        .catch(() => undefined);
-      latencies.push(performance.now() - began);
-      worstRunMs = Math.max(worstRunMs, mainThreadMs(manager.pid) - ranBefore);
-      await Bun.sleep(10);
-    }
-  };
   const watchLease = async (): Promise<void> => {
     while (!isOver) {
       renewals.add(await renewedAt());
       await Bun.sleep(200);
     }
   };
-  const watching = Promise.all([probe(), watchLease()]);
+  const probe = new LoopProbe(manager, port);
+  const watching = watchLease();
   await Bun.sleep(2000);
   const { services: hostile, begin } = attack;
   if (hostile !== undefined) {
@@ -254,17 +234,14 @@ export async function measureStall(options: BenchOptions, attack: Attack): Promi
   await Bun.sleep(6000);
   isOver = true;
   await watching;
+  const pauses = await probe.stop();
   if (manager.exitCode() !== null) throw new Error(`The manager exited.\n${manager.output().slice(-3000)}`);
   const times = [...renewals].map((text) => Date.parse(text)).toSorted((a, b) => a - b);
   const gaps = times.slice(1).map((at, index) => (at - (times[index] ?? at)) / 1000);
-  const sorted = latencies.toSorted((a, b) => a - b);
   return {
     server: bench.serverName,
     input: attack.input,
-    answers: sorted.length,
-    p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
-    worstMs: sorted.at(-1) ?? Number.NaN,
-    worstRunMs,
+    ...pauses,
     maxRenewalSeconds: Math.max(...gaps),
   };
 }

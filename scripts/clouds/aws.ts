@@ -60,6 +60,7 @@ export const aws: LocalCloudDefinition = {
   provider: provider as unknown as AnyProvider,
   defaultPort: 8625,
   defaultActionTime: 3000,
+  maxLoadBalancers: 20,
   exampleToken: "s".repeat(40),
   hint: (url) =>
     `The aws command line works with the same key: AWS_ACCESS_KEY_ID=${accessKey} AWS_SECRET_ACCESS_KEY=… aws --endpoint-url ${url} --region ${region} ec2 describe-instances`,

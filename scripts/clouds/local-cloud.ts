@@ -63,6 +63,8 @@ export interface LocalCloudDefinition {
   readonly defaultActionTime: number;
   /** Undefined if the cloud has no quota. */
   readonly defaultRequestsPerHour?: number;
+  /** The quota of load balancers. */
+  readonly maxLoadBalancers?: number;
   /** Its tokens can be added and revoked by HTTP. */
   readonly hasTokens?: true;
   /** A token that looks like one of the cloud. */

@@ -1,17 +1,19 @@
 import { describe, expect, test } from "bun:test";
 import type { Inventory } from "../../../src/cloud/inventory.ts";
 import type { NodeIdentity } from "../../../src/cloud/node-identity.ts";
-import type { RouteChange } from "../../../src/controllers/route/apply/open-changes.ts";
+import { OpenChanges, type RouteChange } from "../../../src/controllers/route/apply/open-changes.ts";
 import { exactly, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
 import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
 import { tableNearLimit } from "../../../src/controllers/route/events.ts";
+import { listTable } from "../../../src/controllers/route/observed/table-listing.ts";
 import { isRelevantForRoutes, nextFullCheck } from "../../../src/controllers/route/queue/schedule.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, nodeName, providerID, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import { goDuration } from "../../../src/core/duration.ts";
 import type { Node } from "../../../src/kube/objects.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 import { openChanges } from "./scripted-routes.ts";
@@ -204,6 +206,45 @@ describe("OpenChanges", () => {
     open.keepOnly([]);
     expect(open.nextAfter(clock.monotonic())).toBeUndefined();
   });
+
+  test("return a lost operation after those that ended, because the end of one for the same range would clear it", async () => {
+    const clock = new VirtualClock();
+    const pending = { limit: 10, check: async () => new Map([["second", { done: true } as const]]) };
+    const open = new OpenChanges(
+      { pending, clock, random: seededRandom(1), note: () => undefined },
+      () => undefined,
+    );
+    open.begin(new AbortController().signal);
+    const toNode = (name: string): RouteChange => ({
+      do: "create",
+      route: {
+        destination: cidr("10.244.1.0/24"),
+        target: { node: nodeName(name), uid: name, addresses: [], internalIPs: [] },
+      },
+    });
+    for (const [node, operation] of [
+      ["n1", "first"],
+      ["n2", "second"],
+    ] as const)
+      open.accepted(toNode(node), { kind: "pending", operation, checkAfter: seconds(1) });
+    await clock.advance(seconds(5));
+    expect(open.takeEnded().map(({ outcome: { kind } }) => kind)).toEqual(["done", "lost"]);
+  });
+});
+
+test("a listing of routes that ignores the signal ends when it is aborted", async () => {
+  const controller = new AbortController();
+  const table = {
+    list: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined) }) }),
+  };
+  const clock = new VirtualClock();
+  let ended: unknown;
+  listTable(table, clock, { signal: controller.signal, urgency: "refresh" }).catch((error: unknown) => {
+    ended = error;
+  });
+  controller.abort(new Error("the command ends"));
+  await clock.advance(seconds(1));
+  expect(String(ended)).toContain("the command ends");
 });
 
 test.each([

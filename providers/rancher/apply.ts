@@ -158,22 +158,26 @@ async function createShared(
   }
 }
 
-/** The plan was made from a listing, and other load balancers may use or remove it since then. */
+/**
+ * The plan was made from a listing, and other load balancers may use or remove it since then. It is read last: another cluster may have
+ * marked it before its rules show that it uses it.
+ */
 async function removeUnused(
   { api, cluster }: ApplyContext,
   { do: title, link, consumers, user, isLeftover }: StepOf<"remove unused">,
   call: Call,
 ): Promise<StepOutcome> {
   try {
-    const service = await api.read<Marked>("GET externalService", link, call);
-    if (isGoing(service)) return done();
     const pages = api.listLink<Marked>("GET consumedbyservices", consumers, call);
     const users = (await collect(pages)).filter((one) => one.id !== user && !isGoing(one));
+    const service = await api.read<Marked>("GET externalService", link, call);
+    const marked = clusterOf(service.metadata);
+    if (isGoing(service) || (marked !== undefined && marked !== cluster)) return done();
     // One without a mark may be released, and adopted again.
     const isOfOthers = users.every(({ metadata }) => ![undefined, cluster].includes(clusterOf(metadata)));
     if (users.length === 0) await api.send("DELETE", `DELETE (${title})`, link, call);
     // It belongs to its other users now. The last one removes it.
-    else if (clusterOf(service.metadata) === cluster && (isLeftover || isOfOthers)) {
+    else if (marked === cluster && (isLeftover || isOfOthers)) {
       const body = { metadata: withoutMark(service.metadata) };
       await api.send("PUT", "PUT (release external service)", link, call, body);
     }

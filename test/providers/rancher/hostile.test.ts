@@ -229,6 +229,25 @@ test("removes the external services of the Go manager when their removal fails o
   expect([h.balancers, h.externals]).toEqual([[], []]);
 });
 
+test("leaves an external service that another cluster has marked since it was listed", async () => {
+  const h = new RancherWorld(2);
+  await h.start("service");
+  await h.created();
+  const { services } = h.cloud.environment;
+  services.time = seconds(0);
+  const metadata = { "fairlead.dev/cluster": "other", "fairlead.dev/service-uid": "uid-of-other" };
+  // While it is checked whether anything uses it.
+  lying(h, "GET /externalServices/{id}/consumedbyservices", (data) => {
+    const own = h.externals.find(({ name }) => name === "node-0");
+    if (own !== undefined) services.update(own, { metadata });
+    return data;
+  });
+  h.world.delete("web");
+  await h.world.until(() => h.world.find("web") === undefined, "the deletion", 120);
+  await h.world.pass(60);
+  expect(h.externals.map((one) => [one.name, one.metadata])).toEqual([["node-0", metadata]]);
+});
+
 test.each(["node-0", "1H1", "1h1/x", "ABCDEF00-0000-4000-8000-00000000000A"])(
   "does not delete the Node with the provider id rancher://%s, which shows no host that is gone",
   async (id) => {

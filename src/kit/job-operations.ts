@@ -1,11 +1,11 @@
 // Operation ids for clouds whose jobs do not know what they are for. The id contains it: the Services that get the facts of the
 // result, and what to wait for.
 
-import { type Milliseconds, type ServiceUID, seconds } from "../core/brand.ts";
+import type { ServiceUID } from "../core/brand.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { FactChanges, OperationState, Pending, RefusedTarget } from "../provider/plan.ts";
-import { done } from "./outcomes.ts";
+import { done, inProgress } from "./outcomes.ts";
 
 /** A job of the cloud, with what it is for. */
 export interface JobOperation {
@@ -62,14 +62,6 @@ function parseOperation(id: string): JobOperation | undefined {
   }
 }
 
-/** How jobs are checked. */
-export interface PendingJobsOptions {
-  /** The maximum number of operations per check. */
-  readonly limit: number;
-  /** When a job that still runs is checked again. Absent: after one second. */
-  readonly checkAfter?: Milliseconds;
-}
-
 /**
  * `Cloud.pending` for operations made with `operationOf`. `check` returns the state of each job that the cloud still knows. If it
  * throws, all jobs are checked again later. If only one of several regions fails, return "running" for its jobs: a job without a
@@ -82,14 +74,15 @@ export interface PendingJobsOptions {
  * })
  */
 export function pendingJobs(
-  { limit, checkAfter = seconds(1) }: PendingJobsOptions,
+  /** The maximum number of operations per check. */
+  { limit }: Pick<Pending, "limit">,
   check: (jobs: readonly string[], call: Call) => Promise<ReadonlyMap<string, JobState>>,
 ): Pending {
   const stateOf = (
     { owners, waitingFor, members = {} }: JobOperation,
     state: JobState,
   ): OperationState | CloudError => {
-    if (state === "running") return { done: false, checkAfter, waitingFor };
+    if (state === "running") return inProgress(waitingFor);
     if (CloudError.is(state)) return state;
     const refused = state.refused?.map((target) => ({
       ...target,

@@ -85,8 +85,6 @@ export interface JsonApiOptions {
   readonly transport: CloudTransport;
   /** For an API with other bodies, such as forms and XML, which are read as JSON would be. Default: JSON. */
   readonly format?: BodyFormat;
-  /** Additional headers for each request. Credentials belong in the account's `sign`. */
-  readonly authorize?: (call: Call) => Promise<Readonly<Record<string, string>>>;
   /**
    * Reads an error body. Undefined if it is no error of this API, such as the page of a proxy. Default: any JSON object is one. Without
    * a `message`, the body's own counts, or the one in its `error`. Without a `kind`, the status decides: 401 `unauthorized`,
@@ -181,7 +179,7 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
  * );
  */
 export function jsonApi(options: JsonApiOptions): JsonApi {
-  const { base, transport, authorize, readError = anyObject, format = jsonFormat } = options;
+  const { base, transport, readError = anyObject, format = jsonFormat } = options;
   const requestIDHeaders = options.requestIDHeaders ?? defaultRequestIDHeaders;
 
   const read = async <T>(
@@ -246,7 +244,6 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
 
   const answer = async <T>(request: JsonRequest, call: Call): Promise<JsonAnswer<T>> => {
     const { operation, method, body, expects, mutates = method !== "GET" && method !== "HEAD" } = request;
-    const extra = await authorize?.(call);
     const sent: CloudRequest = {
       operation,
       mutates,
@@ -256,7 +253,6 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
         accept: format.accept,
         ...defined({ "content-type": body === undefined ? undefined : format.contentType }),
         ...request.headers,
-        ...extra,
       },
       ...defined({ body: body === undefined ? undefined : format.write(body) }),
     };

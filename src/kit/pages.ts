@@ -9,8 +9,6 @@ import type { JsonApi, QueryValue } from "./json-api.ts";
 export interface PagesOptions {
   /** The cloud's name of the operation, for errors. */
   readonly operation: string;
-  /** More pages than this (10,000) are treated as an endless loop. */
-  readonly maxPages?: number;
 }
 
 /** `next` is the cursor or number of the next page; undefined, null or an empty string after the last one. */
@@ -24,15 +22,15 @@ function broken(operation: string, what: string): CloudError {
   );
 }
 
-const defaultMaxPages = 10_000;
+/** More pages are treated as an endless loop. */
+const maxPages = 10_000;
 
 async function* follow<T, N extends string | number>(
-  options: PagesOptions,
+  { operation }: PagesOptions,
   first: N | undefined,
   /** Receives the largest total so far. */
   read: (at: N | undefined, total: number) => Promise<Linked<T, N>>,
 ): AsyncGenerator<readonly T[], void, undefined> {
-  const { operation, maxPages = defaultMaxPages } = options;
   const visited = new Set<N>();
   let at = first;
   let count = 0;
@@ -79,7 +77,7 @@ export async function* pagesByNumber<T>(
   options: PagesOptions,
   read: (page: number) => Promise<NumberedPage<T>>,
 ): AsyncGenerator<readonly T[], void, undefined> {
-  const ahead = new ReadAhead(read, options.maxPages ?? defaultMaxPages);
+  const ahead = new ReadAhead(read);
   const readNumbered = (at = 1, total = 0) => ahead.page(at, total);
   try {
     yield* follow<T, number>(options, 1, readNumbered);
@@ -202,16 +200,14 @@ type Outcome<P> = { readonly page: P } | { readonly error: unknown };
 
 class ReadAhead<T> {
   readonly #read: (page: number) => Promise<NumberedPage<T>>;
-  readonly #maxPages: number;
   readonly #ahead = new Map<number, Promise<Outcome<NumberedPage<T>>>>();
   /** The size of the first page; zero before it. */
   #size = 0;
   #requested = 1;
   #width = maxInFlight;
 
-  constructor(read: (page: number) => Promise<NumberedPage<T>>, maxPages: number) {
+  constructor(read: (page: number) => Promise<NumberedPage<T>>) {
     this.#read = read;
-    this.#maxPages = maxPages;
   }
 
   /** `total` is the largest one of the pages before: entries may have moved between pages since a page with a smaller one. */
@@ -245,7 +241,7 @@ class ReadAhead<T> {
     if (this.#size === 0) this.#size = items?.length ?? 0;
     // Without these, it is unknown whether there is a page with that number.
     if (total === undefined || this.#size === 0 || next !== number + 1) return;
-    const last = Math.min(Math.ceil(total / this.#size), this.#maxPages, number + this.#width);
+    const last = Math.min(Math.ceil(total / this.#size), maxPages, number + this.#width);
     for (let ahead = Math.max(next, this.#requested + 1); ahead <= last; ahead += 1) {
       this.#requested = ahead;
       this.#ahead.set(ahead, this.#outcomeOf(ahead));

@@ -62,11 +62,11 @@ test("throws on a failed page after it has yielded others", async () => {
 test("throws when pages are linked in a circle or never end", async () => {
   const circle = pagesByCursor(options, async () => ({ items: ["a"], next: "again" }));
   await expect(collect(circle)).rejects.toThrow("page 2 links back to an earlier page");
-  const endless = pagesByNumber({ ...options, maxPages: 5 }, async (page) => ({
+  const endless = pagesByNumber(options, async (page) => ({
     items: ["a"],
     next: page + 1,
   }));
-  await expect(collect(endless)).rejects.toThrow("there are more than 5 pages");
+  await expect(collect(endless)).rejects.toThrow("there are more than 10000 pages");
 });
 
 test("throws when the total shrinks during the listing, because an entry may be missing", async () => {

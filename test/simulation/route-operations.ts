@@ -5,7 +5,7 @@ import type { Answer } from "#ccm/testing";
 import { type Query, Refusal } from "../../providers/fake/simulator/answer.ts";
 import { FakeCloud, type FakeCloudOptions, type Fault } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
-import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { milliseconds } from "../../src/core/brand.ts";
 import { type JobState, operationOf, pendingJobs } from "../../src/kit/job-operations.ts";
 import { type JsonRequest, jsonApi } from "../../src/kit/json-api.ts";
 import { inProgress } from "../../src/kit/outcomes.ts";
@@ -171,7 +171,7 @@ export function withOperations(
         return begin({ operation, method: "DELETE", path: `/routes/${handle}` }, destination, call);
       },
     },
-    pending: pendingJobs({ limit: 4, checkAfter: seconds(1) }, async (jobs, call) => {
+    pending: pendingJobs({ limit: 4 }, async (jobs, call) => {
       const operation = "GET /operations";
       const query = { ids: jobs.join(",") };
       const { operations } = await api.call<{

@@ -8,6 +8,7 @@ import {
   deletedWithProof,
   done,
   inProgress,
+  resolveOnce,
   type StepOutcome,
   seconds,
 } from "#ccm";
@@ -15,30 +16,27 @@ import type { RancherApi } from "./api.ts";
 import { clusterOf, markedOwner, metadataOf, type RancherStep, withoutMark } from "./balancer.ts";
 import { type ApiLoadBalancer, type ApiService, type ApiStack, isGoing, type Resource } from "./resources.ts";
 
-export class TakenNames {
-  readonly #api: RancherApi;
-  readonly #running = new Map<string, Promise<boolean>>();
+type IsTaken = (name: string, stackID: string | undefined, call: Call) => Promise<boolean>;
 
-  constructor(api: RancherApi) {
-    this.#api = api;
-  }
-
-  /** Only what is listed counts: a name that is not found may be free again. */
-  isOfOtherKind(name: string, stackID: string | undefined, call: Call): Promise<boolean> {
-    const key = `${stackID} ${name.toLowerCase()}`;
-    const running =
-      this.#running.get(key) ??
-      this.#read(name.toLowerCase(), stackID, call).finally(() => this.#running.delete(key));
-    this.#running.set(key, running);
-    return running;
-  }
-
-  async #read(name: string, stackID: string | undefined, call: Call): Promise<boolean> {
-    const named = await collect(this.#api.list<ApiService>("service", call, { name }));
+/**
+ * Whether a service of another kind has the name of an external service. Services that ask at the same time share one listing. Only what is
+ * listed counts: a name that is not found may be free again.
+ */
+export function takenNames(api: RancherApi): IsTaken {
+  const running = new Map<string, (call: Call) => Promise<boolean>>();
+  const read = async (name: string, stackID: string | undefined, call: Call) => {
+    const named = await collect(api.list<ApiService>("service", call, { name }));
     return named.some(
       (one) => one.stackId === stackID && one.name.toLowerCase() === name && one.type !== "externalService",
     );
-  }
+  };
+  return async (anyCase, stackID, call) => {
+    const name = anyCase.toLowerCase();
+    const key = `${stackID} ${name}`;
+    const shared = running.get(key) ?? resolveOnce((call) => read(name, stackID, call));
+    running.set(key, shared);
+    return shared(call).finally(() => running.delete(key));
+  };
 }
 
 export async function findStack(api: RancherApi, name: string, call: Call): Promise<ApiStack | undefined> {
@@ -50,7 +48,7 @@ export async function findStack(api: RancherApi, name: string, call: Call): Prom
 
 interface ApplyContext {
   readonly api: RancherApi;
-  readonly names: TakenNames;
+  readonly isTaken: IsTaken;
   readonly cluster: string;
 }
 
@@ -138,7 +136,7 @@ async function ensureStack(api: RancherApi, name: string, call: Call): Promise<s
 }
 
 async function createShared(
-  { api, names }: ApplyContext,
+  { api, isTaken }: ApplyContext,
   { on = "", body, nodes }: StepOf<"create service">,
   call: Call,
 ): Promise<StepOutcome> {
@@ -148,7 +146,7 @@ async function createShared(
   } catch (error) {
     if (!isNameTaken(error)) throw error;
     // Another Service has created it at the same time, or it is being removed: a later plan sees which.
-    if (!(await names.isOfOtherKind(on, body.stackId, call)))
+    if (!(await isTaken(on, body.stackId, call)))
       return inProgress(`external service ${on}, which exists in Rancher`);
     const text = `Another kind of service in Rancher has the name ${on} in the stack of the load balancer. Rename it or the Node.`;
     return done(

@@ -2,7 +2,7 @@
 
 import { type Call, collect, compareIp, type LoadBalancers, parseIp, publishIPs } from "#ccm";
 import type { RancherApi } from "./api.ts";
-import { applyStep, findStack, TakenNames } from "./apply.ts";
+import { applyStep, findStack, takenNames } from "./apply.ts";
 import {
   type Annotations,
   balancerName,
@@ -116,7 +116,7 @@ export function rancherLoadBalancers(
   cluster: string,
 ): LoadBalancers<Annotations, Observed, RancherStep, Prefetched> {
   const stack = operator["load-balancers-stack"];
-  const names = new TakenNames(api);
+  const isTaken = takenNames(api);
   return {
     groupOf: ({ defaultName }) => balancerName(defaultName),
     list: async function* (call) {
@@ -140,7 +140,7 @@ export function rancherLoadBalancers(
       const ruled = ruledIDs(balancer.lbConfig);
       return [...services.values()].filter(({ service }) => ruled.has(service.id)).length;
     },
-    apply: (step, call) => applyStep({ api, names, cluster }, step, call),
+    apply: (step, call) => applyStep({ api, isTaken, cluster }, step, call),
     moveMark: (observed) => moveMark(observed, cluster),
     publish: ({ settings }, observed) => {
       const { publicEndpoints, lbConfig } = observed?.balancer ?? {};

@@ -28,54 +28,6 @@ function pathOf(link: string, operation: string): string {
   throw new CloudError("unavailable", text, { operation });
 }
 
-/** The path of each collection, by type. */
-type Paths = ReadonlyMap<string, string>;
-
-interface Schemas {
-  readonly data?: readonly {
-    readonly id: string;
-    readonly links?: Readonly<Record<string, string>> | null;
-  }[];
-}
-
-/** The collections that the key can use. */
-class Collections {
-  readonly #base: string;
-  readonly #read: (call: Call) => Promise<Paths>;
-  #paths: (call: Call) => Promise<Paths>;
-
-  constructor(base: string, schemas: (operation: string, call: Call) => Promise<Schemas>) {
-    this.#base = base;
-    this.#read = async (call) => this.#pathsIn(await schemas("GET /schemas", call));
-    this.#paths = resolveOnce(this.#read);
-  }
-
-  all(call: Call): Promise<Paths> {
-    return this.#paths(call);
-  }
-
-  async path(type: ResourceType, call: Call): Promise<string> {
-    const path = (await this.#paths(call)).get(type);
-    if (path !== undefined) return path;
-    // The permissions of the key may have changed, so the next call reads the schemas again.
-    this.#paths = resolveOnce(this.#read);
-    const text = `The API at ${this.#base} does not offer ${type} to this key. Use an API key of the environment.`;
-    throw new CloudError("forbidden", text, { operation: `GET /${type}` });
-  }
-
-  #pathsIn({ data = [] }: Schemas): Paths {
-    const operation = "GET /schemas";
-    const all = data.flatMap(({ id, links }) => {
-      const link = links?.["collection"];
-      return link === undefined ? [] : [[id, pathOf(link, operation)] as const];
-    });
-    const paths = new Map(all);
-    if (paths.has("host")) return paths;
-    const text = `The schema of ${this.#base} has no hosts: it is not the API of Rancher 1.6, or the key is of another kind. Correct CATTLE_URL, or use a key of the environment.`;
-    throw new CloudError("unavailable", text, { operation });
-  }
-}
-
 /** The documented maximum. The default of the server is 100. */
 const pageSize = 1000;
 
@@ -90,6 +42,13 @@ export type ResourceType =
   | "stack";
 
 type Query = Readonly<Record<string, QueryValue>>;
+
+interface Schemas {
+  readonly data?: readonly {
+    readonly id: string;
+    readonly links?: Readonly<Record<string, string>> | null;
+  }[];
+}
 
 interface Root {
   readonly links?: Readonly<Record<string, string>>;
@@ -177,9 +136,28 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
 
   /** Only once: another environment, in which all is missing, must never take its place. */
   const schemasLink = resolveOnce(environmentSchemas);
-  const collections = new Collections(base.href, async (operation, call) =>
-    get(operation, pathOf(await schemasLink(call), operation), call),
-  );
+  /** The path of each collection that the key can use, by type. */
+  const readPaths = async (call: Call): Promise<ReadonlyMap<string, string>> => {
+    const operation = "GET /schemas";
+    const { data = [] } = await get<Schemas>(operation, pathOf(await schemasLink(call), operation), call);
+    const all = data.flatMap(({ id, links }) => {
+      const link = links?.["collection"];
+      return link === undefined ? [] : [[id, pathOf(link, operation)] as const];
+    });
+    const paths = new Map(all);
+    if (paths.has("host")) return paths;
+    const text = `The schema of ${base.href} has no hosts: it is not the API of Rancher 1.6, or the key is of another kind. Correct CATTLE_URL, or use a key of the environment.`;
+    throw new CloudError("unavailable", text, { operation });
+  };
+  let paths = resolveOnce(readPaths);
+  const collection = async (type: ResourceType, call: Call): Promise<string> => {
+    const path = (await paths(call)).get(type);
+    if (path !== undefined) return path;
+    // The permissions of the key may have changed, so the next call reads the schemas again.
+    paths = resolveOnce(readPaths);
+    const text = `The API at ${base.href} does not offer ${type} to this key. Use an API key of the environment.`;
+    throw new CloudError("forbidden", text, { operation: `GET /${type}` });
+  };
 
   return {
     /**
@@ -187,16 +165,15 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
      * nothing, so the first ping shows that the server publishes.
      */
     events: async function* (call: Call) {
-      const paths = await collections.all(call);
-      const hosts = paths.get("host") ?? `${base.pathname}/hosts`;
-      const path = paths.get("subscribe") ?? hosts.replace(/[^/]*$/, "subscribe");
+      const hosts = await collection("host", call);
+      const path = (await paths(call)).get("subscribe") ?? hosts.replace(/[^/]*$/, "subscribe");
       const url = `${base.origin}${path}?eventNames=resource.change`;
       const request = { operation: "GET /subscribe", method: "GET", url, mutates: false } as const;
       for await (const message of messages(request, call)) if (message !== "") yield message;
     },
     /** All entries that are not removed. Filters that the server does not know have no effect: check the result of others. */
     list: async function* <T>(type: ResourceType, call: Call, query: Query = {}) {
-      const path = await collections.path(type, call);
+      const path = await collection(type, call);
       const pages = listAt<T>(`GET /${type}`, path, call, { removed_null: 1, ...query });
       for await (const page of pages) yield page.filter((one) => !(one as Pick<Resource, "removed">).removed);
     },
@@ -207,7 +184,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
       call: Call,
       query: Query = {},
     ): Promise<T | undefined> => {
-      const path = `${await collections.path(type, call)}/${encodeURIComponent(id)}`;
+      const path = `${await collection(type, call)}/${encodeURIComponent(id)}`;
       return ifFound(get<T>(`GET /${type}/{id}`, path, call, query));
     },
     listLink: <T>(operation: string, link: string, call: Call) =>
@@ -215,7 +192,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
     read: <T>(operation: string, link: string, call: Call) =>
       get<T>(operation, pathOf(link, operation), call),
     create: async <T>(type: ResourceType, body: object, call: Call) => {
-      const path = await collections.path(type, call);
+      const path = await collection(type, call);
       return api.call<T>({ operation: `POST /${type}`, method: "POST", path, body, expects }, call);
     },
     /** A request to a link or an action of an object. */

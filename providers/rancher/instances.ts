@@ -22,7 +22,7 @@ import { reasons, type Settings } from "./settings.ts";
 const goneStates = new Set(["removed", "purging", "purged"]);
 
 /** With `include`, pages count addresses: a host with several may be on two pages. */
-export function mergeHosts(rows: readonly ApiHost[]): readonly ApiHost[] {
+function mergeHosts(rows: readonly ApiHost[]): readonly ApiHost[] {
   const byID = new Map<string, ApiHost>();
   for (const row of rows) {
     if (row.removed || goneStates.has(row.state ?? "")) continue;
@@ -153,11 +153,13 @@ function toInstance(
 /** What does not begin as a uuid is none of a host: the absence of such a host proves nothing about the Node. */
 const patterns = { uuid: /^rancher:\/\/\/?([0-9a-f]{8}-[^/]+)$/i, id: /^rancher:\/\/\/?(1h\d+)$/i };
 
+/** The hosts with their addresses. */
+export const hostsIn = async (api: RancherApi, call: Call, query = {}): Promise<readonly ApiHost[]> =>
+  mergeHosts(await collect(api.list<ApiHost>("host", call, { include: "ipAddresses", ...query })));
+
 export function hostSource(api: RancherApi, field: KeyField, settings: Settings): InstanceSource {
-  const hosts = async (call: Call, query = {}) =>
-    mergeHosts(await collect(api.list<ApiHost>("host", call, { include: "ipAddresses", ...query })));
   const lookUp = async (key: string, call: Call) => {
-    if (field === "uuid") return hosts(call, { uuid: key });
+    if (field === "uuid") return hostsIn(api, call, { uuid: key });
     const found = await api.find<ApiHost>("host", key, call, { include: "ipAddresses" });
     // A host that is removed can still be read.
     return mergeHosts(found === undefined ? [] : [found]);
@@ -168,7 +170,7 @@ export function hostSource(api: RancherApi, field: KeyField, settings: Settings)
     // The agent of a host, with the credentials on the host.
     selfReported: true,
     list: async function* (call) {
-      const all = await hosts(call);
+      const all = await hostsIn(api, call);
       const names = namesOfHosts(all, settings["node-domains"] ?? []);
       yield all.map((host) => toInstance(host, field, settings, names.get(host.id)));
     },

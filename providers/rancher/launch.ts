@@ -1,8 +1,15 @@
-// Where the containers of a load balancer run: its image, its hosts, its address, and what of it can be changed. Pure.
+// Where the containers of a load balancer run: its image, its hosts, its address, what it has of the annotations, and what can be changed.
+// Pure.
 
-import { errorProblem, ipFamily, isSameIp, type Plan, type Problem } from "#ccm";
-import { type Desired, type Observed, type RancherStep, waitForBalancer } from "./balancer.ts";
-import { portsOf, publishedPorts } from "./lb-config.ts";
+import { errorProblem, ipFamily, isSameIp, type Plan, type Problem, type Values } from "#ccm";
+import {
+  type Annotations,
+  type Desired,
+  type Observed,
+  type RancherStep,
+  waitForBalancer,
+} from "./balancer.ts";
+import { portsOf, protocolsOf, publishedPorts, sendsProxy } from "./lb-config.ts";
 import { type ApiHost, type LaunchConfig, linkFor } from "./resources.ts";
 
 /** The address of all published ports, if they have one. */
@@ -77,6 +84,23 @@ export function launchConfigOf(desired: Desired, image: string, hosts: readonly 
   };
 }
 
+/** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
+export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>> {
+  const { launchConfig, lbConfig, scale } = balancer;
+  const labels = launchConfig?.labels ?? {};
+  return {
+    "lb-scale": labels[globalLabel] === "true" ? "global" : (scale ?? 1),
+    // Without the label, it runs on any host.
+    "lb-host-selector": labels[selectorLabel] ?? "",
+    "lb-protocol": protocolsOf(lbConfig?.portRules ?? []),
+    "lb-certificates": lbConfig?.certificateIds ?? undefined,
+    "lb-default-certificate": lbConfig?.defaultCertificateId ?? undefined,
+    "lb-proxy-protocol": sendsProxy(lbConfig?.config),
+    "lb-stickiness-cookie": lbConfig?.stickinessPolicy?.cookie ?? undefined,
+    "lb-image": launchConfig?.imageUuid ?? undefined,
+  };
+}
+
 /** In one order: it has no meaning. */
 const termsOf = (selector: string): string => selector.replaceAll(/\s/g, "").split(",").toSorted().join();
 
@@ -84,9 +108,9 @@ const termsOf = (selector: string): string => selector.replaceAll(/\s/g, "").spl
 export function reasonToRecreate(desired: Desired, observed: Observed): string | undefined {
   const { settings, requestedAddress } = desired;
   const { "lb-scale": scale, "lb-host-selector": selector } = settings;
-  const labels = observed.balancer.launchConfig?.labels ?? {};
-  if (scale !== undefined && (scale === "global") !== (labels[globalLabel] === "true")) return "its scale";
-  if (selector !== undefined && termsOf(selector) !== termsOf(labels[selectorLabel] ?? ""))
+  const current = settingsOf(observed);
+  if (scale !== undefined && (scale === "global") !== (current["lb-scale"] === "global")) return "its scale";
+  if (selector !== undefined && termsOf(selector) !== termsOf(current["lb-host-selector"] ?? ""))
     return "its hosts";
   // Without a published port, none can be bound to the address.
   if (requestedAddress === undefined || portsOf(desired).length === 0) return undefined;

@@ -1,16 +1,8 @@
 // The configuration of a load balancer: its ports, port rules, certificates and haproxy.cfg, as desired and as observed. Pure.
 
-import {
-  applicable,
-  type Cidr,
-  errorProblem,
-  type Problem,
-  parseCidr,
-  type Values,
-  warningProblem,
-} from "#ccm";
-import { type Protocol, type Protocols, protocolNames, type Scale } from "./annotations.ts";
-import type { Annotations, Desired, Observed } from "./balancer.ts";
+import { applicable, type Cidr, errorProblem, type Problem, parseCidr, warningProblem } from "#ccm";
+import { type Protocol, type Protocols, protocolNames } from "./annotations.ts";
+import type { Desired } from "./balancer.ts";
 import type { ApiCertificate, LbConfig, PortRule } from "./resources.ts";
 
 /** A port of the Service that Rancher can forward. */
@@ -213,29 +205,12 @@ export function sameConfig(one: LbConfig, other: LbConfig): boolean {
   return a === b;
 }
 
-function protocolsOf(rules: readonly PortRule[]): Protocols | undefined {
+/** As the annotation says them. */
+export function protocolsOf(rules: readonly PortRule[]): Protocols | undefined {
   const byPort: Record<string, Protocol> = {};
   for (const { sourcePort, protocol } of rules) {
     const known = protocolNames.find((one) => one === (protocol ?? "http"));
     if (known !== undefined) byPort[String(sourcePort)] = known;
   }
   return Object.keys(byPort).length === 0 ? undefined : { byPort };
-}
-
-/** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
-export function settingsOf({ balancer }: Observed): Partial<Values<Annotations>> {
-  const { launchConfig, lbConfig, scale } = balancer;
-  const labels = launchConfig?.labels ?? {};
-  const observedScale: Scale = labels["io.rancher.scheduler.global"] === "true" ? "global" : (scale ?? 1);
-  return {
-    "lb-scale": observedScale,
-    // Without the label, it runs on any host.
-    "lb-host-selector": labels["io.rancher.scheduler.affinity:host_label"] ?? "",
-    "lb-protocol": protocolsOf(lbConfig?.portRules ?? []),
-    "lb-certificates": lbConfig?.certificateIds ?? undefined,
-    "lb-default-certificate": lbConfig?.defaultCertificateId ?? undefined,
-    "lb-proxy-protocol": sendsProxy(lbConfig?.config),
-    "lb-stickiness-cookie": lbConfig?.stickinessPolicy?.cookie ?? undefined,
-    "lb-image": launchConfig?.imageUuid ?? undefined,
-  };
 }

@@ -17,14 +17,14 @@ import {
   type ServiceInUse,
   targetsOnly,
 } from "./balancer.ts";
-import { mergeHosts } from "./instances.ts";
-import { needsCertificates, rangesIn, sendsProxy, settingsOf } from "./lb-config.ts";
+import { hostsIn } from "./instances.ts";
+import { settingsOf } from "./launch.ts";
+import { needsCertificates, rangesIn, sendsProxy } from "./lb-config.ts";
 import { addressOf } from "./plan-backends.ts";
 import { moveMark, planLoadBalancer } from "./plan-balancer.ts";
 import {
   type ApiCertificate,
   type ApiExternalService,
-  type ApiHost,
   type ApiLoadBalancer,
   type ApiSetting,
   ruledIDs,
@@ -104,9 +104,7 @@ async function prefetch(
   const certificates = desired.some(needsCertificates)
     ? await collect(api.list<ApiCertificate>("certificate", call))
     : [];
-  const hosts = desired.some(needsHosts)
-    ? mergeHosts(await collect(api.list<ApiHost>("host", call, { include: "ipAddresses" })))
-    : [];
+  const hosts = desired.some(needsHosts) ? await hostsIn(api, call) : [];
   return { stackID: stack?.id, image, certificates, hosts };
 }
 

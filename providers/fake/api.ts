@@ -1,13 +1,6 @@
 // The API of the fake cloud: the types of its responses, with the fields in use, and one function per operation.
 
-import {
-  type Call,
-  type CloudTransport,
-  type ErrorReport,
-  jsonApi,
-  numberedPages,
-  type QueryValue,
-} from "#ccm";
+import { type Call, type CloudTransport, type ErrorReport, jsonApi, numberedPages, type Query } from "#ccm";
 
 export interface ApiMachine {
   readonly id: string;
@@ -126,10 +119,8 @@ export function fakeApi({ base, transport, pageSize }: ApiOptions) {
     }) as const;
 
   return {
-    machines: (call: Call, query?: Readonly<Record<string, QueryValue>>) =>
-      list<ApiMachine>("machines", call, query),
-    balancers: (call: Call, query?: Readonly<Record<string, QueryValue>>) =>
-      list<ApiBalancer>("balancers", call, query),
+    machines: (call: Call, query?: Query) => list<ApiMachine>("machines", call, query),
+    balancers: (call: Call, query?: Query) => list<ApiBalancer>("balancers", call, query),
     balancer: (id: string, call: Call) =>
       api.call<{ readonly balancer: ApiBalancer }>(lookup("balancer", id), call),
     createBalancer: (spec: BalancerSpec, call: Call) =>

@@ -19,7 +19,7 @@ import {
   objectReader,
   operationOf,
   pendingJobs,
-  type QueryValue,
+  type Query,
   rateLimitHeaders,
   type Secret,
 } from "#ccm";
@@ -88,8 +88,6 @@ const pageSize = 50;
 interface Meta {
   readonly pagination: { readonly next_page: number | null; readonly total_entries: number | null };
 }
-
-type Query = Readonly<Record<string, QueryValue>>;
 
 /** The limit of 3,600 per hour refills by one per second; the reset time says when it is full. */
 const rateLimit = rateLimitHeaders({

@@ -10,7 +10,7 @@ import {
   type JsonRequest,
   jsonApi,
   pagesByCursor,
-  type QueryValue,
+  type Query,
 } from "#ccm";
 import { cloudInUse, endpointOf, fetchSession, type Session } from "./keystone.ts";
 import type { Settings } from "./settings.ts";
@@ -66,8 +66,6 @@ function baseOf(url: string, type: string): string {
   if (type === "block-storage") return /\/v3(\/|$)/.test(url) ? url : `${url}/v3`;
   return type === "compute" ? url : url.replace(/\/v2(\.0)?$/, "");
 }
-
-type Query = Readonly<Record<string, QueryValue>>;
 
 /** What the next link of a page says about where that begins. Its host may be another one behind a proxy. */
 function nextMarker(body: object, collection: string): string | undefined {

@@ -12,7 +12,7 @@ import {
   type JsonRequest,
   jsonApi,
   pagesByCursor,
-  type QueryValue,
+  type Query,
   resolveOnce,
   type Secret,
   type TlsMaterial,
@@ -40,8 +40,6 @@ export type ResourceType =
   | "service"
   | "setting"
   | "stack";
-
-type Query = Readonly<Record<string, QueryValue>>;
 
 interface Schemas {
   readonly data?: readonly {

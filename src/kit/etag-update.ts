@@ -3,7 +3,7 @@
 
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
-import type { JsonApi, JsonRequest } from "./json-api.ts";
+import type { JsonApi, Query } from "./json-api.ts";
 
 /** The object that `updateWithETag` changes. */
 export interface ETagTarget {
@@ -12,7 +12,7 @@ export interface ETagTarget {
   readonly operations: { readonly read: string; readonly write: string };
   /** `PUT` when absent. */
   readonly method?: "PUT" | "PATCH" | "POST";
-  readonly query?: JsonRequest["query"];
+  readonly query?: Query;
 }
 
 /** Further attempts are the framework's: with backoff, and visible to the user. */

@@ -9,8 +9,8 @@ import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { abortable } from "../runtime/abortable.ts";
 
-/** A value of a query parameter: none when undefined. A list repeats the parameter; use `join(",")` for a list in one value. */
-export type QueryValue = string | number | boolean | readonly string[] | undefined;
+/** Query parameters: none when undefined. A list repeats the parameter; use `join(",")` for a list in one value. */
+export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** One request of a `JsonApi`. */
 export interface JsonRequest {
@@ -19,7 +19,7 @@ export interface JsonRequest {
   readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Appended to the base. A complete URL, such as the next link of a listing, must have the base's origin. */
   readonly path: string;
-  readonly query?: Readonly<Record<string, QueryValue>> | undefined;
+  readonly query?: Query | undefined;
   /** Sent as JSON, or in `JsonApiOptions.format`. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -3,7 +3,7 @@
 
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
-import type { JsonApi, QueryValue } from "./json-api.ts";
+import type { JsonApi, Query } from "./json-api.ts";
 
 /** Options of all `pagesBy…` functions. */
 export interface PagesOptions {
@@ -11,8 +11,18 @@ export interface PagesOptions {
   readonly operation: string;
 }
 
-/** `next` is the cursor or number of the next page; undefined, null or an empty string after the last one. */
-type Linked<T, N> = Page<T> & { readonly next: N | null | undefined };
+/** One page of a listing, as the provider reads it from a response. */
+export interface Page<T, N extends number | string> {
+  /** Anything except an array makes the listing fail, so pass on the field of the body unchecked. */
+  readonly items: readonly T[] | undefined;
+  /**
+   * The total number of entries, if the cloud reports it. A listing with fewer entries fails, and `pagesByNumber` requests several
+   * pages at once.
+   */
+  readonly total?: number | undefined;
+  /** The number or cursor of the next page; undefined, null or an empty string after the last one. */
+  readonly next: N | null | undefined;
+}
 
 function broken(operation: string, what: string): CloudError {
   return new CloudError(
@@ -29,7 +39,7 @@ async function* follow<T, N extends string | number>(
   { operation }: PagesOptions,
   first: N | undefined,
   /** Receives the largest total so far. */
-  read: (at: N | undefined, total: number) => Promise<Linked<T, N>>,
+  read: (at: N | undefined, total: number) => Promise<Page<T, N>>,
 ): AsyncGenerator<readonly T[], void, undefined> {
   const visited = new Set<N>();
   let at = first;
@@ -75,7 +85,7 @@ async function* follow<T, N extends string | number>(
  */
 export async function* pagesByNumber<T>(
   options: PagesOptions,
-  read: (page: number) => Promise<NumberedPage<T>>,
+  read: (page: number) => Promise<Page<T, number>>,
 ): AsyncGenerator<readonly T[], void, undefined> {
   const ahead = new ReadAhead(read);
   const readNumbered = (at = 1, total = 0) => ahead.page(at, total);
@@ -90,7 +100,7 @@ export async function* pagesByNumber<T>(
 /** Pages with an opaque cursor, or with the URL of the next page in the body. */
 export function pagesByCursor<T>(
   options: PagesOptions,
-  read: (cursor: string | undefined) => Promise<Page<T> & { readonly next: string | null | undefined }>,
+  read: (cursor: string | undefined) => Promise<Page<T, string>>,
 ): AsyncGenerator<readonly T[], void, undefined> {
   return follow(options, undefined, read);
 }
@@ -115,13 +125,6 @@ export async function* mapEntries<T, R>(
   for await (const page of pages) yield page.map(map);
 }
 
-/** Lists a collection: `pages<ApiServer>("servers", call, { name })`. */
-export type Pages = <T>(
-  collection: string,
-  call: Call,
-  query?: Readonly<Record<string, QueryValue>>,
-) => AsyncGenerator<readonly T[], void, undefined>;
-
 /**
  * A function that lists any collection of an API whose listings are alike: the entries are in a member of the body with the name of the
  * collection, and pages have numbers. `query` is sent with each page, and `read` reads the rest of the body.
@@ -131,28 +134,26 @@ export type Pages = <T>(
  *   query: { per_page: 50 },
  *   read: ({ meta }) => ({ total: meta?.total, next: meta?.next }),
  * });
+ * const servers = pages<ApiServer>("servers", call, { name });
  */
 export function numberedPages<B extends object>(
   api: JsonApi,
   options: {
-    readonly query: Readonly<Record<string, QueryValue>>;
-    readonly read: (body: B) => Omit<NumberedPage<unknown>, "items">;
+    readonly query: Query;
+    readonly read: (body: B) => Omit<Page<unknown, number>, "items">;
   },
-): Pages {
-  return <T>(collection: string, call: Call, query: Readonly<Record<string, QueryValue>> = {}) => {
+): <T>(collection: string, call: Call, query?: Query) => AsyncGenerator<readonly T[], void> {
+  return <T>(collection: string, call: Call, query: Query = {}) => {
     const [operation, path] = [`GET /${collection}`, `/${collection}`];
     return pagesByNumber<T>({ operation }, async (page) => {
       const all = { ...options.query, ...query, page };
       const body = await api.call<B>({ operation, method: "GET", path, query: all }, call);
       // `pagesByNumber` checks that it is an array.
-      const items = (body as Readonly<Record<string, unknown>>)[collection] as NumberedPage<T>["items"];
+      const items = (body as Readonly<Record<string, unknown>>)[collection] as Page<T, number>["items"];
       return { items, ...options.read(body) };
     });
   };
 }
-
-/** Reads one object of a collection by its id: `read<ApiServer>("servers", id, call)`. */
-export type ReadObject = <T>(collection: string, id: string | number, call: Call) => Promise<T>;
 
 /**
  * A function that reads any object of an API whose objects are alike: the body has a member with the name of the collection, without
@@ -162,32 +163,16 @@ export type ReadObject = <T>(collection: string, id: string | number, call: Call
  * const read = objectReader(api);
  * const server = await read<ApiServer>("servers", id, call);   // the member "server" of GET /servers/{id}
  */
-export function objectReader(api: JsonApi): ReadObject {
-  return async <T>(collection: string, id: string | number, call: Call): Promise<T> => {
+export function objectReader(
+  api: JsonApi,
+): <T>(collection: string, id: string | number, call: Call) => Promise<T> {
+  return async <T>(collection: string, id: string | number, call: Call) => {
     const member = collection.slice(0, -1);
     const [operation, path] = [`GET /${collection}/{id}`, `/${collection}/${id}`];
     const request = { operation, method: "GET", path, expects: [member] } as const;
     const body = await api.call<Readonly<Record<string, T>>>(request, call);
     return body[member] as T;
   };
-}
-
-// What a provider reads from the response to a request for one page of a listing.
-
-/** One page of a listing, as the provider reads it from a response. */
-export interface Page<T> {
-  /** Anything except an array makes the listing fail, so pass on the field of the body unchecked. */
-  readonly items: readonly T[] | undefined;
-  /**
-   * The total number of entries, if the cloud reports it. A listing with fewer entries fails, and `pagesByNumber` requests several
-   * pages at once.
-   */
-  readonly total?: number | undefined;
-}
-
-/** One page with the number of the next one: undefined or null after the last page. */
-export interface NumberedPage<T> extends Page<T> {
-  readonly next: number | null | undefined;
 }
 
 // Requests numbered pages ahead of their turn, once the total shows how many there are. Pages are returned in order, and one
@@ -199,19 +184,19 @@ const maxInFlight = 8;
 type Outcome<P> = { readonly page: P } | { readonly error: unknown };
 
 class ReadAhead<T> {
-  readonly #read: (page: number) => Promise<NumberedPage<T>>;
-  readonly #ahead = new Map<number, Promise<Outcome<NumberedPage<T>>>>();
+  readonly #read: (page: number) => Promise<Page<T, number>>;
+  readonly #ahead = new Map<number, Promise<Outcome<Page<T, number>>>>();
   /** The size of the first page; zero before it. */
   #size = 0;
   #requested = 1;
   #width = maxInFlight;
 
-  constructor(read: (page: number) => Promise<NumberedPage<T>>) {
+  constructor(read: (page: number) => Promise<Page<T, number>>) {
     this.#read = read;
   }
 
   /** `total` is the largest one of the pages before: entries may have moved between pages since a page with a smaller one. */
-  async page(number: number, total: number): Promise<NumberedPage<T>> {
+  async page(number: number, total: number): Promise<Page<T, number>> {
     const page = (await this.#takeAhead(number, total)) ?? (await this.#read(number));
     this.#requestAhead(number, page);
     return page;
@@ -223,7 +208,7 @@ class ReadAhead<T> {
   }
 
   /** Undefined if this page must be requested at its turn. */
-  async #takeAhead(number: number, total: number): Promise<NumberedPage<T> | undefined> {
+  async #takeAhead(number: number, total: number): Promise<Page<T, number> | undefined> {
     const outcome = await this.#ahead.get(number);
     this.#ahead.delete(number);
     if (outcome === undefined) return undefined;
@@ -237,7 +222,7 @@ class ReadAhead<T> {
     return undefined;
   }
 
-  #requestAhead(number: number, { items, total, next }: NumberedPage<T>): void {
+  #requestAhead(number: number, { items, total, next }: Page<T, number>): void {
     if (this.#size === 0) this.#size = items?.length ?? 0;
     // Without these, it is unknown whether there is a page with that number.
     if (total === undefined || this.#size === 0 || next !== number + 1) return;
@@ -249,7 +234,7 @@ class ReadAhead<T> {
   }
 
   /** Never rejects: an error counts at the turn of the page. */
-  async #outcomeOf(number: number): Promise<Outcome<NumberedPage<T>>> {
+  async #outcomeOf(number: number): Promise<Outcome<Page<T, number>>> {
     try {
       return { page: await this.#read(number) };
     } catch (error) {

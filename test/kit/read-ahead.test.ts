@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
-import { type NumberedPage, pagesByNumber } from "../../src/kit/pages.ts";
+import { type Page, pagesByNumber } from "../../src/kit/pages.ts";
 import { sleep } from "../../src/platform/clock.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
@@ -31,7 +31,7 @@ class Collection {
     this.#size = size;
   }
 
-  read = async (page: number): Promise<NumberedPage<number>> => {
+  read = async (page: number): Promise<Page<number, number>> => {
     this.asked.push(page);
     this.inFlight += 1;
     this.mostInFlight = Math.max(this.mostInFlight, this.inFlight);

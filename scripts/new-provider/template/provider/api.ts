@@ -1,6 +1,6 @@
 // The API of Acme: types of its objects, and one function per operation.
 
-import type { Call, CloudTransport, QueryValue } from "#ccm";
+import type { Call, CloudTransport, Query } from "#ccm";
 import { unwritten } from "./unwritten.ts";
 
 /** The fields that the provider uses, spelled as in the API. */
@@ -26,10 +26,8 @@ const section = "3. Call the API";
 
 export function cloudApi(_options: ApiOptions) {
   return {
-    servers: (
-      _call: Call,
-      _query?: Readonly<Record<string, QueryValue>>,
-    ): AsyncIterable<readonly ApiServer[]> => unwritten("api.ts", section),
+    servers: (_call: Call, _query?: Query): AsyncIterable<readonly ApiServer[]> =>
+      unwritten("api.ts", section),
     balancers: (_call: Call): AsyncIterable<readonly ApiBalancer[]> => unwritten("api.ts", section),
     routes: (_call: Call): AsyncIterable<readonly ApiRoute[]> => unwritten("api.ts", section),
   };

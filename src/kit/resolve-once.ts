@@ -2,6 +2,7 @@
 // the first call that needs the value reads it.
 
 import type { Call } from "../provider/call.ts";
+import { abortable } from "../runtime/abortable.ts";
 
 interface Running<T> {
   readonly result: Promise<T>;
@@ -23,52 +24,32 @@ interface Running<T> {
  * const id = await networkID(call);
  */
 export function resolveOnce<T>(read: (call: Call) => Promise<T>): (call: Call) => Promise<T> {
-  const value = new OnceRead(read);
-  return (call) => value.get(call);
-}
-
-class OnceRead<T> {
-  readonly #read: (call: Call) => Promise<T>;
-  #known: { readonly value: T } | undefined;
-  #running: Running<T> | undefined;
-
-  constructor(read: (call: Call) => Promise<T>) {
-    this.#read = read;
-  }
-
-  async get(call: Call): Promise<T> {
-    call.signal.throwIfAborted();
-    if (this.#known !== undefined) return this.#known.value;
-    this.#running ??= this.#begin(call);
-    const running = this.#running;
-    running.callers += 1;
-    const cancelled = Promise.withResolvers<never>();
-    const cancel = (): void => cancelled.reject(call.signal.reason);
-    call.signal.addEventListener("abort", cancel, { once: true });
-    try {
-      return await Promise.race([running.result, cancelled.promise]);
-    } finally {
-      call.signal.removeEventListener("abort", cancel);
-      this.#leave(running, call.signal.reason);
-    }
-  }
-
-  #begin(call: Call): Running<T> {
-    const stop = new AbortController();
-    return { result: this.#readAndKeep({ ...call, signal: stop.signal }), stop, callers: 0 };
-  }
-
-  async #readAndKeep(call: Call): Promise<T> {
-    const value = await this.#read(call);
-    this.#known = { value };
+  let known: { readonly value: T } | undefined;
+  let running: Running<T> | undefined;
+  const readAndKeep = async (call: Call): Promise<T> => {
+    const value = await read(call);
+    known = { value };
     return value;
-  }
-
-  /** The last caller ends the request. It has an answer or a failure then, or all callers were cancelled. */
-  #leave(running: Running<T>, reason: unknown): void {
-    running.callers -= 1;
-    if (running.callers > 0) return;
-    if (this.#running === running) this.#running = undefined;
-    running.stop.abort(reason);
-  }
+  };
+  const begin = (call: Call): Running<T> => {
+    const stop = new AbortController();
+    return { result: readAndKeep({ ...call, signal: stop.signal }), stop, callers: 0 };
+  };
+  return async (call) => {
+    call.signal.throwIfAborted();
+    if (known !== undefined) return known.value;
+    running ??= begin(call);
+    const joined = running;
+    joined.callers += 1;
+    try {
+      return await abortable(joined.result, call.signal);
+    } finally {
+      joined.callers -= 1;
+      // The last caller ends the request. It has an answer or a failure then, or all callers were cancelled.
+      if (joined.callers === 0) {
+        if (running === joined) running = undefined;
+        joined.stop.abort(call.signal.reason);
+      }
+    }
+  };
 }

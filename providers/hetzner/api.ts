@@ -7,7 +7,6 @@ import {
   type CloudErrorKind,
   type Context,
   currentValue,
-  type Done,
   done,
   type ErrorReport,
   inProgress,
@@ -148,7 +147,7 @@ function failureOf({ id, command, error }: ApiAction): CloudError {
 const target = "target";
 
 /** What a change leads to, by its response. `title` completes "waiting for …", and `node` is the Node of a target that is added. */
-export function outcomeOf(action: ApiAction | null | undefined, title: string, node?: string): ActionOutcome {
+export function outcomeOf(action: ApiAction | null | undefined, title: string, node?: string) {
   if (action === undefined || action === null || action.status === "success") return done();
   if (action.status === "error") throw failureOf(action);
   const members = node === undefined ? {} : { [target]: node };
@@ -184,5 +183,3 @@ export function pendingActions(api: HetznerApi) {
     return states;
   });
 }
-
-export type ActionOutcome = Done | ReturnType<typeof inProgress>;

@@ -9,7 +9,6 @@ import {
   currentValue,
   type Inputs,
   ifFound,
-  type JsonRequest,
   jsonApi,
   pagesByCursor,
   type Query,
@@ -94,34 +93,41 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
   });
   const api = jsonApi({ base: base.origin, transport, readError });
 
-  /** Every resource and collection of this API has a type. */
-  const expects = ["type"];
-  const get = <T>(operation: string, path: string, call: Call, query?: Query) =>
-    api.call<T>({ operation, method: "GET", path, query }, call);
+  const read = <T>(operation: string, link: string, call: Call, query?: Query) =>
+    api.call<T>({ operation, method: "GET", path: pathOf(link, operation), query }, call);
 
-  const listAt = <T>(operation: string, path: string, call: Call, query: Query) =>
+  const listAt = <T>(operation: string, link: string, call: Call, query: Query = {}) =>
     pagesByCursor<T>({ operation }, async (next) => {
       const page = await (next === undefined
-        ? get<Collection<T>>(operation, path, call, { limit: pageSize, ...query })
-        : get<Collection<T>>(operation, pathOf(next, operation), call));
+        ? read<Collection<T>>(operation, link, call, { limit: pageSize, ...query })
+        : read<Collection<T>>(operation, next, call));
       const { next: following, partial } = page.pagination ?? {};
       const text = `${operation} returned a part of the entries without a next page.`;
       if (partial === true && !following) throw new CloudError("unavailable", text, { operation });
       return { items: page.data, next: following ?? undefined };
     });
 
+  /** Changes what a link or an action of an object stands for. Every response of this API has a type. */
+  const send = <T>(
+    method: "PUT" | "POST" | "DELETE",
+    operation: string,
+    link: string,
+    call: Call,
+    body?: object,
+  ) => api.call<T>({ operation, method, path: pathOf(link, operation), body, expects: ["type"] }, call);
+
   /**
    * The schemas of the environment. The header X-API-Schemas is of no use: it names those of the account, also at the URL of an
    * environment, and the collections of an account are empty.
    */
   const environmentSchemas = async (call: Call): Promise<string> => {
-    const { links = {} } = await get<Root>("GET /", base.pathname, call);
+    const { links = {} } = await read<Root>("GET /", base.href, call);
     const { schemas: own, projects } = links;
     const other = `${base.href} is not the API of Rancher 1.6: it names no schemas. Nothing is changed. Correct CATTLE_URL.`;
     if (own === undefined) throw new CloudError("unavailable", other, { operation: "GET /" });
     if (projects === undefined || base.pathname.includes("/projects/")) return own;
     const operation = "GET /projects";
-    const found = await collect(listAt<Project>(operation, pathOf(projects, operation), call, {}));
+    const found = await collect(listAt<Project>(operation, projects, call));
     const [only, ...others] = found;
     if (only !== undefined && others.length === 0) return only.links?.["schemas"] ?? own;
     const names = found.slice(0, 5).map(({ id, name }) => `${id} (${name ?? "no name"})`);
@@ -134,25 +140,26 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
 
   /** Only once: another environment, in which all is missing, must never take its place. */
   const schemasLink = resolveOnce(environmentSchemas);
-  /** The path of each collection that the key can use, by type. */
-  const readPaths = async (call: Call): Promise<ReadonlyMap<string, string>> => {
+  /** The links of the collections that the key can use, by type. */
+  const readCollections = async (call: Call): Promise<ReadonlyMap<string, string>> => {
     const operation = "GET /schemas";
-    const { data = [] } = await get<Schemas>(operation, pathOf(await schemasLink(call), operation), call);
-    const all = data.flatMap(({ id, links }) => {
-      const link = links?.["collection"];
-      return link === undefined ? [] : [[id, pathOf(link, operation)] as const];
-    });
-    const paths = new Map(all);
-    if (paths.has("host")) return paths;
+    const { data = [] } = await read<Schemas>(operation, await schemasLink(call), call);
+    const all = new Map(
+      data.flatMap(({ id, links }) => {
+        const link = links?.["collection"];
+        return link === undefined ? [] : [[id, link] as const];
+      }),
+    );
+    if (all.has("host")) return all;
     const text = `The schema of ${base.href} has no hosts: it is not the API of Rancher 1.6, or the key is of another kind. Correct CATTLE_URL, or use a key of the environment.`;
     throw new CloudError("unavailable", text, { operation });
   };
-  let paths = resolveOnce(readPaths);
+  let collections = resolveOnce(readCollections);
   const collection = async (type: ResourceType, call: Call): Promise<string> => {
-    const path = (await paths(call)).get(type);
-    if (path !== undefined) return path;
+    const link = (await collections(call)).get(type);
+    if (link !== undefined) return link;
     // The permissions of the key may have changed, so the next call reads the schemas again.
-    paths = resolveOnce(readPaths);
+    collections = resolveOnce(readCollections);
     const text = `The API at ${base.href} does not offer ${type} to this key. Use an API key of the environment.`;
     throw new CloudError("forbidden", text, { operation: `GET /${type}` });
   };
@@ -164,15 +171,16 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
      */
     events: async function* (call: Call) {
       const hosts = await collection("host", call);
-      const path = (await paths(call)).get("subscribe") ?? hosts.replace(/[^/]*$/, "subscribe");
-      const url = `${base.origin}${path}?eventNames=resource.change`;
-      const request = { operation: "GET /subscribe", method: "GET", url, mutates: false } as const;
+      const link = (await collections(call)).get("subscribe") ?? hosts.replace(/[^/]*$/, "subscribe");
+      const operation = "GET /subscribe";
+      const url = `${base.origin}${pathOf(link, operation)}?eventNames=resource.change`;
+      const request = { operation, method: "GET", url, mutates: false } as const;
       for await (const message of messages(request, call)) if (message !== "") yield message;
     },
     /** All entries that are not removed. Filters that the server does not know have no effect: check the result of others. */
     list: async function* <T>(type: ResourceType, call: Call, query: Query = {}) {
-      const path = await collection(type, call);
-      const pages = listAt<T>(`GET /${type}`, path, call, { removed_null: 1, ...query });
+      const link = await collection(type, call);
+      const pages = listAt<T>(`GET /${type}`, link, call, { removed_null: 1, ...query });
       for await (const page of pages) yield page.filter((one) => !(one as Pick<Resource, "removed">).removed);
     },
     /** Undefined if it does not exist. The filter `id` of listings is no replacement: it compares with the number in the id. */
@@ -182,28 +190,14 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
       call: Call,
       query: Query = {},
     ): Promise<T | undefined> => {
-      const path = `${await collection(type, call)}/${encodeURIComponent(id)}`;
-      return ifFound(get<T>(`GET /${type}/{id}`, path, call, query));
+      const link = `${await collection(type, call)}/${encodeURIComponent(id)}`;
+      return ifFound(read<T>(`GET /${type}/{id}`, link, call, query));
     },
-    listLink: <T>(operation: string, link: string, call: Call) =>
-      listAt<T>(operation, pathOf(link, operation), call, {}),
-    read: <T>(operation: string, link: string, call: Call) =>
-      get<T>(operation, pathOf(link, operation), call),
-    create: async <T>(type: ResourceType, body: object, call: Call) => {
-      const path = await collection(type, call);
-      return api.call<T>({ operation: `POST /${type}`, method: "POST", path, body, expects }, call);
-    },
-    /** A request to a link or an action of an object. */
-    send: (method: "PUT" | "POST" | "DELETE", operation: string, link: string, call: Call, body?: object) => {
-      const request: JsonRequest = {
-        operation,
-        method,
-        path: pathOf(link, operation),
-        ...(body && { body }),
-        expects,
-      };
-      return api.call<unknown>(request, call);
-    },
+    listAt,
+    read,
+    create: async <T>(type: ResourceType, body: object, call: Call) =>
+      send<T>("POST", `POST /${type}`, await collection(type, call), call, body),
+    send,
   };
 }
 

@@ -166,7 +166,7 @@ async function removeUnused(
   call: Call,
 ): Promise<StepOutcome> {
   try {
-    const pages = api.listLink<Marked>("GET consumedbyservices", consumers, call);
+    const pages = api.listAt<Marked>("GET consumedbyservices", consumers, call);
     const users = (await collect(pages)).filter((one) => one.id !== user && !isGoing(one));
     const service = await api.read<Marked>("GET externalService", link, call);
     const marked = clusterOf(service.metadata);

@@ -6,11 +6,10 @@ import {
   deleted,
   done,
   ifFound,
-  inProgress,
+  jobStarted,
   mapEntries,
   type ObservedSnapshot,
   type ObservedVolume,
-  operationOf,
   type Pending,
   pendingJobs,
   requestTo,
@@ -64,8 +63,7 @@ function toObserved({ id, name, size_gigabytes, region, droplet_ids, tags }: Api
 
 function outcomeOf({ id, status }: ApiAction, { name }: ObservedVolume): VolumeOutcome {
   if (status === "completed") return done();
-  const waitingFor = `volume ${name}`;
-  return inProgress(waitingFor, { operation: operationOf({ job: String(id), owners: [], waitingFor }) });
+  return jobStarted({ job: String(id), waitingFor: `volume ${name}` });
 }
 
 /** The API shows actions one by one, and no reason for one that failed. */

@@ -9,14 +9,13 @@ import {
   currentValue,
   done,
   type ErrorReport,
-  inProgress,
   isGone,
   type JobState,
   type JsonRequest,
+  jobStarted,
   jsonApi,
   numberedPages,
   objectReader,
-  operationOf,
   pendingJobs,
   type Query,
   rateLimitHeaders,
@@ -151,8 +150,7 @@ export function outcomeOf(action: ApiAction | null | undefined, title: string, n
   if (action === undefined || action === null || action.status === "success") return done();
   if (action.status === "error") throw failureOf(action);
   const members = node === undefined ? {} : { [target]: node };
-  const job = { job: String(action.id), owners: [], waitingFor: title, members };
-  return inProgress(title, { operation: operationOf(job) });
+  return jobStarted({ job: String(action.id), waitingFor: title, members });
 }
 
 /** One target that fails must not hold up the others. */

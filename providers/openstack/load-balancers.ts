@@ -9,10 +9,9 @@ import {
   type FactChanges,
   factsOf,
   ifFound,
-  inProgress,
   type JobState,
+  jobStarted,
   type LoadBalancers,
-  operationOf,
   type Pending,
   parseIp,
   pendingJobs,
@@ -162,8 +161,7 @@ function octaviaWorks(
   const isEnd = title === deletionTitle;
   const waitingFor = isEnd ? `the load balancer ${balancer.name} to be deleted` : activation(balancer);
   const job = `${isEnd ? gone : active} ${balancer.id}`;
-  const operation = operationOf({ job, owners: owner === undefined ? [] : [owner], waitingFor });
-  return inProgress(waitingFor, { operation, remember });
+  return jobStarted({ job, owners: owner === undefined ? [] : [owner], waitingFor }, remember);
 }
 
 async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promise<StepOutcome> {

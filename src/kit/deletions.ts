@@ -33,9 +33,7 @@ export function deletionsInOrder<const K extends string, C extends object = obje
  * job, `started` makes the outcome from the response.
  *
  * @example
- * return deleted(api.call<Started>(request, call), ({ job }) =>
- *   inProgress(waitingFor, { operation: operationOf({ job, owners: [], waitingFor }) }),
- * );
+ * return deleted(api.call<Started>(request, call), ({ job }) => jobStarted({ job, waitingFor }));
  */
 export async function deleted<T, O extends StepOutcome = Done>(
   request: Promise<T>,

@@ -1,5 +1,5 @@
-// Operation ids for clouds whose jobs do not know what they are for. The id contains it: the Services that get the facts of the
-// result, and what to wait for.
+// Steps that start a job of the cloud, and its end. A job does not know what it is for, so the id of the operation contains it: the Services
+// that get the facts of the result, and what to wait for.
 
 import type { ServiceUID } from "../core/brand.ts";
 import type { Call } from "../provider/call.ts";
@@ -11,8 +11,8 @@ import { done, inProgress } from "./outcomes.ts";
 export interface JobOperation {
   /** The cloud's id of the job. Any text: with several regions, put the region before the id. */
   readonly job: string;
-  /** The Services that get the facts of the result. Empty if there are none, as for routes. */
-  readonly owners: readonly ServiceUID[];
+  /** The Services that get the facts of the result. Absent if there are none, as for routes. */
+  readonly owners?: readonly ServiceUID[] | undefined;
   /** Completes "waiting for …". */
   readonly waitingFor: string;
   /**
@@ -36,9 +36,13 @@ export type JobState =
     }
   | CloudError;
 
-/** The operation id of a job, for `StepOutcome.operation`. */
-export function operationOf({ job, owners, waitingFor, members = {} }: JobOperation): string {
-  return JSON.stringify([job, waitingFor, members, ...owners]);
+/** A step that has started a job: in progress until `pendingJobs` finds its end. `remember` is stored now. */
+export function jobStarted(
+  { job, owners = [], waitingFor, members = {} }: JobOperation,
+  remember?: FactChanges,
+): ReturnType<typeof inProgress> {
+  const operation = JSON.stringify([job, waitingFor, members, ...owners]);
+  return inProgress(waitingFor, { operation, remember });
 }
 
 /** The same facts for each of these Services. */
@@ -49,7 +53,7 @@ export function factsOf(
   return new Map(owners.map((owner) => [owner, facts]));
 }
 
-/** Undefined for an id that `operationOf` did not make. */
+/** Undefined for an id that `jobStarted` did not make. */
 function parseOperation(id: string): JobOperation | undefined {
   try {
     const parsed: unknown = JSON.parse(id);
@@ -63,7 +67,7 @@ function parseOperation(id: string): JobOperation | undefined {
 }
 
 /**
- * `Cloud.pending` for operations made with `operationOf`. `check` returns the state of each job that the cloud still knows. If it
+ * `Cloud.pending` for jobs that `jobStarted` has reported. `check` returns the state of each job that the cloud still knows. If it
  * throws, all jobs are checked again later. If only one of several regions fails, return "running" for its jobs: a job without a
  * state counts as lost, and a CloudError as failed.
  *
@@ -79,7 +83,7 @@ export function pendingJobs(
   check: (jobs: readonly string[], call: Call) => Promise<ReadonlyMap<string, JobState>>,
 ): Pending {
   const stateOf = (
-    { owners, waitingFor, members = {} }: JobOperation,
+    { owners = [], waitingFor, members = {} }: JobOperation,
     state: JobState,
   ): OperationState | CloudError => {
     if (state === "running") return inProgress(waitingFor);

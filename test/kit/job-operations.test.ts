@@ -6,8 +6,9 @@ import {
   deleted,
   deletionsInOrder,
   inProgress,
+  type JobOperation,
   type JobState,
-  operationOf,
+  jobStarted,
   pendingJobs,
   type ServiceUID,
   seconds,
@@ -18,6 +19,8 @@ const [one, two] = ["uid-1", "uid-2"] as string[] as ServiceUID[];
 const owners = [one, two] as readonly ServiceUID[];
 const refused = [{ node: "node-1", text: "no such server" }];
 const failure = new CloudError("quota", "no address left", { operation: "Job" });
+
+const operationOf = (job: JobOperation): string => jobStarted(job).operation ?? "";
 
 const checked = async (operations: readonly string[], states: Readonly<Record<string, JobState>>) => {
   const asked: (readonly string[])[] = [];

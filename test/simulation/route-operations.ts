@@ -6,9 +6,8 @@ import { type Query, Refusal } from "../../providers/fake/simulator/answer.ts";
 import { FakeCloud, type FakeCloudOptions, type Fault } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
 import { milliseconds } from "../../src/core/brand.ts";
-import { type JobState, operationOf, pendingJobs } from "../../src/kit/job-operations.ts";
+import { type JobState, jobStarted, pendingJobs } from "../../src/kit/job-operations.ts";
 import { type JsonRequest, jsonApi } from "../../src/kit/json-api.ts";
-import { inProgress } from "../../src/kit/outcomes.ts";
 import type { Random } from "../../src/platform/random.ts";
 import type { Call, CloudTransport } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
@@ -155,8 +154,7 @@ export function withOperations(
     call: Call,
   ): Promise<RouteOutcome> => {
     const { operation: job } = await api.call<Accepted>({ ...request, expects: ["operation"] }, call);
-    const waitingFor = `the route to ${destination}`;
-    return inProgress(waitingFor, { operation: operationOf({ job: job ?? "", owners: [], waitingFor }) });
+    return jobStarted({ job: job ?? "", waitingFor: `the route to ${destination}` });
   };
   return {
     routes: {

@@ -8,12 +8,11 @@ import {
   diffByKey,
   done,
   factsOf,
-  inProgress,
   type JsonApi,
+  jobStarted,
   type LoadBalancers,
   type ObservedLoadBalancer,
   oneOf,
-  operationOf,
   type Problem,
   publishIPs,
   type ServiceUID,
@@ -154,8 +153,7 @@ export const awkwardLoadBalancers = (
           { operation: "MakeBalancer", method: "POST", path, body, expects: ["job"] },
           call,
         );
-        const waitingFor = "the balancer";
-        return inProgress(waitingFor, { operation: operationOf({ job, owners: step.owners, waitingFor }) });
+        return jobStarted({ job, owners: step.owners, waitingFor: "the balancer" });
       }
       case "remember balancer":
         return done(factsOf(step.owners, { balancer: step.id }));

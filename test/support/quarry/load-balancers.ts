@@ -8,12 +8,11 @@ import {
   done,
   factsOf,
   ifFound,
-  inProgress,
+  jobStarted,
   type LoadBalancers,
   minutes,
   type NoAnswer,
   noAnswer,
-  operationOf,
   parseCidr,
   publishIPs,
   type ServiceUID,
@@ -69,19 +68,14 @@ async function applyStep(
       const expects = ["id", "job"];
       const request = { operation: "CreatePool", method: "POST", path: "/pools", body, expects } as const;
       const { id, job } = await api.call<Created>(request, call);
-      const waitingFor = `pool ${id}`;
-      return inProgress(waitingFor, {
-        remember: factsOf([step.owner], { pool: `${name}/${id}` }),
-        operation: operationOf({ job: `${name}/${job}`, owners: [], waitingFor }),
-      });
+      const remember = factsOf([step.owner], { pool: `${name}/${id}` });
+      return jobStarted({ job: `${name}/${job}`, waitingFor: `pool ${id}` }, remember);
     }
     case "create front": {
       const path = `/pools/${step.pool}/front`;
       const request = { operation: "CreateFront", method: "POST", path, expects: ["job"] } as const;
       const { job } = await api.call<Created>(request, call);
-      const waitingFor = `the front of pool ${step.pool}`;
-      const operation = operationOf({ job: `${name}/${job}`, owners: [], waitingFor });
-      return inProgress(waitingFor, { operation });
+      return jobStarted({ job: `${name}/${job}`, waitingFor: `the front of pool ${step.pool}` });
     }
     case "change pool": {
       const operations = { read: "GetPool", write: "PutPool" };

@@ -157,8 +157,8 @@ async function createShared(
 }
 
 /**
- * The plan was made from a listing, and other load balancers may use or remove it since then. It is read last: another cluster may have
- * marked it before its rules show that it uses it.
+ * The plan was made from a listing, and other load balancers may use or remove the external service since then. It is read last: another
+ * cluster marks it before it uses it.
  */
 async function removeUnused(
   { api, cluster }: ApplyContext,

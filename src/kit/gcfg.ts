@@ -101,9 +101,11 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
   const report = (line: number, reason: string, problem: string, severity: Severity = "error") =>
     problems.push({ severity, reason, text: problem, line });
   const ofUnknown = ignoresUnknown ? "warning" : "error";
-  const known = [...Object.keys(sections), ...records.map(({ section }) => section)].map((one) =>
-    one.toLowerCase(),
-  );
+  const tables = [
+    ...Object.entries(sections),
+    ...records.map(({ section, entry }) => [section, entry] as const),
+  ];
+  const known = tables.map(([section]) => section.toLowerCase());
 
   const unknownSection = (line: number, title: string, header: string): void => {
     const named = records.map(({ section }) => `[${section} "name"]`);
@@ -123,10 +125,6 @@ export function readGcfg(text: string, options: GcfgOptions): ConfigFile {
     (key: string) =>
     ([section, fields]: readonly [string, Fields]): boolean =>
       Object.hasOwn(fields, nameOf(key.toLowerCase(), section.toLowerCase()));
-  const tables = [
-    ...Object.entries(sections),
-    ...records.map(({ section, entry }) => [section, entry] as const),
-  ];
   /** The key, for messages. A word alone may be a secret that belongs to the line before, also one that ends in `=`. */
   const shown = (key: string, value: string | undefined): string =>
     /^=?$/.test(value ?? "") && !tables.some(hasKey(key)) ? "a word without a value" : key;

@@ -25,10 +25,10 @@ import { OwnerLock, type ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
 import { targetRemovalHeld } from "./reconcile/hold-targets.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
-import { type Change, isBackingOff, type MassHold } from "./state/group-record.ts";
+import { type Change, isBackingOff } from "./state/group-state.ts";
 import { GroupStates } from "./state/group-states.ts";
 import { type ServiceState, ServiceStates } from "./state/service-states.ts";
-import { describeMassHold, massHoldEnded } from "./status/events.ts";
+import { describeMassHold, type MassHold, massHoldEnded } from "./status/events.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
 import { EndpointNodes } from "./targets/endpoint-nodes.ts";
@@ -81,9 +81,9 @@ export class ServiceController {
     followDeletions(deps, serviceStates);
     const reporter = createServiceReporter(deps.report, serviceStates);
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
-    const endpoints = new EndpointNodes(deps, serviceStates);
+    const endpoints = new EndpointNodes(deps);
     const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
-    const freshListing = new FreshListing(deps, groupStates, desiredServices);
+    const freshListing = new FreshListing(deps, desiredServices);
     const evidenceUpdates = new EvidenceUpdates(deps, groupStates, freshListing.index);
     const massLimit = new BalancerMassLimit(
       { ...deps, onHold: (hold) => onHold(deps, hold) },
@@ -136,7 +136,7 @@ export class ServiceController {
     freshListing.expire();
     evidenceUpdates.begin();
     standbyChanges.isLeading = true;
-    for (const state of groupStates.all) groupStates.commit(state, { kind: "ended", event: "session" });
+    for (const state of groupStates.all) state.reset("session");
     operations.begin(signal);
     const stopTriggers = startTriggers(this.#triggers);
     const stopReleases = controller.removals.subscribe((kind) => this.#onRelease(kind));
@@ -186,7 +186,7 @@ export class ServiceController {
     const { groupStates, serviceStates, controller } = this.#reconcile;
     const now = controller.clock.monotonic();
     // Another account or network may accept what was refused.
-    for (const state of serviceStates.all) serviceStates.commit(state, { kind: "refusalsEnded" });
+    for (const state of serviceStates.all) state.endRefusals();
     for (const group of groupStates.names) {
       const state = groupStates.get(group);
       if (state !== undefined && isBackingOff(state, now)) continue;

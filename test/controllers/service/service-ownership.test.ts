@@ -107,7 +107,7 @@ test("a recreated Service with an unknown group does not inherit the load balanc
     groupStates: groups,
     serviceStates,
     desiredServices,
-    evidenceUpdates: { tracesOf: () => undefined },
+    evidenceUpdates: { noteTraces: () => undefined },
     reporter: { report: () => undefined },
     queue: new WorkQueue(clock),
   });

@@ -47,9 +47,9 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/state/group-changes.ts",
-        find: "if (isReplaced || mayBeRenamed) record.managed",
-        replace: "if (isReplaced || true) record.managed",
+        file: "src/controllers/service/state/group-state.ts",
+        find: "if (isReplaced || mayBeRenamed) this.managed",
+        replace: "if (isReplaced || true) this.managed",
       },
     ],
   },
@@ -78,7 +78,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/state/group-changes.ts",
+        file: "src/controllers/service/state/group-state.ts",
         find: 'if (result === "lost") {',
         replace: 'if (result === "lost") return;\n    if (result === ("never" as string)) {',
       },
@@ -373,7 +373,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [5], seed: 8 },
     edits: [
       {
-        file: "src/controllers/service/state/group-changes.ts",
+        file: "src/controllers/service/state/group-state.ts",
         find: "  if (isGone) evidence.noteRemoved(leaving, at);\n",
         replace: "  if (isGone || at > 0) evidence.noteRemoved(leaving, at);\n",
       },
@@ -780,7 +780,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/state/group-changes.ts",
+        file: "src/controllers/service/state/group-state.ts",
         find: "record.editedAt !== undefined && record.editedAt <= at",
         replace: "at >= 0",
       },

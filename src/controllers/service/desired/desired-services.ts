@@ -109,8 +109,7 @@ export class DesiredServices {
       : isOthers
         ? { member: idleMember(read), rules: undefined }
         : this.#servedMember(read);
-    this.#states.commit(read.state, {
-      kind: "read",
+    this.#states.noteRead(read.state, {
       ...read.lastValid,
       lastTargetRules: rules,
       onDelete: onDeleteToRemember(read.onDelete, member.desired),

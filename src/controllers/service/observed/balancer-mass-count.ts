@@ -7,8 +7,9 @@ import { MassLimit, type Share, Tally } from "../../absence/mass-limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
-import type { GoneService, GroupState, MassHold } from "../state/group-record.ts";
+import type { GoneService, GroupState } from "../state/group-state.ts";
 import type { GroupStates } from "../state/group-states.ts";
+import type { MassHold } from "../status/events.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
 export const removalKind = "load-balancers";

@@ -7,7 +7,7 @@ import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddress, hasFact } from "../desired/facts.ts";
 import { hasFinalizer, isEnding, isForeignClass } from "../predicates.ts";
 import type { Certainty } from "../state/balancer-evidence.ts";
-import type { GroupState } from "../state/group-record.ts";
+import type { GroupState } from "../state/group-state.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
@@ -45,13 +45,10 @@ export class EvidenceUpdates {
     }
     for (const state of this.#groups.all) {
       // Nothing was listed in between, and the other replica may have seen or created it.
-      this.#groups.commit(state, { kind: "proofRestarted", isOtherAccount: false });
+      state.restartProof({ isOtherAccount: false });
       for (const key of state.members) {
         const service = services.get(key);
-        if (service === undefined) continue;
-        const uid = serviceUID(service.metadata.uid);
-        const [certainty, ends] = [this.tracesOf(service), isEnding(service)];
-        this.#groups.commit(state, { kind: "tracesFound", uid, certainty, isEnding: ends, at: this.#began });
+        if (service !== undefined) this.noteTraces(state, service);
       }
     }
   }
@@ -59,8 +56,7 @@ export class EvidenceUpdates {
   /** Another account may answer from now on: what was missing so far proves nothing, nor does a listing in progress. */
   forget(): void {
     this.#began = this.#deps.clock.monotonic();
-    for (const state of this.#groups.all)
-      this.#groups.commit(state, { kind: "proofRestarted", isOtherAccount: true });
+    for (const state of this.#groups.all) state.restartProof({ isOtherAccount: true });
   }
 
   /**
@@ -72,18 +68,20 @@ export class EvidenceUpdates {
     const { latest } = this.#deps.listing;
     // A listing that began before the last change shows what was there before it.
     if (latest === undefined || latest.beganAt <= Math.max(this.#began, changedAt)) return;
-    this.#groups.commit(state, {
-      kind: "listed",
-      owners: this.#index.ownersIn(group),
-      beganAt: latest.beganAt,
-      knownAt: latest.endedAt,
-      isElsewhere: (uid) => this.#index.isElsewhere(uid, group),
-    });
+    const isElsewhere = (uid: ServiceUID): boolean => this.#index.isElsewhere(uid, group);
+    const { beganAt, endedAt: knownAt } = latest;
+    state.noteListing({ beganAt, knownAt }, { here: this.#index.ownersIn(group), isElsewhere });
   }
 
   /** It is certain that the Service has no load balancer, and its finalizer is removed. */
   forgetFinalizer(uid: ServiceUID): void {
     this.#finalized.delete(uid);
+  }
+
+  /** Before this process read the Service, another one may have created or removed its load balancer. */
+  noteTraces(state: GroupState, service: Service): void {
+    const uid = serviceUID(service.metadata.uid);
+    state.noteTraces(uid, this.tracesOf(service), isEnding(service), this.#deps.clock.monotonic());
   }
 
   /** What the Service shows about a load balancer that was created before this leadership session. */

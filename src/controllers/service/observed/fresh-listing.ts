@@ -8,8 +8,7 @@ import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { isManaged } from "../predicates.ts";
-import type { GroupState, KeptObservation } from "../state/group-record.ts";
-import type { GroupStates } from "../state/group-states.ts";
+import type { GroupState, KeptObservation } from "../state/group-state.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
 import { ListingIndex } from "./listing-index.ts";
 import { type Adoption, adoptionOf, hadOther, nameOf, primaryOf } from "./ownership.ts";
@@ -49,19 +48,13 @@ const never = Number.NEGATIVE_INFINITY;
 export class FreshListing {
   readonly index: ListingIndex;
   readonly #deps: ServiceControllerDeps;
-  readonly #groups: GroupStates;
   readonly #desiredServices: Pick<DesiredServices, "of">;
   /** Older listings are outdated. */
   #expiredAt = never;
 
-  constructor(
-    deps: ServiceControllerDeps,
-    groups: GroupStates,
-    desiredServices: Pick<DesiredServices, "of">,
-  ) {
+  constructor(deps: ServiceControllerDeps, desiredServices: Pick<DesiredServices, "of">) {
     this.index = new ListingIndex(deps.listing);
     this.#deps = deps;
-    this.#groups = groups;
     this.#desiredServices = desiredServices;
   }
 
@@ -211,18 +204,18 @@ export class FreshListing {
     if (requestedAt !== undefined && this.beganAt < requestedAt) {
       const { failure } = listing;
       if (failure === undefined || failure.at < requestedAt) return waiting;
-      this.#groups.commit(state, { kind: "requestEnded" });
+      state.setListingRequest(undefined);
       throw failure.error;
     }
     const now = clock.monotonic();
-    this.#groups.commit(state, { kind: "listingRequested", at: now });
+    state.setListingRequest(now);
     listing.request(now, "user-change");
     return waiting;
   }
 
   /** The group was reconciled. Until then, the listing that it requested is fresh, however often it is looked at. */
   endRequest(state: GroupState): void {
-    if (this.#isRequested(state)) this.#groups.commit(state, { kind: "requestEnded" });
+    if (this.#isRequested(state)) state.setListingRequest(undefined);
   }
 
   /** Requests a newer listing in the background. No group waits for it. */
@@ -236,7 +229,7 @@ export class FreshListing {
     if (at - (state.kept?.readAt ?? this.beganAt) < sameListingFor) return;
     const isReread =
       this.#deps.balancers.recall !== undefined && this.index.onlyOneOf(state.group) !== undefined;
-    if (isReread) this.#groups.commit(state, { kind: "edited", at });
+    if (isReread) state.noteEdit(at);
     else this.refresh();
   }
 

@@ -26,7 +26,7 @@ export interface GroupAssignmentDeps {
   readonly groupStates: GroupStates;
   readonly serviceStates: ServiceStates;
   readonly desiredServices: Pick<DesiredServices, "of">;
-  readonly evidenceUpdates: Pick<EvidenceUpdates, "tracesOf">;
+  readonly evidenceUpdates: Pick<EvidenceUpdates, "noteTraces">;
   readonly reporter: Pick<ServiceReporter, "report">;
   /** The groups to reconcile. */
   readonly queue: WorkQueue;
@@ -46,7 +46,7 @@ export class GroupAssignment {
   enqueue(key: string): void {
     for (const group of this.assign(key)) {
       const state = this.#deps.groupStates.get(group);
-      if (state !== undefined) this.#deps.groupStates.commit(state, { kind: "serviceChanged" });
+      if (state !== undefined) state.noteServiceChange();
       this.#deps.queue.add(group, { priority: priorities.urgent });
     }
   }
@@ -94,12 +94,7 @@ export class GroupAssignment {
     const group = current ?? named;
     const isNew = groupStates.groupOf(uid) === undefined;
     const groups = groupStates.assign(key, uid, group);
-    if (isNew) {
-      const certainty = evidenceUpdates.tracesOf(service);
-      // Before this process read it, another one may have removed its load balancer.
-      const [ends, at] = [isEnding(service), this.#deps.controller.clock.monotonic()];
-      groupStates.commit(groupStates.of(group), { kind: "tracesFound", uid, certainty, isEnding: ends, at });
-    }
+    if (isNew) evidenceUpdates.noteTraces(groupStates.of(group), service);
     return groups;
   }
 
@@ -112,7 +107,7 @@ export class GroupAssignment {
   /** The cloud has a load balancer of a Service that could not be assigned. */
   retryLeftover(key: string, service: Service): void {
     const { serviceStates } = this.#deps;
-    serviceStates.commit(serviceStates.of(service), { kind: "leftovers", exist: true });
+    serviceStates.of(service).setLeftovers(true);
     this.#unassigned.add(key);
   }
 
@@ -145,7 +140,7 @@ export class GroupAssignment {
     const state = service && serviceStates.get(serviceUID(service.metadata.uid));
     if (service === undefined || state?.hasLeftovers !== true) return this.#assignManaged(key, service);
     const groups = this.#assignLeftover(key, service);
-    serviceStates.commit(state, { kind: "leftovers", exist: false });
+    state.setLeftovers(false);
     return groups;
   }
 

@@ -159,13 +159,13 @@ export function isDeletionSeen(
 /** Records seen deletions for the life of the process: a standby replica sees what the leader will not see again. */
 export function followDeletions(
   { services }: Pick<ServiceControllerDeps, "services">,
-  serviceStates: Pick<ServiceStates, "get" | "commit">,
+  serviceStates: Pick<ServiceStates, "get">,
 ): void {
   services.subscribe((change) => {
     const { before, after } = change;
     if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
     const state = serviceStates.get(serviceUID(before.metadata.uid));
     if (state === undefined) return;
-    serviceStates.commit(state, { kind: "vanished", isDeletionSeen: isDeletionSeen(before, change) });
+    state.noteVanished(isDeletionSeen(before, change));
   });
 }

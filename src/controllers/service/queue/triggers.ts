@@ -13,13 +13,12 @@ import type { BalancerMassLimit } from "../observed/balancer-mass-count.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import { isEnding } from "../predicates.ts";
-import { type GroupState, isBackingOff } from "../state/group-record.ts";
+import { type GroupState, isBackingOff } from "../state/group-state.ts";
 import { dropGroupState, dropServiceStates, type GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { OwnServiceWrites } from "../status/service-writes.ts";
 import { isRelevantNodeChange } from "../targets/candidate-targets.ts";
 import { enqueueLeftovers, type GroupAssignment } from "./group-assignment.ts";
-import { isDeletionSeen } from "./relevant-change.ts";
 
 export interface TriggerDeps {
   readonly controller: ServiceControllerDeps;
@@ -69,9 +68,8 @@ function enqueueAll({ controller, queue, groupStates, serviceStates, assignment 
   }
   for (const { key, uid, group } of assigned) {
     if (group === undefined || services.get(key)?.metadata.uid === uid) continue;
-    const isSeen = serviceStates.get(uid)?.isDeletionSeen === true;
     assignment.assign(key);
-    groupStates.noteGone(group, uid, { key, at: clock.monotonic(), isDeletionSeen: isSeen });
+    groupStates.noteGone(group, uid, clock.monotonic());
   }
   dropServiceStates(
     serviceStates.all.map(({ uid }) => uid),
@@ -96,7 +94,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
     if (isNews) assignment.enqueue(key);
     if (isNews && before !== undefined) {
       const state = serviceStates.of(before);
-      serviceStates.commit(state, { kind: "refusalsEnded" });
+      state.endRefusals();
       const group = state.group === undefined ? undefined : groupStates.get(state.group);
       if (group !== undefined && after !== undefined && !isEnding(after)) freshListing.noteEdit(group);
     }
@@ -106,10 +104,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const uid = serviceUID(before.metadata.uid);
   const group = groupStates.groupOf(uid);
   if (isNews || group !== undefined) assignment.enqueue(key);
-  if (group !== undefined) {
-    const isSeen = isDeletionSeen(before, change);
-    groupStates.noteGone(group, uid, { key, at: clock.monotonic(), isDeletionSeen: isSeen });
-  }
+  if (group !== undefined) groupStates.noteGone(group, uid, clock.monotonic());
   dropServiceStates([uid], controller.services, serviceStates, groupStates);
 }
 

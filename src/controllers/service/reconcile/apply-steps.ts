@@ -18,7 +18,7 @@ import { changeOf, describeDesired, describeReason, hashStep, textOfDesired } fr
 import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer } from "../predicates.ts";
-import type { Change, GroupState, KeptObservation } from "../state/group-record.ts";
+import type { Change, GroupState, KeptObservation } from "../state/group-state.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import { addressesOf, ingressOf } from "../status/status.ts";
 import { type AllowedPlan, noteRefused, type PlannedGroup } from "./choose-steps.ts";
@@ -47,7 +47,7 @@ export async function applyPlan(
   for (const { service } of members) {
     reporter.report(service, "waiting", [waitingFor(wait.waitingFor, waited)]);
   }
-  deps.groupStates.commit(state, { kind: "outdated", at: now });
+  state.outdate(now);
   return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
 }
 
@@ -62,7 +62,7 @@ function changeOfPlan(
 
 /** Observe mode: journals what would be done, once per plan. */
 function reportSteps(
-  { controller, groupStates }: ReconcileDeps,
+  { controller }: ReconcileDeps,
   { group, state }: ReconcileContext,
   { members, steps }: PlannedGroup,
   why: string,
@@ -72,7 +72,7 @@ function reportSteps(
     const detail = describeDesired(members);
     for (const step of steps) controller.journal({ step, group, why, outcome: "observed", detail });
   }
-  groupStates.commit(state, { kind: "stepsReported", text });
+  state.noteReportedSteps(text);
   return settled;
 }
 
@@ -86,8 +86,7 @@ async function changeGroup(
   const { clock, observer } = deps.controller;
   const { state } = context;
   const isNew = state.change === undefined;
-  deps.groupStates.commit(state, {
-    kind: "changeBegan",
+  state.beginChange({
     change,
     steps: plan.steps.length,
     isCreation: createsBalancer(plan),
@@ -105,7 +104,7 @@ async function changeGroup(
     const failed = isFailed ? change : undefined;
     const { observed, leaving, steps } = plan;
     const isReplaced = observed === undefined || leaving.length > 0 || steps.some(({ removes }) => removes);
-    deps.groupStates.commit(state, { kind: "changeSent", at: clock.monotonic(), failed, isReplaced });
+    state.noteChangeSent({ at: clock.monotonic(), failed, isReplaced });
     if (change === "update") observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
   }
 }
@@ -122,12 +121,12 @@ export function keptAfter<K extends Pick<KeptObservation, "outdated">>(
 
 /** The delay before the cloud is checked again: at least the one that the provider requests. */
 export function checkDelay(
-  { controller, groupStates }: Pick<ReconcileDeps, "controller" | "groupStates">,
+  { controller }: Pick<ReconcileDeps, "controller">,
   state: GroupState,
   checkAfter: Milliseconds,
 ): Milliseconds {
   const now = controller.clock.monotonic();
-  groupStates.commit(state, { kind: "waits", at: now });
+  state.beginWait(now);
   const delay = slowerCheck(milliseconds(now - (state.waitingSince ?? now)), checkAfter);
   return milliseconds(Math.max(delay, state.progress.changeDelay));
 }
@@ -158,7 +157,7 @@ export async function executeSteps(
     if (ending === "release" && name !== "") {
       // Duplicates are released one after the other.
       const names = isNew ? name : addName(state.releasedName, name);
-      serviceStates.commit(state, { kind: "releasing", names });
+      state.noteReleasing(names);
     }
     if (started !== undefined && isNew) reporter.publish(service, started);
   }
@@ -181,7 +180,7 @@ async function executeAll(
   plan: PlannedGroup,
   options: { readonly services: readonly Service[]; readonly why: string },
 ): Promise<Extract<StepOutcome, { readonly done: false }> | undefined> {
-  const { controller, groupStates } = deps;
+  const { controller } = deps;
   const { clock } = controller;
   let { services } = options;
   let applied = 0;
@@ -197,7 +196,7 @@ async function executeAll(
         : undefined;
       const outcome = await executeStep(controller, { step, group, why: options.why }, call).catch(
         (error: unknown) => {
-          if (!isRefusal(error)) groupStates.commit(state, { kind: "stepFailed", creation });
+          if (!isRefusal(error)) state.noteStepFailed(creation);
           if (step.changesPrefetched === true) deps.prefetch.forget();
           throw error;
         },
@@ -208,7 +207,7 @@ async function executeAll(
       const desired = () => textOfDesired(plan.fingerprint);
       const recent = recentStep(controller.balancers, step, desired, clock.monotonic());
       const isFirst = applied === 0;
-      groupStates.commit(state, { kind: "stepAccepted", hash, isFirst, isProgress, creation, recent });
+      state.noteStepAccepted({ hash, isFirst, isProgress, creation, recent });
       applied += 1;
       isGone ||= outcome.done && outcome.isGone === true;
       noteRefused(deps, services, outcome.refused);
@@ -218,17 +217,16 @@ async function executeAll(
       const isOperation = outcome.operation !== undefined;
       const accepted = { hash, at: clock.monotonic(), isOperation, isLast, removes };
       const isAbsent = plan.observed === undefined;
-      groupStates.commit(state, { kind: "stepInProgress", ...owners, ...accepted, isCreation: isAbsent });
+      state.noteStepInProgress({ ...owners, ...accepted, isCreation: isAbsent });
       if (isLast && !isOperation && isAbsent) endRelease({ controller }, group);
       return outcome;
     }
   } catch (error) {
-    if (applied > 0 || !isRefusal(error))
-      groupStates.commit(state, { kind: "stepsFailed", serving, leaving, at: clock.monotonic(), applied });
+    if (applied > 0 || !isRefusal(error)) state.noteStepsFailed(owners, clock.monotonic(), applied);
     throw error;
   }
   const removes = plan.steps.at(-1)?.removes === true;
-  groupStates.commit(state, { kind: "stepsDone", ...owners, at: clock.monotonic(), removes, isGone });
+  state.noteStepsDone({ ...owners, at: clock.monotonic(), removes, isGone });
   if (plan.observed === undefined) endRelease({ controller }, group);
   return undefined;
 }
@@ -262,7 +260,7 @@ function addFinalizers(
         desired.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
       if (patch === undefined) return service;
       const written = await writes.patch(service, patch, "a load balancer will be created", signal);
-      serviceStates.commit(serviceStates.of(service), { kind: "finalizer", isPresent: true });
+      serviceStates.of(service).noteFinalizer(true);
       return written ?? service;
     }),
   );

@@ -36,7 +36,7 @@ import {
 } from "../observed/ownership.ts";
 import { nextReading, type Reading } from "../observed/reading.ts";
 import { isManaged } from "../predicates.ts";
-import type { Fingerprint, GroupState } from "../state/group-record.ts";
+import type { Fingerprint, GroupState } from "../state/group-state.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
@@ -93,11 +93,11 @@ export async function reportOtherCluster(
 }
 
 /** Reports what the marks say only from a listing that is newer than the Service. Then checks whether they were changed. */
-function recheckMarks({ controller, groupStates }: ReconcileDeps, state: GroupState): Outcome {
+function recheckMarks({ controller }: ReconcileDeps, state: GroupState): Outcome {
   const now = controller.clock.monotonic();
   const delay = state.waitingSince === undefined ? milliseconds(0) : alignToGrid(now, marksRecheck);
-  groupStates.commit(state, { kind: "waits", at: now });
-  groupStates.commit(state, { kind: "outdated", at: now });
+  state.beginWait(now);
+  state.outdate(now);
   return requeue(delay, "the marks in the cloud to change");
 }
 
@@ -284,7 +284,7 @@ export interface AllowedPlan extends PlannedGroup {
 
 /** `drift only`: there is nothing that may be changed, and the status cannot be written either. */
 export function withholdDrift(
-  { controller, groupStates, reporter, standbyChanges }: ReconcileDeps,
+  { controller, reporter, standbyChanges }: ReconcileDeps,
   { state }: ReconcileContext,
   plan: PlannedGroup,
 ): AllowedPlan | "drift only" {
@@ -301,7 +301,7 @@ export function withholdDrift(
   // While a change is under way, Fairlead may have removed it to create another one.
   const isLost = observed === undefined && state.change === undefined && members.some(isServed);
   if (withheld.length > 0) {
-    groupStates.commit(state, { kind: "driftReported", spec: fingerprint.spec });
+    state.noteDrift(fingerprint.spec);
     const canChangeTargets = difference === "drift" || targetsOnly !== undefined;
     const event = driftWithheld(withheld, { canChangeTargets, isLost });
     for (const { service } of members) reporter.report(service, "drift", [event]);
@@ -327,7 +327,7 @@ export function noteRefused(
       const at = clock.monotonic();
       // Several steps of one plan may report the same target.
       if (state.refused.isWithheld(target, at)) continue;
-      serviceStates.commit(state, { kind: "targetRefused", target, text, at, retryAfter });
+      state.noteRefusal(target, text, at, retryAfter);
       isNews = true;
     }
   }

@@ -14,7 +14,7 @@ import { nextLateCheck } from "../../absence/creations.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
-import type { Change, GroupState } from "../state/group-record.ts";
+import type { Change, GroupState } from "../state/group-state.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
 import {
   addressChange,
@@ -76,7 +76,7 @@ export async function updateStatuses(
 /** The next plan needs a newer listing. All groups that wait become due together, so one listing answers them all. */
 function pollCloud(deps: ReconcileDeps, state: GroupState, waitingFor: string): Outcome {
   const now = deps.controller.clock.monotonic();
-  deps.groupStates.commit(state, { kind: "outdated", at: now });
+  state.outdate(now);
   return requeue(alignToGrid(now, checkDelay(deps, state, pollInterval)), waitingFor);
 }
 
@@ -96,8 +96,7 @@ async function updateStatus(
   const isForeign = publication.kind === "not-ours";
   const finalizing = isForeign ? undefined : finalizerPatch(service, finalizer, "present", "status");
   const finalized = finalizing && (await writes.patch(service, finalizing, "it has a load balancer", signal));
-  if (finalized !== undefined)
-    serviceStates.commit(serviceStates.of(service), { kind: "finalizer", isPresent: true });
+  if (finalized !== undefined) serviceStates.of(service).noteFinalizer(true);
   const current = withOwnWrites(deps.controller, finalized ?? service);
   const ingress = changedIngress(publication, current);
   const isWrittenAnyway = ingress !== undefined || completed !== undefined;
@@ -165,7 +164,7 @@ async function removeFinalizer(
     "the Service no longer has a load balancer",
     signal,
   );
-  deps.groupStates.commit(state, { kind: "ownersAbsent", owners: [uid] });
+  state.noteAbsent([uid]);
   deps.evidenceUpdates.forgetFinalizer(uid);
   if (!hasFinalizer(service)) return settled;
   const isReleased = desired.ending === "release" || name !== undefined;
@@ -181,15 +180,14 @@ export function completeGroup(deps: ReconcileDeps, context: ReconcileContext, pl
   const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(deps, state, [uid]).kind === "certain";
   if (observed === undefined || members.length > 0) recordReleased(deps, group, gone.filter(isAbsent));
   if (members.length > 0) {
-    groupStates.commit(state, { kind: "completed", desired: fingerprint });
+    state.complete(fingerprint);
     for (const { service } of members) standbyChanges.forget(service);
   } else {
     if (state.change !== undefined) note(deletedWithoutService, { balancer: group });
-    groupStates.commit(state, { kind: "ended", event: "gone" });
+    state.reset("gone");
   }
   // The load balancer is absent, and the plan needs none.
-  if (observed === undefined)
-    groupStates.commit(state, { kind: "ownersAbsent", owners: state.evidence.uids });
+  if (observed === undefined) state.noteAbsent(state.evidence.uids);
   dismissUnmanaged(deps, group, observed);
   // First, because what vanished Services have is shown, so it would never count as absent.
   const undecided = undecidedOwners(deps, state, observed);
@@ -208,7 +206,7 @@ export function completeGroup(deps: ReconcileDeps, context: ReconcileContext, pl
       ? undefined
       : nextLateCheck(state.uncertainCreationAt, deps.freshListing.beganAt);
   const due = [lateCheck, nextRetry(deps, members)].flatMap((at) => at ?? []);
-  groupStates.commit(state, { kind: "listingDue", at: due.length === 0 ? undefined : Math.min(...due) });
+  state.setListingDue(due.length === 0 ? undefined : Math.min(...due));
   const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
   const delay = Math.min(changesAt - clock.now(), (lateCheck ?? never) - clock.monotonic());
   if (delay !== never) return requeue(milliseconds(Math.max(0, delay)), "the next change or listing");
@@ -218,14 +216,14 @@ export function completeGroup(deps: ReconcileDeps, context: ReconcileContext, pl
 
 /** Only a plan without steps shows that the group is complete: steps were just applied, or are withheld. */
 function restIfDone(
-  { controller, groupStates }: ReconcileDeps,
+  { controller }: ReconcileDeps,
   state: GroupState,
   { members, gone, steps, listed }: PlannedGroup,
 ): void {
   if (listed === undefined || members.length === 0 || gone.length + steps.length > 0) return;
   // Where reads lag, the listing may repeat what was there before a step that was then lost.
   if (!state.recentSteps.isEmpty) return;
-  groupStates.commit(state, { kind: "rests", rest: { listed, since: controller.clock.monotonic() } });
+  state.noteRest({ listed, since: controller.clock.monotonic() });
 }
 
 /** When a refused target is tried again: what the cloud reported until then may be why it was refused. */
@@ -244,7 +242,7 @@ function acceptTargets({ controller, serviceStates }: ReconcileDeps, members: re
   const states = members.map(({ service, desired }) => ({ state: serviceStates.of(service), desired }));
   const accepted = states.filter(({ state, desired }) => state.refused.includes(desired.targets));
   for (const { state, desired } of states) {
-    serviceStates.commit(state, { kind: "targetsAccepted", targets: desired.targets, at: now });
+    state.noteAccepted(desired.targets, now);
   }
   return accepted.length > 0;
 }

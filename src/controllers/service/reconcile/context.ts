@@ -14,7 +14,7 @@ import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import type { StandbyChanges } from "../queue/relevant-change.ts";
 import type { NodeSyncLatency } from "../queue/triggers.ts";
-import type { GroupState, Hold } from "../state/group-record.ts";
+import type { GroupState, Hold } from "../state/group-state.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
@@ -60,7 +60,7 @@ export function holdReleasably(
   { reason, message }: Pick<Hold, "reason" | "message">,
   names: readonly string[] = groupStates.membersOf(state.group),
 ): void {
-  groupStates.commit(state, { kind: "held", hold: { reason, message, isReleasable: true } });
+  state.setHold({ reason, message, isReleasable: true });
   removals.hold(removalKind, state.group, names.join(", "));
 }
 

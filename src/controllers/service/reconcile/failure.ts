@@ -22,7 +22,7 @@ export async function showFailure(
 ): Promise<void> {
   const problem = describeError(error);
   if (problem === undefined) return;
-  deps.groupStates.commit(state, { kind: "failed" });
+  state.noteFailure();
   if (state.progress.failures < failuresBeforeCondition && !isLasting(error)) return;
   // Judged before the first write: the listing may succeed during one.
   const isListing = isOfListing(deps, error);
@@ -41,7 +41,7 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
   const { groupStates } = deps;
   const state = groupStates.of(group);
   const { failedChange } = state;
-  groupStates.commit(state, { kind: "errorHandled" });
+  state.noteErrorHandled();
   if (isLostRace(error))
     return requeue(delayAfterError(error, failures, { clock, random }), "the Service has changed");
   if (!isFenced(error)) {
@@ -63,8 +63,7 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
     Math.max(backoffAfter(error, sinceProgress, clock, random), state.progress.changeDelay),
   );
   // After a failed listing, the next successful one enqueues the group. It does not fix an error of the group itself.
-  if (!isOfListing(deps, error))
-    groupStates.commit(state, { kind: "backsOff", until: clock.monotonic() + delay });
+  if (!isOfListing(deps, error)) state.backOff(clock.monotonic() + delay);
   return requeue(delay, "an error");
 }
 

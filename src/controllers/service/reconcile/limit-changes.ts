@@ -20,10 +20,11 @@ import { hasVanished, removalKind } from "../observed/balancer-mass-count.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
-import type { GroupState, Hold, MassHold } from "../state/group-record.ts";
+import type { GroupState, Hold } from "../state/group-state.ts";
 import {
   balancerMissing,
   createdButNotListed,
+  type MassHold,
   massRecreationHeld,
   massReleaseHeld,
   massRemovalHeld,
@@ -87,7 +88,7 @@ export function waitForDecision(
   { names, hold, decidedAfter }: Undecided,
 ): Outcome {
   if (hold.isReleasable === true) holdReleasably(deps, state, hold, names);
-  else deps.groupStates.commit(state, { kind: "held", hold });
+  else state.setHold(hold);
   return requeue(decidedAfter, "a decision about Services that vanished");
 }
 
@@ -266,7 +267,7 @@ export function waitForProof(
         });
     deps.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
     const hold = { reason: event.reason, message: event.message };
-    deps.groupStates.commit(state, { kind: "held", hold });
+    state.setHold(hold);
   }
   return requestProof(deps, state, absence);
 }

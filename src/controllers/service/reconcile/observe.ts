@@ -20,7 +20,7 @@ import {
 } from "../observed/ownership.ts";
 import type { Reading } from "../observed/reading.ts";
 import { hasFinalizer } from "../predicates.ts";
-import type { GroupState, KeptObservation } from "../state/group-record.ts";
+import type { GroupState, KeptObservation } from "../state/group-state.ts";
 import { waitingFor } from "../status/events.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
 import { checkDelay } from "./apply-steps.ts";
@@ -73,11 +73,7 @@ export async function observeGroup(
     await showProblems(deps, "adoption", service, [...found.problems, ...other], call.signal);
   }
   if (isOther || found.problems.length > 0) return settled;
-  deps.groupStates.commit(state, {
-    kind: "observed",
-    at: lookedUpAt ?? found.beganAt,
-    kept: keptFrom(deps, state, found, observed),
-  });
+  state.noteObservation(lookedUpAt ?? found.beganAt, keptFrom(deps, state, found, observed));
   // The cloud may return owners whose other group is being reconciled.
   if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
   const { duplicates } = found;
@@ -86,7 +82,7 @@ export async function observeGroup(
     if (unproved !== undefined)
       return waitForProof(deps, state, services, unproved, nameOf(found.balancer ?? balancer));
   }
-  deps.groupStates.commit(state, { kind: "duplicatesFound", duplicates });
+  state.noteDuplicates(duplicates);
   for (const service of services) {
     const problems =
       balancer === undefined || duplicates.length === 0
@@ -134,16 +130,16 @@ function onDeleteKind({ serviceStates }: ReconcileDeps, service: Service): OnDel
 
 /** Another replica adds the finalizer before it creates a load balancer, and its last requests may arrive after it stopped leading. */
 function noteFinalizers(
-  { controller: { clock }, groupStates, serviceStates }: ReconcileDeps,
+  { controller: { clock }, serviceStates }: ReconcileDeps,
   { services, state }: ReconcileContext,
 ): void {
   for (const service of services) {
     const known = serviceStates.of(service);
     const isPresent = hasFinalizer(service);
     const isAddedByOther = known.lacksFinalizer && isPresent;
-    serviceStates.commit(known, { kind: "finalizer", isPresent });
+    known.noteFinalizer(isPresent);
     if (!isAddedByOther || state.evidence.get(known.uid) !== undefined) continue;
-    groupStates.commit(state, { kind: "finalizerFound", uid: known.uid, at: clock.monotonic() });
+    state.noteOthersFinalizer(known.uid, clock.monotonic());
   }
 }
 
@@ -155,7 +151,7 @@ function noteManaged(
   observed: ObservedLoadBalancer,
 ): Unproved | undefined {
   if (observed.ownership !== "ours") return undefined;
-  const { controller, groupStates, massLimit } = deps;
+  const { controller, massLimit } = deps;
   const { managed } = state;
   const shown = { name: nameOf(observed) };
   const unproved = (): NextProof | undefined => {
@@ -167,8 +163,7 @@ function noteManaged(
       restartedAt: massLimit.restartedFor(state.group),
     } as const;
     const next = awaited(judge({ certainty: "exists", proofs }, rule));
-    if (next !== undefined)
-      groupStates.commit(state, { kind: "managedChosen", managed: { ...managed, proofs } });
+    if (next !== undefined) state.manage({ ...managed, proofs });
     return next;
   };
   const next = unproved();
@@ -176,8 +171,7 @@ function noteManaged(
     const { at = knownAt } = next;
     return { kind: "unproved", checkAt: at, decidedAt: at, isExpected: managed?.name === undefined };
   }
-  if (managed?.name !== shown.name || managed.proofs !== undefined)
-    groupStates.commit(state, { kind: "managedChosen", managed: shown });
+  if (managed?.name !== shown.name || managed.proofs !== undefined) state.manage(shown);
   return undefined;
 }
 
@@ -209,9 +203,8 @@ function noteObservation(
   { services, state }: ReconcileContext,
   { balancer, lookedUpAt }: InDepth,
 ): Unproved | undefined {
-  const { groupStates } = deps;
   if (balancer?.ownership === "ours") {
-    groupStates.commit(state, { kind: "shown", owners: balancer.owners });
+    state.noteShown(balancer.owners);
     return undefined;
   }
   // The id on the Service names what it adopts, so nothing else is missing.
@@ -220,7 +213,7 @@ function noteObservation(
     const { clock } = deps.controller;
     const confirmAfter = confirmAfterOf(deps.controller);
     const lookup = { beganAt: lookedUpAt, knownAt: clock.monotonic() };
-    groupStates.commit(state, { kind: "notFound", lookup, confirmAfter });
+    state.noteLookup(lookup, confirmAfter);
   }
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
   const absence = judgeAbsence(deps, state, [...owners, ...state.pendingReleases]);
@@ -273,7 +266,7 @@ function waitForAnswer(
   const event = waitingFor(what);
   for (const service of services) deps.reporter.report(service, "waiting", [event]);
   const hold = { reason: event.reason, message: event.message };
-  deps.groupStates.commit(state, { kind: "held", hold });
+  state.setHold(hold);
   return requeue(checkDelay(deps, state, checkAfter), what);
 }
 

@@ -17,7 +17,7 @@ import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";
 import type { Reading } from "../observed/reading.ts";
 import { isBeingDeleted, isEnding } from "../predicates.ts";
-import type { GroupState } from "../state/group-record.ts";
+import type { GroupState } from "../state/group-state.ts";
 import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
 import { deletionPaused, paused, syncFailed, waitingForPaused } from "../status/events.ts";
 import { finalConditions, reportRecovery, writeErrorCondition } from "../status/service-reporter.ts";
@@ -118,18 +118,18 @@ export async function reconcileGroup(
   if (!ownerLock.acquire(group, [...owners, ...groupStates.pendingReleasesOf(group)])) return waiting;
   const state = groupStates.of(group);
   const { hold } = state;
-  groupStates.commit(state, { kind: "began" });
+  state.begin();
   const call = { signal, urgency: "user-change", maxWait: maxWaitInWorker } as const;
   const context = { group, services, state, call };
   try {
     const outcome = await stages(deps, context);
-    if (outcome.kind === "waiting") groupStates.commit(state, { kind: "held", hold: state.hold ?? hold });
-    else groupStates.commit(state, { kind: "succeeded", isSettled: outcome.kind === "settled" });
+    if (outcome.kind === "waiting") state.setHold(state.hold ?? hold);
+    else state.noteSuccess({ isSettled: outcome.kind === "settled" });
     if (outcome.kind === "settled") nodeSyncLatency.end(group);
     if (outcome.kind === "settled" && state.pendingReleases.size === 0) dropGroupState(group, groupStates);
     return outcome;
   } catch (error) {
-    groupStates.commit(state, { kind: "held", hold: state.hold ?? hold });
+    state.setHold(state.hold ?? hold);
     nodeSyncLatency.end(group);
     if (!signal.aborted && !isFenced(error)) await showFailure(deps, context, error);
     throw error;
@@ -175,7 +175,7 @@ async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): P
     return waiting;
   }
   const result = resultOf(update);
-  deps.groupStates.commit(state, { kind: "operationEnded", at: controller.clock.monotonic(), result });
+  state.endOperation(controller.clock.monotonic(), result);
   if (CloudError.is(update)) throw update;
   if (update === "lost") return untilNextPlan(state);
   if (state.operation?.isCreation === true) endRelease(deps, group);
@@ -202,7 +202,7 @@ async function showOperationProblem(
   error: unknown,
   problem: Problem,
 ): Promise<void> {
-  deps.groupStates.commit(state, { kind: "operationProblem", isShown: true });
+  state.setOperationProblem(true);
   for (const service of services) {
     deps.reporter.report(service, "failure", [syncFailed(service, error)]);
     const problems = [...deps.desiredServices.problemsOf(service), problem];
@@ -212,11 +212,11 @@ async function showOperationProblem(
 
 /** The operation can be checked again. */
 async function clearOperationProblem(
-  { controller: { writes, clock }, groupStates, reporter, desiredServices }: ReconcileDeps,
+  { controller: { writes, clock }, reporter, desiredServices }: ReconcileDeps,
   { services, state, call }: ReconcileContext,
 ): Promise<void> {
   if (!state.hasOperationProblem) return;
-  groupStates.commit(state, { kind: "operationProblem", isShown: false });
+  state.setOperationProblem(false);
   for (const service of services) {
     reportRecovery(reporter, service);
     const conditions = finalConditions(service, desiredServices.problemsOf(service), clock.now(), false);

@@ -4,8 +4,7 @@
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { ServiceStore } from "../deps.ts";
 import { isManaged } from "../predicates.ts";
-import { applyChange, type GroupChange } from "./group-changes.ts";
-import { type GoneService, type GroupRecord, type GroupState, newGroup } from "./group-record.ts";
+import { GroupRecord, type GroupState } from "./group-state.ts";
 import type { ServiceState, ServiceStates } from "./service-states.ts";
 
 /** Names of at most 36 characters each. */
@@ -43,16 +42,10 @@ export class GroupStates {
     return this.#record(group);
   }
 
-  /** Applies what happened to a group. Everything else may only read its state. */
-  commit(state: GroupState, change: GroupChange): void {
-    // Every state that this store gives away is a record.
-    applyChange(state as GroupRecord, change);
-  }
-
   #record(group: string): GroupRecord {
     const known = this.#records.get(group);
     if (known !== undefined) return known;
-    const record = newGroup(group);
+    const record = new GroupRecord(group);
     this.#records.set(group, record);
     return record;
   }
@@ -115,9 +108,12 @@ export class GroupStates {
   }
 
   /** The Service is gone from the API. Without effect if the group has nothing to release. */
-  noteGone(group: string, uid: ServiceUID, gone: GoneService): void {
+  noteGone(group: string, uid: ServiceUID, at: number): void {
     const state = this.#records.get(group);
-    if (state?.pendingReleases.has(uid) === true) state.goneServices.set(uid, gone);
+    const gone = this.#services.get(uid);
+    if (gone === undefined || state?.pendingReleases.has(uid) !== true) return;
+    const { key, isDeletionSeen } = gone;
+    state.goneServices.set(uid, { key, at, isDeletionSeen });
   }
 
   /** The group no longer has a load balancer of these owners. */
@@ -172,6 +168,6 @@ function isNeeded({ key, uid, hasLeftovers }: ServiceState, store: Pick<ServiceS
 export function dropGroupState(group: string, groups: GroupStates): void {
   const state = groups.get(group);
   if (state === undefined || state.members.size > 0) return;
-  if (state.pendingReleases.size > 0) groups.commit(state, { kind: "ended", event: "left" });
+  if (state.pendingReleases.size > 0) state.reset("left");
   else groups.delete(group);
 }

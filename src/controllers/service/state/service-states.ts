@@ -1,5 +1,5 @@
-// What is remembered about each Service: a record that everything may read and only `ServiceStates.commit` changes. Everything that
-// can happen to a Service, and how long each part of its record lasts. A record is created when the Service is first read.
+// What is remembered about each Service, and everything that can happen to it: each thing that happens is a method, and nothing else
+// writes to a record. A record is created when the Service is first read, and nothing of it survives a restart.
 
 import { type Cidr, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
@@ -9,7 +9,6 @@ import type { Reported } from "../../reporter.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
 import { RefusedTargets } from "./refused-targets.ts";
-import { applyTransition, type ChangeIn } from "./transitions.ts";
 
 /** New events of a topic replace the topic's earlier events. */
 export type EventTopic =
@@ -35,88 +34,6 @@ export interface LastValid {
   readonly lastTargetRules: TargetRules | undefined;
 }
 
-/** What stages and triggers may read. */
-export interface ServiceState extends LastValid {
-  readonly key: string;
-  readonly uid: ServiceUID;
-  /** The group of the Service; undefined before it is assigned and after it has left. */
-  readonly group: string | undefined;
-  /** The cloud has a load balancer of the Service, but its group is unknown. */
-  readonly hasLeftovers: boolean;
-  /** Targets that the cloud refused. */
-  readonly refused: Pick<RefusedTargets, "all" | "includes" | "isWithheld" | "retryAt" | "withhold">;
-  /** Open while the targets are chosen by endpoints. */
-  readonly endpoints: EndpointSubscription | undefined;
-  /**
-   * What to do with the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it
-   * because on-delete was invalid. Undefined: delete it.
-   */
-  readonly onDelete: Desired | "on hold" | undefined;
-  /** The Service is gone, and its deletion was seen. */
-  readonly isDeletionSeen: boolean;
-  /** It had no finalizer when it was last reconciled, and this process has added none since. */
-  readonly lacksFinalizer: boolean;
-  /** The cloud's names of the load balancers being released, for the event. */
-  readonly releasedName: string | undefined;
-  /** What was reported by topic, so that each event is published once. */
-  readonly published: ReadonlyMap<EventTopic, Reported>;
-}
-
-/** Only the files of this folder know it. */
-export type ServiceRecord = { -readonly [K in keyof ServiceState]: ServiceState[K] } & {
-  readonly refused: RefusedTargets;
-  readonly published: Map<EventTopic, Reported>;
-};
-
-export function newService(key: string, uid: ServiceUID): ServiceRecord {
-  return {
-    key,
-    uid,
-    group: undefined,
-    hasLeftovers: false,
-    lastSettings: undefined,
-    lastRanges: undefined,
-    lastTargetRules: undefined,
-    refused: new RefusedTargets(),
-    endpoints: undefined,
-    onDelete: undefined,
-    isDeletionSeen: false,
-    lacksFinalizer: false,
-    releasedName: undefined,
-    published: new Map(),
-  };
-}
-
-interface Lifetime {
-  /** It is kept until the group has released a Service that is gone. Everything else ends with the Service. */
-  readonly untilReleased?: true;
-  readonly afterRestart: string;
-}
-
-/** How long each part of the record lasts. Nothing of it survives a restart. */
-export const serviceLifetimes: Readonly<Record<Exclude<keyof ServiceState, "key" | "uid">, Lifetime>> = {
-  group: { afterRestart: "Assigned again." },
-  hasLeftovers: { afterRestart: "The next listing finds it." },
-  lastSettings: { afterRestart: "The values in the cloud are used." },
-  lastRanges: { afterRestart: "The ranges in the cloud are used." },
-  lastTargetRules: { afterRestart: "The targets are frozen while a rule is invalid." },
-  refused: { afterRestart: "Each is tried once more." },
-  endpoints: { afterRestart: "The next reconcile opens it again." },
-  onDelete: { untilReleased: true, afterRestart: "The load balancer becomes an orphan or is deleted." },
-  isDeletionSeen: { afterRestart: "Services that are gone are unknown." },
-  lacksFinalizer: { afterRestart: "A finalizer shows that there may be a load balancer." },
-  releasedName: { untilReleased: true, afterRestart: "The event does not name them." },
-  published: { afterRestart: "Published once more." },
-};
-
-/** A record with only what the release of a Service that is gone needs. */
-export function untilReleased(record: ServiceRecord): ServiceRecord {
-  const kept = Object.entries(record).filter(
-    ([name]) => (serviceLifetimes as Readonly<Record<string, Lifetime>>)[name]?.untilReleased === true,
-  );
-  return Object.assign(newService(record.key, record.uid), Object.fromEntries(kept));
-}
-
 interface Read extends LastValid {
   readonly onDelete: Desired | "on hold" | undefined;
   readonly choosesEndpoints: boolean;
@@ -124,67 +41,92 @@ interface Read extends LastValid {
   readonly isServed: boolean;
 }
 
-interface Refused {
-  readonly target: BalancerTarget;
-  readonly text: string;
-  readonly at: number;
-  readonly retryAfter: Parameters<RefusedTargets["note"]>[3];
-}
+/** Everything may read it; only the methods change it. Times are monotonic. */
+export class ServiceRecord implements LastValid {
+  readonly key: string;
+  readonly uid: ServiceUID;
+  /** The group of the Service; undefined before it is assigned and after it has left. */
+  group: string | undefined;
+  /** The cloud has a load balancer of the Service, but its group is unknown. */
+  hasLeftovers: boolean = false;
+  /** After a restart, what the load balancer has replaces invalid values, and targets are frozen while a rule is invalid. */
+  lastSettings: LastValid["lastSettings"];
+  lastRanges: LastValid["lastRanges"];
+  lastTargetRules: LastValid["lastTargetRules"];
+  /** Targets that the cloud refused. */
+  readonly refused: RefusedTargets = new RefusedTargets();
+  /** Open while the targets are chosen by endpoints. */
+  endpoints: EndpointSubscription | undefined;
+  /**
+   * What to do with the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it
+   * because on-delete was invalid. Undefined: delete it. After a restart, the load balancer becomes an orphan or is deleted.
+   */
+  onDelete: Desired | "on hold" | undefined;
+  /** The Service is gone, and its deletion was seen. */
+  isDeletionSeen: boolean = false;
+  /** It had no finalizer when it was last reconciled, and this process has added none since. */
+  lacksFinalizer: boolean = false;
+  /** The cloud's names of the load balancers being released, for the event. */
+  releasedName: string | undefined;
+  /** What was reported by topic, so that each event is published once. */
+  readonly published: Map<EventTopic, Reported> = new Map();
 
-/** Each happens to a record as a function; its second parameter is the change. Times are monotonic. */
-const transitions = {
-  /** Its desired state was computed. */
-  read(record: ServiceRecord, { choosesEndpoints, isServed, ...known }: Read) {
-    if (!choosesEndpoints) closeEndpoints(record);
-    if (!isServed) record.refused.clear();
-    const { lastSettings, lastRanges, lastTargetRules, onDelete } = known;
-    Object.assign(record, { lastSettings, lastRanges, lastTargetRules, onDelete });
-  },
-  endpointsOpened(record: ServiceRecord, { subscription }: { readonly subscription: EndpointSubscription }) {
-    record.endpoints = subscription;
-  },
-  targetRefused({ refused }: ServiceRecord, { target, text, at, retryAfter }: Refused) {
-    refused.note(target, text, at, retryAfter);
-  },
-  targetsAccepted(
-    { refused }: ServiceRecord,
-    { targets, at }: { readonly targets: readonly BalancerTarget[]; readonly at: number },
-  ) {
-    refused.accept(targets, at);
-  },
+  constructor(key: string, uid: ServiceUID) {
+    this.key = key;
+    this.uid = uid;
+  }
+
+  openEndpoints(subscription: EndpointSubscription): void {
+    this.endpoints = subscription;
+  }
+
+  closeEndpoints(): void {
+    this.endpoints?.close();
+    this.endpoints = undefined;
+  }
+
+  noteRefusal(...refusal: Parameters<RefusedTargets["note"]>): void {
+    this.refused.note(...refusal);
+  }
+
+  noteAccepted(targets: readonly BalancerTarget[], at: number): void {
+    this.refused.accept(targets, at);
+  }
+
   /** The Service or the settings have changed: every refused target is tried again. */
-  refusalsEnded({ refused }: ServiceRecord) {
-    refused.clear();
-  },
-  leftovers(record: ServiceRecord, { exist }: { readonly exist: boolean }) {
-    record.hasLeftovers = exist;
-  },
-  vanished(record: ServiceRecord, { isDeletionSeen }: { readonly isDeletionSeen: boolean }) {
-    record.isDeletionSeen = isDeletionSeen;
-  },
-  finalizer(record: ServiceRecord, { isPresent }: { readonly isPresent: boolean }) {
-    record.lacksFinalizer = !isPresent;
-  },
+  endRefusals(): void {
+    this.refused.clear();
+  }
+
+  setLeftovers(exist: boolean): void {
+    this.hasLeftovers = exist;
+  }
+
+  noteVanished(isDeletionSeen: boolean): void {
+    this.isDeletionSeen = isDeletionSeen;
+  }
+
+  noteFinalizer(isPresent: boolean): void {
+    this.lacksFinalizer = !isPresent;
+  }
+
   /** Names of load balancers that are being released. */
-  releasing(record: ServiceRecord, { names }: { readonly names: string }) {
-    record.releasedName = names;
-  },
+  noteReleasing(names: string): void {
+    this.releasedName = names;
+  }
+
   /** These events apply now. */
-  published(
-    { published }: ServiceRecord,
-    { topic, reported }: { readonly topic: EventTopic; readonly reported: Reported | undefined },
-  ) {
-    if (reported === undefined) published.delete(topic);
-    else published.set(topic, reported);
-  },
-};
-
-export type ServiceChange = ChangeIn<typeof transitions>;
-
-function closeEndpoints(record: ServiceRecord): void {
-  record.endpoints?.close();
-  record.endpoints = undefined;
+  notePublished(topic: EventTopic, reported: Reported | undefined): void {
+    if (reported === undefined) this.published.delete(topic);
+    else this.published.set(topic, reported);
+  }
 }
+
+/** What stages and triggers get: they may read all of it, and call the methods of the record. */
+export type ServiceState = Readonly<Omit<ServiceRecord, "refused" | "published">> & {
+  readonly refused: Pick<RefusedTargets, "all" | "includes" | "isWithheld" | "retryAt" | "withhold">;
+  readonly published: ReadonlyMap<EventTopic, Reported>;
+};
 
 export class ServiceStates {
   readonly #byUID = new Map<ServiceUID, ServiceRecord>();
@@ -215,16 +157,20 @@ export class ServiceStates {
   create(key: string, uid: ServiceUID): ServiceState {
     const known = this.#byUID.get(uid);
     if (known !== undefined) return known;
-    const record = newService(key, uid);
+    const record = new ServiceRecord(key, uid);
     this.#byUID.set(uid, record);
     return record;
   }
 
-  /** Applies what happened to a Service. Everything else may only read its state. */
-  commit(state: ServiceState, change: ServiceChange): void {
-    // Every state that this store gives away is a record.
-    applyTransition(transitions, state, change);
-    if (change.kind === "read") this.#indexSelector(state);
+  /** Its desired state was computed. */
+  noteRead(state: ServiceState, { choosesEndpoints, isServed, ...known }: Read): void {
+    if (!choosesEndpoints) state.closeEndpoints();
+    if (!isServed) state.endRefusals();
+    const { lastSettings, lastRanges, lastTargetRules, onDelete } = known;
+    Object.assign(state, { lastSettings, lastRanges, lastTargetRules, onDelete });
+    if (lastTargetRules?.selector === undefined && lastTargetRules?.cloudSelector === undefined)
+      this.#selecting.delete(state.uid);
+    else this.#selecting.add(state.uid);
   }
 
   /** The Service with this key that is a member of a group. */
@@ -246,15 +192,11 @@ export class ServiceStates {
 
   /** Only `dropServiceStates` calls this. `isReleasePending`: what the release needs is kept. */
   drop(state: ServiceState, isReleasePending: boolean): void {
-    const record = state as ServiceRecord;
-    closeEndpoints(record);
-    this.#selecting.delete(state.uid);
-    if (isReleasePending) this.#byUID.set(state.uid, untilReleased(record));
-    else this.#byUID.delete(state.uid);
-  }
-
-  #indexSelector({ uid, lastTargetRules: rules }: ServiceState): void {
-    if (rules?.selector === undefined && rules?.cloudSelector === undefined) this.#selecting.delete(uid);
-    else this.#selecting.add(uid);
+    const { key, uid, onDelete, releasedName } = state;
+    state.closeEndpoints();
+    this.#selecting.delete(uid);
+    if (isReleasePending)
+      this.#byUID.set(uid, Object.assign(new ServiceRecord(key, uid), { onDelete, releasedName }));
+    else this.#byUID.delete(uid);
   }
 }

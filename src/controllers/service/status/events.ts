@@ -14,7 +14,7 @@ import { describeError, textOfError } from "../../classify-error.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";
-import type { Change, Hold, MassHold } from "../state/group-record.ts";
+import type { Change, Hold } from "../state/group-state.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
 export function changeStarted(change: Change): ObjectEvent | undefined {
@@ -156,6 +156,19 @@ export function createdButNotListed({
     reason: "CreatedButNotListed",
     text: `Fairlead sent ${count} requests to create the load balancer of this Service${made}, and no listing shows one, so no further one is created until a listing does. Check in the cloud what exists, and that the credential, project, region and filter of the cloud configuration show them to Fairlead; delete those that are not needed. Any change of the Service's spec or settings creates one more.`,
   };
+}
+
+export interface MassHold {
+  /** Load balancers that exist or existed. */
+  readonly managed: number;
+  /** Absent from the cloud. */
+  readonly missing: number;
+  /** Services that vanished from the API. Several may share a load balancer. */
+  readonly vanished: number;
+  /** Removed or created again within the window. */
+  readonly recent: number;
+  readonly allowed: number;
+  readonly howToRelease: string;
 }
 
 /** More absent load balancers than the mass limit allows. The counts are in the log: they change. */

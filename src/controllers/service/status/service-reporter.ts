@@ -17,8 +17,7 @@ export function createServiceReporter(
 ): ServiceReporter {
   return new Reporter(send, {
     of: (service) => states.of(service).published,
-    put: (service, topic, reported) =>
-      states.commit(states.of(service), { kind: "published", topic, reported }),
+    put: (service, topic, reported) => states.of(service).notePublished(topic, reported),
   });
 }
 

@@ -9,7 +9,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import { abortable, linkedController } from "../../../runtime/abortable.ts";
 import { Debounce } from "../../../runtime/debounce.ts";
 import type { OpenSlices, ServiceControllerDeps } from "../deps.ts";
-import type { EndpointSubscription, ServiceState, ServiceStates } from "../state/service-states.ts";
+import type { EndpointSubscription, ServiceState } from "../state/service-states.ts";
 
 export type EndpointAnswer =
   | { readonly kind: "known"; readonly nodes: ReadonlySet<NodeName> }
@@ -60,7 +60,6 @@ function isSameSet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
 export class EndpointNodes {
   readonly #openSlices: OpenSlices;
   readonly #clock: Clock;
-  readonly #states: Pick<ServiceStates, "commit">;
   readonly #changes: Debounce;
   /** Open subscriptions by the key of the Service. */
   readonly #subscriptions = new Map<string, Subscription>();
@@ -75,11 +74,7 @@ export class EndpointNodes {
   #cancelHold: (() => void) | undefined;
   #holdDue = Number.POSITIVE_INFINITY;
 
-  constructor(
-    { openSlices, clock }: Pick<ServiceControllerDeps, "openSlices" | "clock">,
-    states: Pick<ServiceStates, "commit">,
-  ) {
-    this.#states = states;
+  constructor({ openSlices, clock }: Pick<ServiceControllerDeps, "openSlices" | "clock">) {
     this.#openSlices = openSlices;
     this.#clock = clock;
     this.#changes = new Debounce(clock, () => {
@@ -96,8 +91,7 @@ export class EndpointNodes {
   /** Subscribes the Service until its state closes the subscription. */
   nodesOf(state: ServiceState): EndpointAnswer {
     const { key } = state;
-    if (state.endpoints === undefined)
-      this.#states.commit(state, { kind: "endpointsOpened", subscription: this.#subscribe(key) });
+    if (state.endpoints === undefined) state.openEndpoints(this.#subscribe(key));
     if (this.#isKnown) {
       return { kind: "known", nodes: (this.#subscriptions.get(key)?.known ?? this.#read(key)).nodes };
     }

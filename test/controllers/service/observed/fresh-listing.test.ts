@@ -16,16 +16,16 @@ test("a listing that began in the moment of the last change is neither planned o
   const services = { list: () => [] };
   const deps = { listing, balancers: {}, clock: new VirtualClock(), settings, services } as never;
   const groups = new GroupStates(new ServiceStates());
-  const fresh = new FreshListing(deps, groups, { of: () => ({ desired: {} }) } as never);
+  const fresh = new FreshListing(deps, { of: () => ({ desired: {} }) } as never);
   const updates = new EvidenceUpdates(deps, groups, fresh.index);
   const state = groups.of("web");
   const uid = "web" as never;
-  groups.commit(state, { kind: "tracesFound", uid, certainty: "exists", isEnding: false, at: 0 });
-  groups.commit(state, { kind: "outdated", at: 1 });
+  state.noteTraces(uid, "exists", false, 0);
+  state.outdate(1);
   updates.update();
   expect(fresh.find(state, [])).toBe("not yet");
   expect(state.evidence.get(uid)?.proofs).toEqual([]);
-  groups.commit(state, { kind: "outdated", at: 0.5 });
+  state.outdate(0.5);
   updates.noteAgain(state);
   expect(fresh.find(state, [])).toMatchObject({ balancer: undefined });
   expect(state.evidence.get(uid)?.proofs).toHaveLength(1);
@@ -54,7 +54,7 @@ describe("what was observed around a change", () => {
       settings: { acceptsAge: 5 * minute },
     };
     const groups = new GroupStates(new ServiceStates());
-    const fresh = new FreshListing(deps as never, groups, { of: () => ({ desired: {} }) } as never);
+    const fresh = new FreshListing(deps as never, { of: () => ({ desired: {} }) } as never);
     const state = groups.of("web");
     const change = (failed?: "update") => {
       const { beganAt } = listing.latest;
@@ -66,8 +66,8 @@ describe("what was observed around a change", () => {
       };
       const kept = { balancer, ...times, outdated: ["targets"] };
       const began = { change: "update", steps: 1, isCreation: false, kept } as const;
-      groups.commit(state, { kind: "changeBegan", ...began });
-      groups.commit(state, { kind: "changeSent", at: clock.monotonic(), failed, isReplaced: false });
+      state.beginChange({ ...began });
+      state.noteChangeSent({ at: clock.monotonic(), failed, isReplaced: false });
     };
     return { clock, listing, groups, fresh, state, change };
   }
@@ -96,7 +96,7 @@ describe("what was observed around a change", () => {
   test("waits for no second listing when the requested one is old before the group is reconciled", async () => {
     const h = setUp();
     await wait(h, minute);
-    h.groups.commit(h.state, { kind: "listingRequested", at: h.clock.monotonic() });
+    h.state.setListingRequest(h.clock.monotonic());
     h.listing.latest = { ...h.listing.latest, beganAt: h.clock.monotonic(), version: 2 };
     await wait(h, 6 * minute);
     expect(h.fresh.find(h.state, [])).toMatchObject({ read: "after listing" });
@@ -117,11 +117,7 @@ describe("what was observed around a change", () => {
   test.each([
     ["the change failed", (h: ReturnType<typeof setUp>) => h.change("update")],
     ["another replica may have led", (h: ReturnType<typeof setUp>) => h.fresh.expire()],
-    [
-      "the plan waits for the cloud",
-      (h: ReturnType<typeof setUp>) =>
-        h.groups.commit(h.state, { kind: "outdated", at: h.clock.monotonic() }),
-    ],
+    ["the plan waits for the cloud", (h: ReturnType<typeof setUp>) => h.state.outdate(h.clock.monotonic())],
     ["a newer listing is requested", (h: ReturnType<typeof setUp>) => void h.fresh.request(h.state)],
   ])("is not used when %s", async (_, happens) => {
     const h = setUp();
@@ -155,14 +151,10 @@ describe("what was read in depth", () => {
     const balancers = { recall: (_: unknown, __: unknown, before: object) => before };
     const deps = { listing, balancers, clock, settings: { acceptsAge: 5 * minute } };
     const groups = new GroupStates(new ServiceStates());
-    const fresh = new FreshListing(deps as never, groups, { of: () => ({ desired: {} }) } as never);
+    const fresh = new FreshListing(deps as never, { of: () => ({ desired: {} }) } as never);
     const state = groups.of("web");
     const times = { listedAt: 0, markedAt: 0, readAt: 0, recalledUntil: 60 * minute };
-    groups.commit(state, {
-      kind: "observed",
-      at: 0,
-      kept: { balancer: inDepth, ...times, outdated: [], ...kept },
-    });
+    state.noteObservation(0, { balancer: inDepth, ...times, outdated: [], ...kept });
     await clock.advance(since as never);
     const relist = () => {
       listing.latest = { ...latest, beganAt: clock.monotonic(), version: listing.latest.version + 1 };
@@ -205,10 +197,7 @@ describe("what was read in depth", () => {
       "a Service has left its load balancer",
       ({ groups }: World) => groups.addPendingRelease("web", "gone" as never),
     ],
-    [
-      "there are two of them",
-      ({ groups, state }: World) => groups.commit(state, { kind: "duplicatesFound", duplicates: [balancer] }),
-    ],
+    ["there are two of them", ({ state }: World) => state.noteDuplicates([balancer])],
   ])("is not recalled when %s", async (_, happens) => {
     const h = await setUp();
     await happens(h);
@@ -225,7 +214,7 @@ describe("what was read in depth", () => {
 
   test("ends the rest of its group when it is an hour old", async () => {
     const h = await setUp({ since: 50 * minute });
-    h.groups.commit(h.state, { kind: "rests", rest: { listed: shown, since: h.clock.monotonic() } });
+    h.state.noteRest({ listed: shown, since: h.clock.monotonic() });
     h.relist();
     expect(h.fresh.isAtRest(h.state)).toBe(true);
     await h.clock.advance((10 * minute) as never);

@@ -96,11 +96,11 @@ test("a failed listing of an earlier leadership session is requested again and n
   };
   const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
   const groupStates = new GroupStates(new ServiceStates());
-  const fresh = new FreshListing(ports as never, groupStates, {} as never);
+  const fresh = new FreshListing(ports as never, {} as never);
   fresh.request(groupStates.of("web"));
   listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
   fresh.expire();
-  groupStates.commit(groupStates.of("web"), { kind: "ended", event: "session" });
+  groupStates.of("web").reset("session");
   expect(fresh.request(groupStates.of("web"))).toBe(waiting);
   expect(wants).toHaveLength(2);
 });

@@ -30,7 +30,7 @@ test("whether a Service selects targets by label is known without reading every 
   const [first, second] = [states.create("default/a", uid("a")), states.create("default/b", uid("b"))];
   expect(states.hasTargetSelector).toBe(false);
   const read = (state: typeof first, rules: object): void =>
-    states.commit(state, { kind: "read", lastTargetRules: rules, isServed: true } as never);
+    states.noteRead(state, { lastTargetRules: rules, isServed: true } as never);
   for (const state of [first, second]) read(state, { policy: "all", selector: () => true });
   Object.defineProperty(first, "key", { get: () => expect.unreachable("read on each change of a Node") });
   states.drop(second, false);
@@ -76,7 +76,7 @@ const observed = async () => {
     settings: { acceptsAge: minutes(5) },
   };
   const groups = new GroupStates(new ServiceStates());
-  const observation = new FreshListing(ports as never, groups, {} as never);
+  const observation = new FreshListing(ports as never, {} as never);
   observation.expire();
   await clock.advance(seconds(1));
   const group = groups.of("g");
@@ -102,7 +102,7 @@ test("the records of a Service and its group are dropped once the Service is gon
   expect(services.all).toMatchObject([
     { onDelete: "on hold", releasedName: "lb-1", lastRanges: undefined, group: undefined },
   ]);
-  groups.commit(groups.of("x"), { kind: "outdated", at: 1 });
+  groups.of("x").outdate(1);
   dropGroupState("x", groups);
   expect(groups.all).toMatchObject([{ changedAt: 1, pendingReleases: new Set([uid("web")]) }]);
   groups.released("x", [uid("web")]);
@@ -126,10 +126,10 @@ test("the record of a Service with a load balancer in an unknown group is kept u
   const services = new ServiceStates();
   const groups = new GroupStates(services);
   const web = { ...serviceAt("web"), status: {}, spec: { type: "ClusterIP" } } as Service;
-  services.commit(services.of(web), { kind: "leftovers", exist: true });
+  services.of(web).setLeftovers(true);
   dropServiceStates([uid("web")], { get: () => web }, services, groups);
   expect(services.all).toHaveLength(1);
-  services.commit(services.of(web), { kind: "leftovers", exist: false });
+  services.of(web).setLeftovers(false);
   dropServiceStates([uid("web")], { get: () => web }, services, groups);
   expect(services.all).toEqual([]);
 });
@@ -167,11 +167,11 @@ test("a listing read later than its maximum age still answers the request that w
 });
 
 test("an insufficient listing is requested again, once for all callers", async () => {
-  const { clock, wants, observation, groups, group, answer } = await observed();
+  const { clock, wants, observation, group, answer } = await observed();
   observation.request(group);
   answer();
   await clock.advance(seconds(1));
-  groups.commit(group, { kind: "outdated", at: clock.monotonic() });
+  group.outdate(clock.monotonic());
   expect(observation.find(group, [])).toBe("not yet");
   observation.request(group);
   observation.request(group);
@@ -241,7 +241,7 @@ test("a Service without a group does not prevent another one from adopting a loa
     },
   };
   const groups = new GroupStates(new ServiceStates());
-  const observation = new FreshListing(ports as never, groups, desiredServices as never);
+  const observation = new FreshListing(ports as never, desiredServices as never);
   expect(observation.find(groups.of("g1"), [web])).toMatchObject({ balancer: found, problems: [] } as never);
 });
 

@@ -2,22 +2,16 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  GroupRecord,
   type GroupReset,
   type GroupState,
   groupLifetimes,
-  newGroup,
-  resetGroup,
-} from "../../../../src/controllers/service/state/group-record.ts";
+} from "../../../../src/controllers/service/state/group-state.ts";
 import { GroupStates } from "../../../../src/controllers/service/state/group-states.ts";
-import {
-  newService,
-  ServiceStates,
-  serviceLifetimes,
-  untilReleased,
-} from "../../../../src/controllers/service/state/service-states.ts";
+import { ServiceRecord, ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
 import { milliseconds, serviceUID } from "../../../../src/core/brand.ts";
 
-// The records of a group and of a Service: only `commit` changes it, and a table defines how long each part lasts.
+// The records of a group and of a Service: only their methods change them, and a table defines how long each part of a group lasts.
 
 const uid = serviceUID("web");
 const folder = join(import.meta.dir, "../../../../src/controllers/service");
@@ -50,74 +44,71 @@ describe("the record of a group", () => {
       .map((path) => path.replaceAll("\\", "/"))
       .filter((path) => path.endsWith(".ts") && !path.startsWith("state/"));
     const writers = files.filter((path) =>
-      /\b(GroupRecord|newGroup|resetGroup|applyChange|ServiceRecord|newService)\b/.test(
-        readFileSync(join(folder, path), "utf8"),
-      ),
+      /\b(GroupRecord|ServiceRecord)\b/.test(readFileSync(join(folder, path), "utf8")),
     );
     expect(files.length).toBeGreaterThan(20);
     expect(writers).toEqual([]);
   });
 
   test("has an entry in the table of lifetimes for each of its parts", () => {
-    const parts = Object.keys(newGroup("g")).filter((name) => name !== "group");
+    const parts = Object.keys(new GroupRecord("g")).filter((name) => name !== "group");
     expect(Object.keys(groupLifetimes).toSorted()).toEqual(parts.toSorted());
   });
 
   test.each<GroupReset>(["session", "gone", "left"])("loses exactly what ends with: %s", (event) => {
-    const record = newGroup("g");
+    const record = new GroupRecord("g");
     const filled: Readonly<Record<string, unknown>> = Object.fromEntries(
       Object.keys(groupLifetimes).map((name) => [name, { filled: name }]),
     );
     Object.assign(record, filled);
-    resetGroup(record, event);
+    record.reset(event);
     const after: Readonly<Record<string, unknown>> = { ...record };
     const lost = Object.keys(filled).filter((name) => after[name] !== filled[name]);
-    const expected = Object.entries(groupLifetimes).filter(([, { endsWith }]) => endsWith.includes(event));
+    const expected = Object.entries(groupLifetimes).filter(([, events]) => events.includes(event));
     expect(lost).toEqual(expected.map(([name]) => name));
-    const fresh: Readonly<Record<string, unknown>> = { ...newGroup("g") };
+    const fresh: Readonly<Record<string, unknown>> = { ...new GroupRecord("g") };
     for (const name of lost) expect(after[name]).toEqual(fresh[name]);
   });
 
   test("stays current in a reconcile that began before a change", () => {
     const { groups, state } = newGroups();
-    groups.commit(groups.of("g"), { kind: "outdated", at: 5 });
+    groups.of("g").outdate(5);
     expect(state.changedAt).toBe(5);
   });
 });
 
 describe("a change of a group", () => {
   test("from targets to more is announced as the larger one until it is complete", () => {
-    const { groups, state } = newGroups();
+    const { state } = newGroups();
     const began: (GroupState["change"] | undefined)[] = [];
     for (const change of ["update", "ensure", "update"] as const) {
-      groups.commit(state, { kind: "changeBegan", change, steps: 1, isCreation: false, kept: undefined });
+      state.beginChange({ change, steps: 1, isCreation: false, kept: undefined });
       began.push(state.change);
     }
     expect(began).toEqual(["update", "ensure", "ensure"]);
-    groups.commit(state, { kind: "completed", desired: { targets: "t", spec: "s", lists: [] } });
+    state.complete({ targets: "t", spec: "s", lists: [] });
     expect([state.change, state.knownSpec]).toEqual([undefined, "s"]);
   });
 
   test("that failed makes earlier listings outdated and is remembered until its error is reported", () => {
-    const { groups, state } = newGroups();
-    groups.commit(state, { kind: "backsOff", until: 9 });
-    groups.commit(state, { kind: "changeSent", at: 3, failed: "update", isReplaced: false });
+    const { state } = newGroups();
+    state.backOff(9);
+    state.noteChangeSent({ at: 3, failed: "update", isReplaced: false });
     expect([state.changedAt, state.failedChange, state.backoffUntil]).toEqual([3, "update", 9]);
-    groups.commit(state, { kind: "errorHandled" });
+    state.noteErrorHandled();
     expect(state.failedChange).toBeUndefined();
   });
 
   test("that the cloud accepted ends the backoff", () => {
-    const { groups, state } = newGroups();
-    groups.commit(state, { kind: "backsOff", until: 9 });
-    groups.commit(state, { kind: "changeSent", at: 3, failed: undefined, isReplaced: false });
+    const { state } = newGroups();
+    state.backOff(9);
+    state.noteChangeSent({ at: 3, failed: undefined, isReplaced: false });
     expect(state.backoffUntil).toBeUndefined();
   });
 
   test("that is an operation proves that a load balancer exists only when it is done", () => {
-    const { groups, state } = newGroups();
-    groups.commit(state, {
-      kind: "stepInProgress",
+    const { state } = newGroups();
+    state.noteStepInProgress({
       ...owners,
       hash: "h",
       at: 1,
@@ -127,34 +118,34 @@ describe("a change of a group", () => {
       removes: false,
     });
     expect(state.evidence.get(uid)?.certainty).toBe("possible");
-    groups.commit(state, { kind: "operationEnded", at: 2, result: "done" });
+    state.endOperation(2, "done");
     expect([state.evidence.get(uid)?.certainty, state.changedAt]).toEqual(["exists", 2]);
   });
 
   test("that removes a load balancer needs an answer of the cloud as proof", () => {
-    const { groups, state } = newGroups();
-    groups.commit(state, { kind: "shown", owners: [uid] });
+    const { state } = newGroups();
+    state.noteShown([uid]);
     const done = { ...owners, serving: [], leaving: [uid], at: 1, removes: true } as const;
-    groups.commit(state, { kind: "stepsDone", ...done, isGone: false });
+    state.noteStepsDone({ ...done, isGone: false });
     expect(state.evidence.get(uid)).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
   });
 
   test("that removes one of several load balancers leaves its owners with one", () => {
-    const { groups, state } = newGroups();
-    groups.commit(state, { kind: "shown", owners: [uid] });
+    const { state } = newGroups();
+    state.noteShown([uid]);
     const done = { ...owners, serving: [], leaving: [uid], at: 1, removes: true, isGone: true } as const;
-    groups.commit(state, { kind: "stepsDone", ...done, isOnlyOne: false });
+    state.noteStepsDone({ ...done, isOnlyOne: false });
     expect(state.evidence.uids).toEqual([uid]);
-    groups.commit(state, { kind: "stepsDone", ...done });
+    state.noteStepsDone({ ...done });
     expect(state.evidence.uids).toEqual([]);
   });
 
   test("of a Service starts waits and counts over", () => {
-    const { groups, state } = newGroups();
-    groups.commit(state, { kind: "waits", at: 1 });
-    groups.commit(state, { kind: "waits", at: 2 });
+    const { state } = newGroups();
+    state.beginWait(1);
+    state.beginWait(2);
     expect(state.waitingSince).toBe(1);
-    groups.commit(state, { kind: "serviceChanged" });
+    state.noteServiceChange();
     expect([state.waitingSince, state.progress.changeDelay]).toEqual([undefined, milliseconds(0)]);
   });
 });
@@ -165,28 +156,29 @@ describe("the record of a Service", () => {
     const writes = (): void => {
       // @ts-expect-error A stage may only read.
       state.releasedName = "lb-1";
-      // @ts-expect-error The cloud's refusals are committed.
+      // @ts-expect-error The cloud's refusals change with what happens.
       state.refused.clear();
-      // @ts-expect-error What was reported is committed.
+      // @ts-expect-error What was reported changes with what happens.
       state.published.clear();
     };
     expect(writes).toBeInstanceOf(Function);
     expect(state.releasedName).toBeUndefined();
   });
 
-  test("has an entry in the table of lifetimes for each of its parts", () => {
-    const parts = Object.keys(newService("default/web", uid)).filter(
-      (name) => !["key", "uid"].includes(name),
+  test("keeps until its release only how to release its load balancer", () => {
+    const states = new ServiceStates();
+    const state = states.create("default/web", uid);
+    const names = Object.keys(new ServiceRecord("default/web", uid));
+    const filled: Readonly<Record<string, unknown>> = Object.fromEntries(
+      names
+        .filter((name) => !["key", "uid"].includes(name))
+        .map((name) => [name, { filled: name, close: () => undefined }]),
     );
-    expect(Object.keys(serviceLifetimes).toSorted()).toEqual(parts.toSorted());
-  });
-
-  test("keeps until its release only what the table says", () => {
-    const filled = Object.fromEntries(Object.keys(serviceLifetimes).map((name) => [name, { filled: name }]));
-    const record = Object.assign(newService("default/web", uid), filled);
-    const kept: Readonly<Record<string, unknown>> = { ...untilReleased(record) };
-    const names = Object.keys(filled).filter((name) => kept[name] === filled[name]);
-    expect(names).toEqual(["onDelete", "releasedName"]);
+    states.drop(Object.assign(state, filled), true);
+    const kept: Readonly<Record<string, unknown>> = { ...states.get(uid) };
+    expect(Object.keys(filled).filter((name) => kept[name] === filled[name])).toEqual([
+      ...["onDelete", "releasedName"],
+    ]);
   });
 
   test("closes the watch of endpoints when it no longer chooses targets by them", () => {
@@ -198,12 +190,12 @@ describe("the record of a Service", () => {
         closed += 1;
       },
     };
-    states.commit(state, { kind: "endpointsOpened", subscription });
+    state.openEndpoints(subscription);
     const valid = { lastSettings: undefined, lastRanges: undefined, lastTargetRules: undefined } as const;
-    const read = { kind: "read", ...valid, onDelete: undefined, isServed: true } as const;
-    states.commit(state, { ...read, choosesEndpoints: true });
+    const read = { ...valid, onDelete: undefined, isServed: true } as const;
+    states.noteRead(state, { ...read, choosesEndpoints: true });
     expect([closed, state.endpoints]).toEqual([0, subscription]);
-    states.commit(state, { ...read, choosesEndpoints: false });
+    states.noteRead(state, { ...read, choosesEndpoints: false });
     expect([closed, state.endpoints]).toEqual([1, undefined]);
   });
 });

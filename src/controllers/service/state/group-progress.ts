@@ -1,0 +1,61 @@
+// The failures and changes of a group since its last progress, which decide how long it waits before the next plan.
+
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
+
+/** Beyond the number of planned steps. */
+const immediateChanges = 10;
+const firstChangeDelay: Milliseconds = seconds(2);
+const maxChangeDelay: Milliseconds = minutes(5);
+
+export class GroupProgress {
+  #failures = 0;
+  #changes = 0;
+  #mostSteps = 0;
+  /** The steps applied since the last completion, hashed. */
+  readonly #applied = new Set<string>();
+
+  /** Failed reconciles since the last step that succeeded, whatever waits lie between; the third writes a condition. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  noteFailure(): void {
+    this.#failures += 1;
+  }
+
+  /** A reconcile ended, and nothing is left to do. */
+  endFailures(): void {
+    this.#failures = 0;
+  }
+
+  /** A reconcile has this many steps to apply. */
+  notePlan(steps: number): void {
+    this.#mostSteps = Math.max(this.#mostSteps, steps);
+  }
+
+  /** A reconcile has changed the cloud. */
+  noteChange(): void {
+    this.#changes += 1;
+  }
+
+  /** The step was completed. */
+  noteCompleted(step: string): void {
+    if (this.#applied.has(step)) return;
+    this.#applied.add(step);
+    this.#failures = 0;
+  }
+
+  /** The load balancer is as desired, or another one is desired. */
+  restart(): void {
+    this.#changes = 0;
+    this.#mostSteps = 0;
+    this.#applied.clear();
+  }
+
+  /** The delay before the next plan. Plans that never converge must not flood the cloud. */
+  get changeDelay(): Milliseconds {
+    const excess = this.#changes - this.#mostSteps - immediateChanges;
+    if (excess <= 0) return milliseconds(0);
+    return milliseconds(Math.min(maxChangeDelay, firstChangeDelay * 2 ** Math.min(excess - 1, 20)));
+  }
+}

@@ -1,0 +1,498 @@
+// What is remembered about one group of Services that share a load balancer, and everything that can happen to it. Each thing that happens
+// is a method, and nothing else writes to a record. One table defines how long each part of it lasts.
+
+import { type AcceptedStep, RecentSteps } from "../../../cloud/reads-lag.ts";
+import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
+import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Proof } from "../../absence/proof.ts";
+import { BalancerEvidence, type Certainty } from "./balancer-evidence.ts";
+import { GroupProgress } from "./group-progress.ts";
+
+/** The kinds of changes to a load balancer. Upstream has the first three. */
+export type Change = "ensure" | "update" | "delete" | "release";
+
+/** The desired state of a group, short enough to be stored for every group. */
+export interface Fingerprint {
+  readonly targets: string;
+  /** Everything except the targets. */
+  readonly spec: string;
+  /** The targets of each Service. All Services with the same targets share one list. */
+  readonly lists: readonly (readonly BalancerTarget[])[];
+}
+
+/** Why the absence of a load balancer or Service has no consequences yet. */
+export interface Hold {
+  readonly reason: string;
+  readonly message: string;
+  /** An operator can release it. */
+  readonly isReleasable?: true;
+}
+
+/** A Service that is gone from the API although Fairlead did not remove its finalizer. */
+export interface GoneService {
+  readonly key: string;
+  /** When it was missing first (monotonic). */
+  readonly at: number;
+  /** Its deletion, or a change after which it needs no load balancer, was seen before. */
+  readonly isDeletionSeen: boolean;
+}
+
+/** The step of an operation, hashed; which owners it serves, and which have left when it is done. A removal is no progress. */
+export interface OperationOf {
+  readonly step: string;
+  readonly serving: readonly ServiceUID[];
+  readonly leaving: readonly ServiceUID[];
+  /** It removes the load balancer of those that it serves, to create another one. */
+  readonly isRemoval: boolean;
+  readonly isProgress: boolean;
+  /** It completes a load balancer that was absent. */
+  readonly isCreation: boolean;
+}
+
+/** The last observation, if it may spare a listing of everything, or another reading in depth. */
+export interface KeptObservation {
+  readonly balancer: ObservedLoadBalancer;
+  /** When the listing began on which it is based, and when its mark was read (monotonic). */
+  readonly listedAt: number;
+  readonly markedAt: number;
+  /** When all of it was read in depth (monotonic), and until when that may prove that nothing is to be done. */
+  readonly readAt: number;
+  readonly recalledUntil: number;
+  /** The parts that are read again before the next plan. */
+  readonly outdated: readonly string[];
+}
+
+/** The load balancer is complete: without a change, it is planned again only now and then. */
+export interface Rest {
+  /** What the latest listing had for the group when it was observed. An object that the listing repeats has not changed. */
+  readonly listed: ObservedLoadBalancer;
+  /** Since when (monotonic). */
+  readonly since: number;
+}
+
+/** Which one of several load balancers with the mark of a group is managed. */
+export interface ManagedBalancer {
+  /** Undefined: the one with the addresses of the Services, which this process has not seen yet. */
+  readonly name?: string | undefined;
+  /** The listings that show only another one with the mark of the group. */
+  readonly proofs?: readonly Proof[];
+}
+
+/** A step that creates the load balancer. */
+type Creation = Omit<Parameters<BalancerEvidence["creations"]["note"]>[0], "isAccepted">;
+
+/** The owners that have a load balancer when the steps of a plan are applied, and those that then have none. */
+interface Owners {
+  readonly serving: readonly ServiceUID[];
+  readonly leaving: readonly ServiceUID[];
+  /** All that they have is one load balancer: with duplicates, its removal leaves others. */
+  readonly isOnlyOne: boolean;
+}
+
+interface BegunChange {
+  readonly change: Change;
+  readonly steps: number;
+  readonly isCreation: boolean;
+  readonly kept: KeptObservation | undefined;
+}
+
+interface SentChange {
+  readonly at: number;
+  /** The change, if one of its requests failed. */
+  readonly failed: Change | undefined;
+  /** It creates or removes a load balancer. */
+  readonly isReplaced: boolean;
+}
+
+interface AcceptedRequest {
+  readonly hash: string;
+  readonly isFirst: boolean;
+  readonly isProgress: boolean;
+  readonly creation: Creation | undefined;
+  /** Only where reads lag. */
+  readonly recent: AcceptedStep | undefined;
+}
+
+interface RunningStep extends Owners {
+  readonly hash: string;
+  readonly at: number;
+  readonly isOperation: boolean;
+  readonly isLast: boolean;
+  readonly isCreation: boolean;
+  readonly removes: boolean;
+}
+
+interface DoneSteps extends Owners {
+  readonly at: number;
+  readonly removes: boolean;
+  readonly isGone: boolean;
+}
+
+/** Everything may read it; only the methods change it. Times are monotonic. */
+export class GroupRecord {
+  readonly group: string;
+  /** Keys of the Services in the group. */
+  readonly members: Set<string> = new Set();
+  /** Owners that have left but may still have a load balancer. After a restart, the marks in the next listing show them. */
+  readonly pendingReleases: Set<ServiceUID> = new Set();
+  /** Owners with a pending release that are gone from the API. After a restart, their load balancers are orphans. */
+  readonly goneServices: Map<ServiceUID, GoneService> = new Map();
+  /** The change in progress. After a restart, its event is published again. */
+  change: Change | undefined;
+  /** The change whose steps failed in the last reconcile. */
+  failedChange: Change | undefined;
+  /** The last completed desired state; any other difference is drift. After a restart, the next difference is not. */
+  lastCompleted: Fingerprint | undefined;
+  /**
+   * The desired state without targets that was last completed, or reported as drift. After a restart, --load-balancer-drift=report applies
+   * no difference of a complete Service.
+   */
+  knownSpec: string | undefined;
+  /** Failures and changes since the last progress, which decide delays. */
+  progress: GroupProgress = new GroupProgress();
+  /** Since when it has waited for the cloud; checks become rarer. */
+  waitingSince: number | undefined;
+  /** Until then or until a success, only a change of a Service enqueues the group. */
+  backoffUntil: number | undefined;
+  /** When a newer listing was requested, until it has arrived. */
+  listingRequestedAt: number | undefined;
+  /** Once this time has come, an older listing is outdated: a refused target is tried again. */
+  listingDueAt: number | undefined;
+  /** When the last request for a creation was sent whose outcome is unknown: it may take effect later, and a listing then shows it. */
+  uncertainCreationAt: number | undefined;
+  /** When the group last changed the cloud; older listings are outdated. */
+  changedAt: number | undefined;
+  /** Set while the group is complete. */
+  rest: Rest | undefined;
+  /** Ends with a change that only a listing can show. */
+  kept: KeptObservation | undefined;
+  /** When a user changed a Service after the last observation, so that all of the load balancer is read again. */
+  editedAt: number | undefined;
+  /** Steps that reads may not show yet. After a restart, one may be sent again. */
+  recentSteps: RecentSteps = new RecentSteps();
+  /** What is known about the existence of the load balancer. After a restart, the Services and the next listings show it. */
+  readonly evidence: BalancerEvidence = new BalancerEvidence();
+  /** The step of the last operation. After a restart, two listings prove what it has done. */
+  operation: OperationOf | undefined;
+  /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
+  hold: Hold | undefined;
+  /** Further load balancers with the mark of the group, in the last observation. */
+  duplicates: readonly ObservedLoadBalancer[] = [];
+  /**
+   * The load balancer of the last observation, and since which listing only another one is shown. Undefined after a change that may have
+   * given it another name, or replaced it. After a restart, the one with the address of a Service is managed, or else the first observed.
+   */
+  managed: ManagedBalancer | undefined;
+  /** The Services have the condition that their operation cannot be checked. After a restart, it stays until the next write. */
+  hasOperationProblem: boolean = false;
+  /** Observe mode: the last reported steps, so that each plan is reported once. */
+  reportedSteps: string | undefined;
+
+  constructor(group: string) {
+    this.group = group;
+  }
+
+  /** Gives what ends now its first value. */
+  reset(event: GroupReset): void {
+    const fresh: Readonly<Record<string, unknown>> = { ...new GroupRecord(this.group) };
+    const ended = Object.entries(groupLifetimes).filter(([, events]) => events.includes(event));
+    Object.assign(this, Object.fromEntries(ended.map(([name]) => [name, fresh[name]])));
+  }
+
+  /** Another process may have created or removed load balancers, or another account answers from now on. */
+  restartProof({ isOtherAccount }: { readonly isOtherAccount: boolean }): void {
+    this.evidence.restartProof();
+    if (isOtherAccount) this.evidence.creations.clear();
+  }
+
+  /** The Service shows traces of a load balancer from before this session, or that it may have been removed. */
+  noteTraces(uid: ServiceUID, certainty: Certainty | undefined, isEnding: boolean, at: number): void {
+    this.evidence.expect(uid, certainty, at);
+    if (isEnding) this.evidence.assumeRemoval(uid);
+  }
+
+  /** Another replica added the finalizer, so it may have created a load balancer. */
+  noteOthersFinalizer(uid: ServiceUID, at: number): void {
+    this.outdate(at);
+    this.evidence.noteChange([uid], at, "possible");
+  }
+
+  /** A Service of the group has changed, so waits and counts start over. */
+  noteServiceChange(): void {
+    this.waitingSince = undefined;
+    this.progress.restart();
+  }
+
+  setListingRequest(at: number | undefined): void {
+    this.listingRequestedAt = at;
+  }
+
+  setListingDue(at: number | undefined): void {
+    this.listingDueAt = at;
+  }
+
+  /** A complete listing shows these owners, and no others. */
+  noteListing(...listing: Parameters<BalancerEvidence["noteListing"]>): void {
+    this.evidence.noteListing(...listing);
+  }
+
+  /** A reconcile observes the cloud as it was then. */
+  noteObservation(at: number, kept: KeptObservation | undefined): void {
+    this.recentSteps.observedAt = at;
+    this.kept = kept;
+    // What was read in the meantime may be older than the edit.
+    if (this.editedAt !== undefined && this.editedAt <= at) this.editedAt = undefined;
+  }
+
+  noteEdit(at: number): void {
+    this.editedAt = at;
+  }
+
+  manage(managed: ManagedBalancer): void {
+    this.managed = managed;
+  }
+
+  noteDuplicates(duplicates: readonly ObservedLoadBalancer[]): void {
+    this.duplicates = duplicates;
+  }
+
+  /** The load balancer of the group is shown. */
+  noteShown(owners: readonly ServiceUID[]): void {
+    this.evidence.noteShown(owners);
+  }
+
+  /** A lookup did not find it. */
+  noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
+    this.evidence.noteLookup(lookup, confirmAfter);
+  }
+
+  /** It is certain that these owners have no load balancer in the group. */
+  noteAbsent(owners: readonly ServiceUID[]): void {
+    this.evidence.forget(owners);
+  }
+
+  /** A reconcile begins. */
+  begin(): void {
+    this.hold = undefined;
+    this.rest = undefined;
+  }
+
+  /** Nothing is left to do. */
+  noteRest(rest: Rest): void {
+    this.rest = rest;
+  }
+
+  setHold(hold: Hold | undefined): void {
+    this.hold = hold;
+  }
+
+  /** The group waits for the cloud from now on, if it does not wait already. */
+  beginWait(at: number): void {
+    this.waitingSince ??= at;
+  }
+
+  /** Listings that began before are too old for the next plan. */
+  outdate(at: number): void {
+    this.changedAt = at;
+    this.kept = undefined;
+  }
+
+  noteDrift(spec: string): void {
+    this.knownSpec = spec;
+  }
+
+  noteReportedSteps(text: string): void {
+    this.reportedSteps = text;
+  }
+
+  beginChange({ change, steps, isCreation, kept }: BegunChange): void {
+    this.kept = kept;
+    // A change of targets may become a larger change before it is complete.
+    if (this.change === undefined || this.change === "update") this.change = change;
+    this.progress.notePlan(steps);
+    if (isCreation) this.evidence.creations.begin();
+  }
+
+  /** The request for a step failed, and the cloud may have accepted it. */
+  noteStepFailed(creation: Creation | undefined): void {
+    if (creation === undefined) return;
+    this.evidence.creations.note({ ...creation, isAccepted: false });
+    this.uncertainCreationAt = creation.at;
+  }
+
+  noteStepAccepted({ hash, isFirst, isProgress, creation, recent }: AcceptedRequest): void {
+    if (isFirst) this.progress.noteChange();
+    if (creation !== undefined) this.evidence.creations.note({ ...creation, isAccepted: true });
+    if (recent !== undefined) this.recentSteps.note(hash, recent);
+    if (isProgress) this.progress.noteCompleted(hash);
+  }
+
+  /** The last accepted step is not complete. */
+  noteStepInProgress({ hash, at, isOperation, isLast, isCreation, removes, ...owners }: RunningStep): void {
+    const { serving, leaving, isOnlyOne } = owners;
+    // What it does may fail later. Without an operation that reports it, the next observation does.
+    if (!isOperation && !removes) this.progress.noteCompleted(hash);
+    // An operation may fail without a trace in the cloud.
+    this.evidence.noteChange(serving, at, isOperation ? "possible" : "exists");
+    this.evidence.noteRemoval(leaving);
+    this.operation = {
+      step: hash,
+      serving,
+      leaving: isOnlyOne && (isLast || removes) ? leaving : [],
+      isRemoval: removes && isOnlyOne,
+      isProgress: !removes,
+      isCreation: isLast && isCreation,
+    };
+  }
+
+  /** A created load balancer exists even if listings do not show it yet. */
+  noteStepsDone({ serving, leaving, isOnlyOne, removes, at, isGone }: DoneSteps): void {
+    const isRemoval = removes && isOnlyOne;
+    this.#noteDone({ serving, leaving: isOnlyOne ? leaving : [], isRemoval }, at, isGone);
+  }
+
+  /** A step failed after others were applied, or may have had an effect. */
+  noteStepsFailed({ serving, leaving }: Owners, at: number, applied: number): void {
+    this.evidence.noteChange(serving, at, applied > 0 ? "exists" : "possible");
+    this.evidence.noteRemoval(leaving);
+  }
+
+  /** All requests of a change were sent. */
+  noteChangeSent({ at, failed, isReplaced }: SentChange): void {
+    this.changedAt = at;
+    // A change of more than targets may rename it. Names distinguish it from known duplicates.
+    const mayBeRenamed = this.change !== "update" && this.duplicates.length === 0;
+    if (isReplaced || mayBeRenamed) this.managed = undefined;
+    if (failed === undefined) {
+      // The cloud accepts changes again, even if this one is still in progress.
+      this.backoffUntil = undefined;
+      return;
+    }
+    this.failedChange = failed;
+    this.kept = undefined;
+  }
+
+  /** `gone`: done, and proved that what was listed is gone. */
+  endOperation(at: number, result: "done" | "gone" | "failed" | "lost"): void {
+    this.outdate(at);
+    const { operation, evidence } = this;
+    if (operation === undefined) return;
+    const { step, isProgress, serving, leaving } = operation;
+    if (result === "lost") {
+      // The cloud may still complete it, and what listings lacked while it was running proves nothing.
+      evidence.noteChange(serving, at, "possible");
+      evidence.restartProofsOf(leaving, at);
+    } else if (result === "failed") {
+      this.recentSteps.forget(step);
+      evidence.creations.noteFailed(step);
+    } else {
+      if (isProgress) this.progress.noteCompleted(step);
+      this.recentSteps.renew(step, at);
+      this.#noteDone(operation, at, result === "gone");
+    }
+  }
+
+  /**
+   * A deletion that the cloud reports as done may have had no effect. Before a Service may go, listings must prove it, unless a later answer
+   * already does. One that stays gets another load balancer at once, and what is left of the old one would be reported as a duplicate.
+   */
+  #noteDone(
+    { serving, leaving, isRemoval }: Pick<OperationOf, "serving" | "leaving" | "isRemoval">,
+    at: number,
+    isGone: boolean,
+  ): void {
+    const { evidence } = this;
+    if (isRemoval) evidence.noteRemoved(serving, at);
+    else evidence.noteChange(serving, at, "exists");
+    if (isGone) evidence.noteRemoved(leaving, at);
+    else evidence.noteRemoval(leaving, at);
+  }
+
+  setOperationProblem(isShown: boolean): void {
+    this.hasOperationProblem = isShown;
+  }
+
+  complete(desired: Fingerprint): void {
+    this.change = undefined;
+    this.noteServiceChange();
+    this.lastCompleted = desired;
+    this.knownSpec = desired.spec;
+  }
+
+  /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
+  noteSuccess({ isSettled }: { readonly isSettled: boolean }): void {
+    // What waits for a proof after a failure has not succeeded yet.
+    if (isSettled) this.progress.endFailures();
+    this.backoffUntil = undefined;
+  }
+
+  noteFailure(): void {
+    this.progress.noteFailure();
+  }
+
+  noteErrorHandled(): void {
+    this.listingRequestedAt = undefined;
+    this.failedChange = undefined;
+  }
+
+  /** Until then, only a change of a Service retries it. */
+  backOff(until: number): void {
+    this.backoffUntil = until;
+  }
+}
+
+type Collections = "members" | "pendingReleases" | "goneServices";
+
+/** What stages and triggers get: they may read all of it, and call the methods of the record. */
+export type GroupState = Readonly<Omit<GroupRecord, Collections | "progress" | "evidence">> & {
+  readonly members: ReadonlySet<string>;
+  readonly pendingReleases: ReadonlySet<ServiceUID>;
+  readonly goneServices: ReadonlyMap<ServiceUID, GoneService>;
+  readonly progress: Pick<GroupProgress, "failures" | "changeDelay">;
+  readonly evidence: Pick<BalancerEvidence, "owners" | "needsProof" | "uids" | "get" | "isRemoved"> & {
+    readonly creations: Pick<BalancerEvidence["creations"], "countOf" | "has">;
+  };
+};
+
+export function isBackingOff({ backoffUntil }: GroupState, now: number): boolean {
+  return backoffUntil !== undefined && backoffUntil > now;
+}
+
+/**
+ * - `session`: this replica takes the Lease. Another one may have made the next difference, so it is not drift.
+ * - `gone`: the cloud no longer has a load balancer for the group; the next one will be new.
+ * - `left`: no Service is left, and only releases are pending.
+ */
+export type GroupReset = "session" | "gone" | "left";
+
+/**
+ * What ends each part in a process that goes on. Nothing: it ends with the record, when the group has no Service and no pending release.
+ * Nothing survives a restart.
+ */
+export const groupLifetimes: Readonly<Record<string, readonly GroupReset[]>> = {
+  members: [],
+  pendingReleases: [],
+  goneServices: [],
+  change: ["session", "gone", "left"],
+  failedChange: ["gone", "left"],
+  lastCompleted: ["session", "gone", "left"],
+  knownSpec: ["gone", "left"],
+  progress: ["gone", "left"],
+  waitingSince: ["gone", "left"],
+  backoffUntil: ["gone", "left"],
+  listingRequestedAt: ["session"],
+  listingDueAt: [],
+  uncertainCreationAt: [],
+  changedAt: [],
+  rest: ["session", "gone", "left"],
+  kept: ["session", "gone", "left"],
+  editedAt: ["session", "gone", "left"],
+  recentSteps: [],
+  evidence: [],
+  operation: ["left"],
+  hold: [],
+  duplicates: ["left"],
+  managed: ["session", "gone", "left"],
+  hasOperationProblem: ["left"],
+  reportedSteps: ["left"],
+};

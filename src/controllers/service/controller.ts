@@ -23,7 +23,7 @@ import { followDeletions, isRelevantChange, StandbyChanges } from "./queue/relev
 import { NodeSyncLatency, startTriggers, type TriggerDeps } from "./queue/triggers.ts";
 import { OwnerLock, type ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
-import { targetRemovalHeld } from "./reconcile/hold-targets.ts";
+import { targetRemovalHeld } from "./reconcile/limit-changes.ts";
 import { reconcileGroup } from "./reconcile/reconcile.ts";
 import { type Change, isBackingOff } from "./state/group-state.ts";
 import { GroupStates } from "./state/group-states.ts";

@@ -14,7 +14,7 @@ import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import { isEnding } from "../predicates.ts";
 import { type GroupState, isBackingOff } from "../state/group-state.ts";
-import { dropGroupState, dropServiceStates, type GroupStates } from "../state/group-states.ts";
+import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { OwnServiceWrites } from "../status/service-writes.ts";
 import { isRelevantNodeChange } from "../targets/candidate-targets.ts";
@@ -71,14 +71,12 @@ function enqueueAll({ controller, queue, groupStates, serviceStates, assignment 
     assignment.assign(key);
     groupStates.noteGone(group, uid, clock.monotonic());
   }
-  dropServiceStates(
+  groupStates.dropServices(
     serviceStates.all.map(({ uid }) => uid),
     services,
-    serviceStates,
-    groupStates,
   );
   for (const { group, pendingReleases } of groupStates.all) {
-    if (pendingReleases.size === 0) dropGroupState(group, groupStates);
+    if (pendingReleases.size === 0) groupStates.drop(group);
   }
   for (const group of groupStates.names) queue.add(group);
 }
@@ -105,7 +103,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const group = groupStates.groupOf(uid);
   if (isNews || group !== undefined) assignment.enqueue(key);
   if (group !== undefined) groupStates.noteGone(group, uid, clock.monotonic());
-  dropServiceStates([uid], controller.services, serviceStates, groupStates);
+  groupStates.dropServices([uid], controller.services);
 }
 
 function onListing(deps: TriggerDeps): void {

@@ -21,25 +21,18 @@ import { finalizer } from "../predicates.ts";
 import type { Change, GroupState, KeptObservation } from "../state/group-state.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import { addressesOf, ingressOf } from "../status/status.ts";
-import { type AllowedPlan, noteRefused, type PlannedGroup } from "./choose-steps.ts";
-import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import { noteRefused } from "./choose-steps.ts";
+import type { PlannedGroup, ReconcileContext, ReconcileDeps } from "./context.ts";
 import { createsBalancer, endRelease, whatOf } from "./limit-changes.ts";
 
 /** Undefined when there is nothing to change and nothing to wait for. */
-export async function applyPlan(
-  deps: ReconcileDeps,
-  context: ReconcileContext,
-  plan: AllowedPlan,
-): Promise<Outcome | undefined> {
-  const { controller, reporter } = deps;
-  const { state } = context;
+export async function applyPlan(context: ReconcileContext, plan: PlannedGroup): Promise<Outcome | undefined> {
+  const { controller, reporter, state } = context;
   const { members, steps, wait } = plan;
   if (steps.length > 0) {
     const change = changeOfPlan(state, plan);
     const why = describeReason(members, { ...plan, change, state });
-    return controller.isObserving
-      ? reportSteps(deps, context, plan, why)
-      : changeGroup(deps, context, plan, change, why);
+    return controller.isObserving ? reportSteps(context, plan, why) : changeGroup(context, plan, change, why);
   }
   if (wait === undefined) return undefined;
   const now = controller.clock.monotonic();
@@ -48,12 +41,12 @@ export async function applyPlan(
     reporter.report(service, "waiting", [waitingFor(wait.waitingFor, waited)]);
   }
   state.outdate(now);
-  return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
+  return requeue(checkDelay(context, wait.checkAfter), wait.waitingFor);
 }
 
 function changeOfPlan(
   { lastCompleted }: GroupState,
-  { members, fingerprint, areOnlyTargets }: AllowedPlan,
+  { members, fingerprint, areOnlyTargets }: PlannedGroup,
 ): Change {
   if (areOnlyTargets) return "update";
   const areAllEnding = members.every(({ desired }) => desired.ending !== undefined);
@@ -62,8 +55,7 @@ function changeOfPlan(
 
 /** Observe mode: journals what would be done, once per plan. */
 function reportSteps(
-  { controller }: ReconcileDeps,
-  { group, state }: ReconcileContext,
+  { controller, group, state }: ReconcileContext,
   { members, steps }: PlannedGroup,
   why: string,
 ): Outcome {
@@ -77,13 +69,12 @@ function reportSteps(
 }
 
 async function changeGroup(
-  deps: ReconcileDeps,
   context: ReconcileContext,
   plan: PlannedGroup,
   change: Change,
   why: string,
 ): Promise<Outcome> {
-  const { clock, observer } = deps.controller;
+  const { clock, observer } = context.controller;
   const { state } = context;
   const isNew = state.change === undefined;
   state.beginChange({
@@ -95,11 +86,11 @@ async function changeGroup(
   const beganAt = clock.monotonic();
   let isFailed = true;
   try {
-    const wait = await executeSteps(deps, context, plan, { change, isNew, why });
+    const wait = await executeSteps(context, plan, { change, isNew, why });
     isFailed = false;
     if (wait === "operation") return waiting;
     if (wait === undefined) return requeue(state.progress.changeDelay, "the cloud to show the changes");
-    return requeue(checkDelay(deps, state, wait.checkAfter), wait.waitingFor);
+    return requeue(checkDelay(context, wait.checkAfter), wait.waitingFor);
   } finally {
     const failed = isFailed ? change : undefined;
     const { observed, leaving, steps } = plan;
@@ -120,11 +111,7 @@ export function keptAfter<K extends Pick<KeptObservation, "outdated">>(
 }
 
 /** The delay before the cloud is checked again: at least the one that the provider requests. */
-export function checkDelay(
-  { controller }: Pick<ReconcileDeps, "controller">,
-  state: GroupState,
-  checkAfter: Milliseconds,
-): Milliseconds {
+export function checkDelay({ controller, state }: ReconcileContext, checkAfter: Milliseconds): Milliseconds {
   const now = controller.clock.monotonic();
   state.beginWait(now);
   const delay = slowerCheck(milliseconds(now - (state.waitingSince ?? now)), checkAfter);
@@ -141,19 +128,16 @@ interface Wait {
  * all steps are done.
  */
 export async function executeSteps(
-  deps: ReconcileDeps,
   context: ReconcileContext,
   plan: PlannedGroup,
   { change, isNew, why }: { readonly change: Change; readonly isNew: boolean; readonly why: string },
 ): Promise<Wait | "operation" | undefined> {
-  const { reporter, operations, serviceStates } = deps;
-  const { group, call } = context;
-  for (const member of plan.members) {
-    const { service, desired } = member;
+  const { reporter, operations, serviceStates, group, call } = context;
+  for (const { service, desired } of plan.members) {
     const ending = endingOf(desired, plan.steps);
     const started = changeStarted(ending ?? change);
     const state = serviceStates.of(service);
-    const name = releasedName(deps, desired, plan);
+    const name = releasedName(context, desired, plan);
     if (ending === "release" && name !== "") {
       // Duplicates are released one after the other.
       const names = isNew ? name : addName(state.releasedName, name);
@@ -161,8 +145,8 @@ export async function executeSteps(
     }
     if (started !== undefined && isNew) reporter.publish(service, started);
   }
-  const services = await addFinalizers(deps, plan.members, call.signal);
-  const outcome = await executeAll(deps, context, plan, { services, why });
+  const services = await addFinalizers(context, plan.members, call.signal);
+  const outcome = await executeAll(context, plan, { services, why });
   if (outcome === undefined) return undefined;
   for (const service of services) {
     reporter.report(service, "waiting", [waitingFor(outcome.waitingFor)]);
@@ -175,12 +159,11 @@ export async function executeSteps(
 
 /** Returns the outcome of the step that is in progress; undefined when all are done. */
 async function executeAll(
-  deps: ReconcileDeps,
-  { group, state, call }: ReconcileContext,
+  context: ReconcileContext,
   plan: PlannedGroup,
   options: { readonly services: readonly Service[]; readonly why: string },
 ): Promise<Extract<StepOutcome, { readonly done: false }> | undefined> {
-  const { controller } = deps;
+  const { controller, group, state, call } = context;
   const { clock } = controller;
   let { services } = options;
   let applied = 0;
@@ -197,11 +180,11 @@ async function executeAll(
       const outcome = await executeStep(controller, { step, group, why: options.why }, call).catch(
         (error: unknown) => {
           if (!isRefusal(error)) state.noteStepFailed(creation);
-          if (step.changesPrefetched === true) deps.prefetch.forget();
+          if (step.changesPrefetched === true) context.prefetch.forget();
           throw error;
         },
       );
-      if (step.changesPrefetched === true) deps.prefetch.forget();
+      if (step.changesPrefetched === true) context.prefetch.forget();
       const removes = step.removes === true;
       const isProgress = outcome.done && !removes;
       const desired = () => textOfDesired(plan.fingerprint);
@@ -210,7 +193,7 @@ async function executeAll(
       state.noteStepAccepted({ hash, isFirst, isProgress, creation, recent });
       applied += 1;
       isGone ||= outcome.done && outcome.isGone === true;
-      noteRefused(deps, services, outcome.refused);
+      noteRefused(context, services, outcome.refused);
       services = await rememberFacts(controller, services, outcome, call.signal);
       if (outcome.done) continue;
       const isLast = applied === plan.steps.length;
@@ -218,7 +201,7 @@ async function executeAll(
       const accepted = { hash, at: clock.monotonic(), isOperation, isLast, removes };
       const isAbsent = plan.observed === undefined;
       state.noteStepInProgress({ ...owners, ...accepted, isCreation: isAbsent });
-      if (isLast && !isOperation && isAbsent) endRelease({ controller }, group);
+      if (isLast && !isOperation && isAbsent) endRelease(context);
       return outcome;
     }
   } catch (error) {
@@ -227,7 +210,7 @@ async function executeAll(
   }
   const removes = plan.steps.at(-1)?.removes === true;
   state.noteStepsDone({ ...owners, at: clock.monotonic(), removes, isGone });
-  if (plan.observed === undefined) endRelease({ controller }, group);
+  if (plan.observed === undefined) endRelease(context);
   return undefined;
 }
 

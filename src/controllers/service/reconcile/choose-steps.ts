@@ -9,7 +9,6 @@ import {
   type ServiceUID,
   serviceUID,
 } from "../../../core/brand.ts";
-import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -17,14 +16,7 @@ import type { Plan, RefusedTarget, Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import type { Desired } from "../deps.ts";
-import {
-  allowedSteps,
-  type Difference,
-  differenceOf,
-  fingerprintOf,
-  hashStep,
-  textOfDesired,
-} from "../desired/difference.ts";
+import { allowedSteps, differenceOf, fingerprintOf, hashStep, textOfDesired } from "../desired/difference.ts";
 import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
 import {
   hadOther,
@@ -36,64 +28,61 @@ import {
 } from "../observed/ownership.ts";
 import { nextReading, type Reading } from "../observed/reading.ts";
 import { isManaged } from "../predicates.ts";
-import type { Fingerprint, GroupState } from "../state/group-state.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
-import type { ReconcileContext, ReconcileDeps } from "./context.ts";
-import { holdTargets } from "./hold-targets.ts";
+import type { PlanInput, PlannedGroup, ReconcileContext, ReconcileDeps } from "./context.ts";
+import { holdTargets } from "./limit-changes.ts";
 
 const marksRecheck: Milliseconds = minutes(5);
 
 export async function selectDesired(
-  deps: ReconcileDeps,
-  { services, state, call }: ReconcileContext,
+  context: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
   undecided: readonly ServiceUID[] = [],
 ): Promise<Selection | Outcome> {
-  const ownership = ownershipContext(deps, state, observed);
-  const all = services.map((service) => withOwnership(deps.desiredServices.of(service, observed), ownership));
+  const { services, state, desiredServices } = context;
+  const ownership = ownershipContext(context, observed);
+  const all = services.map((service) => withOwnership(desiredServices.of(service, observed), ownership));
   if (all.some(({ isAwaited }) => isAwaited)) return waiting;
   const isHeld = all.some(isHeldByOwnership);
-  if (isHeld && state.waitingSince === undefined) return recheckMarks(deps, state);
+  if (isHeld && state.waitingSince === undefined) return recheckMarks(context);
   for (const { service, problems } of all) {
-    await showProblems(deps, "annotations", service, problems, call.signal);
+    await showProblems(context, "annotations", service, problems);
   }
   const selection = selectMembers({
     all,
     observed,
     pendingReleases: [...state.pendingReleases],
-    isOnHold: (uid) => isKept(deps, state, uid),
+    isOnHold: (uid) => isKept(context, uid),
     isUndecided: (uid) => undecided.includes(uid),
-    isStillUsed: (gone) => isStillUsed(deps.controller, observed, gone),
+    isStillUsed: (gone) => isStillUsed(context.controller, observed, gone),
   });
-  return selection.kind === "nothing" && isHeld ? recheckMarks(deps, state) : selection;
+  return selection.kind === "nothing" && isHeld ? recheckMarks(context) : selection;
 }
 
 /**
  * Reports the Services whose load balancer belongs to another cluster, and returns the others. For use while it is not proved that those
  * of the group are absent: if this process never saw one of the Service, the mark explains best what is missing.
  */
-export async function reportOtherCluster(
-  deps: ReconcileDeps,
-  { services, state, call }: ReconcileContext,
-): Promise<readonly Service[]> {
-  const ownership = ownershipContext(deps, state, undefined);
+export async function reportOtherCluster(context: ReconcileContext): Promise<readonly Service[]> {
+  const { services, state } = context;
+  const ownership = ownershipContext(context, undefined);
   const isSuspect = (uid: ServiceUID): boolean =>
     state.evidence.get(uid)?.isTrace === true && ownership.index.foreignOf(uid).length > 0;
   const others: Service[] = [];
   for (const service of services) {
     const member = isSuspect(serviceUID(service.metadata.uid))
-      ? withOwnership(deps.desiredServices.of(service), ownership)
+      ? withOwnership(context.desiredServices.of(service), ownership)
       : undefined;
     if (member === undefined || !isHeldByOwnership(member)) others.push(service);
-    else await showProblems(deps, "annotations", service, member.problems, call.signal);
+    else await showProblems(context, "annotations", service, member.problems);
   }
   return others;
 }
 
 /** Reports what the marks say only from a listing that is newer than the Service. Then checks whether they were changed. */
-function recheckMarks({ controller }: ReconcileDeps, state: GroupState): Outcome {
+function recheckMarks({ controller, state }: ReconcileContext): Outcome {
   const now = controller.clock.monotonic();
   const delay = state.waitingSince === undefined ? milliseconds(0) : alignToGrid(now, marksRecheck);
   state.beginWait(now);
@@ -102,8 +91,7 @@ function recheckMarks({ controller }: ReconcileDeps, state: GroupState): Outcome
 }
 
 function ownershipContext(
-  { controller, freshListing }: Pick<ReconcileDeps, "controller" | "freshListing">,
-  { change }: GroupState,
+  { controller, freshListing, state: { change } }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
   const { balancers, clusterName, services } = controller;
@@ -119,9 +107,9 @@ function ownershipContext(
 }
 
 /** The load balancer of a Service that is gone stays: on-delete was invalid, or the operator wants to decide. */
-function isKept(deps: ReconcileDeps, { goneServices }: GroupState, uid: ServiceUID): boolean {
-  const isVanished = goneServices.has(uid) && deps.controller.settings.vanished === "keep";
-  return isVanished || onDeleteOf(deps, uid) === "on hold";
+function isKept(context: ReconcileContext, uid: ServiceUID): boolean {
+  const isVanished = context.state.goneServices.has(uid) && context.controller.settings.vanished === "keep";
+  return isVanished || onDeleteOf(context, uid) === "on hold";
 }
 
 /** How to remove the load balancer of a Service that is gone. Undefined: delete it, also when the Service has only moved. */
@@ -135,63 +123,36 @@ function onDeleteOf(
   return hasMoved ? undefined : state?.onDelete;
 }
 
-export interface PlanInput {
-  readonly members: readonly Member[];
-  readonly observed: ObservedLoadBalancer | undefined;
-  /** Owners that are gone. */
-  readonly gone: readonly ServiceUID[];
-  /** Further load balancers with the mark of the group. */
-  readonly duplicates: readonly ObservedLoadBalancer[];
-  /** What the latest listing had for the group, if that was one load balancer. */
-  readonly listed: ObservedLoadBalancer | undefined;
-  readonly read: Reading;
-}
-
 /** What was read of the load balancer is not enough for its plan. */
 interface Unread {
   readonly kind: "unread";
   readonly reading: Reading;
 }
 
-export interface PlannedGroup extends PlanInput {
-  readonly kind: "planned";
-  readonly steps: readonly Step[];
-  /** There are no steps, but the cloud is still working. */
-  readonly wait?: NonNullable<Plan<Step>["wait"]>;
-  readonly fingerprint: Fingerprint;
-  /** Owners that have a load balancer when the steps are applied. */
-  readonly serving: readonly ServiceUID[];
-  /** Owners that have none when the steps are applied. */
-  readonly leaving: readonly ServiceUID[];
-  /** Changes of targets are withheld, so the group does not converge. */
-  readonly areTargetsHeld: boolean;
-}
-
 /** A plan with the provider's problems and the framework's. */
 type CheckedPlan = Omit<Plan<Step>, "problems"> & { readonly problems: readonly Problem[] };
 
 export async function planSteps(
-  deps: ReconcileDeps,
   context: ReconcileContext,
   input: PlanInput,
 ): Promise<PlannedGroup | Unread | Outcome> {
-  const { signal } = context.call;
-  const { plan, fingerprint, serving, leaving } = await planWithProvider(deps, context, input);
+  const { controller, freshListing, state } = context;
+  const { plan, fingerprint, serving, leaving } = await planWithProvider(context, input);
   const reading = nextReading(plan, input.read);
   if (reading !== undefined) return { kind: "unread", reading };
   const { wait } = plan;
-  const isRemoval = leaving.length > 0 && plan.steps.length > 0 && !deps.controller.isObserving;
-  if (isRemoval && input.read === "after listing" && !deps.freshListing.showsWhatIsRemoved(context.state))
-    return deps.freshListing.request(context.state);
+  const isRemoval = leaving.length > 0 && plan.steps.length > 0 && !controller.isObserving;
+  if (isRemoval && input.read === "after listing" && !freshListing.showsWhatIsRemoved(state))
+    return freshListing.request(state);
   // What leaves needs no targets.
-  const held = leaving.length > 0 ? undefined : holdTargets(deps, context, input.observed, plan.steps);
+  const held = leaving.length > 0 ? undefined : holdTargets(context, input.observed, plan.steps);
   const problems = held === undefined ? plan.problems : [...plan.problems, held.problem];
   const services = input.members.map(({ service }) => service);
-  if (noteRefused(deps, services, plan.refused)) {
+  if (noteRefused(context, services, plan.refused)) {
     return requeue(milliseconds(0), "a plan without the refused targets");
   }
   for (const { service, problems: earlier } of input.members) {
-    await showProblems(deps, "plan", service, problems, signal, earlier);
+    await showProblems(context, "plan", service, problems, earlier);
   }
   const isRefused = hasErrors({ problems });
   if (isRefused && wait === undefined) return settled;
@@ -201,22 +162,29 @@ export async function planSteps(
     problems: [...member.problems, ...problems],
   }));
   const areTargetsHeld = held !== undefined;
-  const planned = { ...input, members, steps, fingerprint, serving, leaving, wait, areTargetsHeld };
-  return defined({ kind: "planned" as const, ...planned }) as PlannedGroup;
+  return withholdDrift(context, {
+    ...input,
+    members,
+    steps,
+    fingerprint,
+    serving,
+    leaving,
+    wait,
+    areTargetsHeld,
+  });
 }
 
 async function planWithProvider(
-  deps: ReconcileDeps,
-  { state, call }: ReconcileContext,
+  context: ReconcileContext,
   { members, observed, gone, duplicates }: PlanInput,
 ): Promise<{ readonly plan: CheckedPlan } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
-  const { controller, desiredServices, prefetch } = deps;
-  const { balancers } = controller;
+  const { state, call, desiredServices, prefetch } = context;
+  const { balancers } = context.controller;
   // Without what is observed: only changes of the Service and the Nodes count.
   const groupDesired = members.map(({ service }) => desiredServices.of(service).desired);
   const fingerprint = fingerprintOf(groupDesired);
-  const prefetched = await prefetch.current(groupDesired, () => allDesired(deps), call);
-  const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(deps, uid));
+  const prefetched = await prefetch.current(groupDesired, () => allDesired(context), call);
+  const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(context, uid));
   const isReleased = new Set(released.map(({ owner }) => owner.uid));
   const desired = [...members.map((member) => desiredFor(member, observed)), ...released];
   const orphans = gone.filter((uid) => !isReleased.has(uid));
@@ -224,7 +192,7 @@ async function planWithProvider(
     prefetched,
     orphans,
     duplicates,
-    others: observed === undefined ? othersListed(deps) : undefined,
+    others: observed === undefined ? othersListed(context) : undefined,
   });
   const plan = withoutRecent(planned, state.recentSteps, balancers, {
     hashOf: hashStep,
@@ -266,28 +234,17 @@ function desiredFor({ desired, recreate }: Member, observed: ObservedLoadBalance
 /** Reports the drift that is about to be repaired. */
 export function reportRepair(
   { reporter }: Pick<ReconcileDeps, "reporter">,
-  { members, steps, withheld, difference, isLost }: AllowedPlan,
+  { members, steps, withheld, difference, isLost }: PlannedGroup,
 ): void {
   if (!(isLost || difference === "drift") || steps.length === 0 || withheld.length > 0) return;
   for (const { service } of members) reporter.report(service, "drift", [driftRepaired(steps, isLost)]);
 }
 
-export interface AllowedPlan extends PlannedGroup {
-  readonly difference: Difference;
-  /** Drift that is reported and not repaired. */
-  readonly withheld: PlannedGroup["steps"];
-  /** The steps change nothing but targets. */
-  readonly areOnlyTargets: boolean;
-  /** A Service had the load balancer, and Fairlead has not removed it. */
-  readonly isLost: boolean;
-}
-
-/** `drift only`: there is nothing that may be changed, and the status cannot be written either. */
-export function withholdDrift(
-  { controller, reporter, standbyChanges }: ReconcileDeps,
-  { state }: ReconcileContext,
-  plan: PlannedGroup,
-): AllowedPlan | "drift only" {
+/** Settled: there is nothing that may be changed, and the status cannot be written either. */
+function withholdDrift(
+  { controller, reporter, standbyChanges, state }: ReconcileContext,
+  plan: Omit<PlannedGroup, "kind" | "withheld" | "difference" | "areOnlyTargets" | "isLost">,
+): PlannedGroup | Outcome {
   const { members, observed, gone, fingerprint } = plan;
   const { balancers, settings } = controller;
   const hasStandbyChange = members.some(({ service }) => standbyChanges.has(service));
@@ -306,9 +263,9 @@ export function withholdDrift(
     const event = driftWithheld(withheld, { canChangeTargets, isLost });
     for (const { service } of members) reporter.report(service, "drift", [event]);
     const isUsable = observed?.state === "ready" && canChangeTargets;
-    if (steps.length === 0 && !isUsable) return "drift only";
+    if (steps.length === 0 && !isUsable) return settled;
   }
-  return { ...plan, steps, difference, withheld, areOnlyTargets, isLost };
+  return { ...plan, kind: "planned", steps, difference, withheld, areOnlyTargets, isLost };
 }
 
 /** Returns whether the desired targets have changed because of it. */

@@ -14,8 +14,7 @@ import { nextLateCheck } from "../../absence/creations.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
-import type { Change, GroupState } from "../state/group-state.ts";
-import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
+import type { Change } from "../state/group-state.ts";
 import {
   addressChange,
   addressChanged,
@@ -27,15 +26,14 @@ import {
 import { finalConditions, reportRecovery, withOwnWrites } from "../status/service-reporter.ts";
 import { addressesOf, ingressOf, isOtherIngress, isSameIngress } from "../status/status.ts";
 import { checkDelay } from "./apply-steps.ts";
-import type { PlannedGroup } from "./choose-steps.ts";
-import type { ReconcileContext, ReconcileDeps } from "./context.ts";
+import type { PlannedGroup, ReconcileContext, ReconcileDeps } from "./context.ts";
 import {
+  awaitProof,
   checkMassRelease,
   judgeAbsence,
   requestProof,
   undecidedOwners,
   waitForDecision,
-  waitForProof,
 } from "./limit-changes.ts";
 
 const pollInterval: Milliseconds = seconds(2);
@@ -50,54 +48,50 @@ interface Result {
   readonly withheld?: readonly Step[];
 }
 
-export async function updateStatuses(
-  deps: ReconcileDeps,
-  context: ReconcileContext,
-  result: Result,
-): Promise<Outcome> {
+export async function updateStatuses(context: ReconcileContext, result: Result): Promise<Outcome> {
   const { members, completed, withheld = [] } = result;
   let last: Outcome = settled;
   // A waiting Service does not delay the others.
   for (const member of members) {
     const update = member.desired.ending === undefined ? updateStatus : removeFinalizer;
-    const outcome = await update(deps, context, member, result);
+    const outcome = await update(context, member, result);
     if (outcome.kind !== "settled") last = outcome;
   }
   if (last.kind !== "settled") return last;
   for (const { service, desired } of members) {
-    reportRecovery(deps.reporter, service, withheld.length > 0 ? "drift" : undefined);
+    reportRecovery(context.reporter, service, withheld.length > 0 ? "drift" : undefined);
     if (desired.ending === undefined && (completed === "ensure" || completed === "update")) {
-      deps.reporter.publish(service, changeCompleted(completed));
+      context.reporter.publish(service, changeCompleted(completed));
     }
   }
   return settled;
 }
 
 /** The next plan needs a newer listing. All groups that wait become due together, so one listing answers them all. */
-function pollCloud(deps: ReconcileDeps, state: GroupState, waitingFor: string): Outcome {
-  const now = deps.controller.clock.monotonic();
-  state.outdate(now);
-  return requeue(alignToGrid(now, checkDelay(deps, state, pollInterval)), waitingFor);
+function pollCloud(context: ReconcileContext, waitingFor: string): Outcome {
+  const now = context.controller.clock.monotonic();
+  context.state.outdate(now);
+  return requeue(alignToGrid(now, checkDelay(context, pollInterval)), waitingFor);
 }
 
 async function updateStatus(
-  deps: ReconcileDeps,
-  { state, call: { signal } }: ReconcileContext,
+  context: ReconcileContext,
   { service, desired, problems }: Member,
   { observed, completed }: Result,
 ): Promise<Outcome> {
-  const { controller, reporter, serviceStates } = deps;
+  const { controller, reporter, serviceStates, call } = context;
   const { balancers, writes, clock } = controller;
   const publication = balancers.publish(desired, observed);
   if (publication.kind === "wait") {
     reporter.report(service, "waiting", [waitingFor(publication.waitingFor)]);
-    return pollCloud(deps, state, publication.waitingFor);
+    return pollCloud(context, publication.waitingFor);
   }
   const isForeign = publication.kind === "not-ours";
   const finalizing = isForeign ? undefined : finalizerPatch(service, finalizer, "present", "status");
-  const finalized = finalizing && (await writes.patch(service, finalizing, "it has a load balancer", signal));
+  const finalized =
+    finalizing && (await writes.patch(service, finalizing, "it has a load balancer", call.signal));
   if (finalized !== undefined) serviceStates.of(service).noteFinalizer(true);
-  const current = withOwnWrites(deps.controller, finalized ?? service);
+  const current = withOwnWrites(controller, finalized ?? service);
   const ingress = changedIngress(publication, current);
   const isWrittenAnyway = ingress !== undefined || completed !== undefined;
   const conditions = finalConditions(current, problems, clock.now(), isWrittenAnyway);
@@ -108,7 +102,7 @@ async function updateStatus(
     ingress !== undefined && isOtherIngress(current.status.loadBalancer?.ingress ?? [], ingress);
   const named = hasOther ? addressChange(before, after) : "the load balancer has these addresses";
   const why = ingress === undefined ? "the conditions have changed" : named;
-  if (patch !== undefined) await writes.patch(current, patch, why, signal);
+  if (patch !== undefined) await writes.patch(current, patch, why, call.signal);
   if (hasOther) reporter.publish(current, addressChanged(before, after));
   return settled;
 }
@@ -125,27 +119,23 @@ function changedIngress(
 
 /** For a Service that no longer needs a load balancer: removes its finalizer once the cloud has none for it. */
 async function removeFinalizer(
-  deps: ReconcileDeps,
   context: ReconcileContext,
   { service, desired }: Member,
   { observed }: Result,
 ): Promise<Outcome> {
-  const { group, state, call } = context;
-  const { signal } = call;
-  const { balancers, writes, clock } = deps.controller;
+  const { state, call, reporter, serviceStates } = context;
+  const { balancers, writes, clock } = context.controller;
   const { uid } = desired.owner;
   if (observed?.owners.includes(uid) === true) {
-    return pollCloud(deps, state, "the cloud to delete the load balancer");
+    return pollCloud(context, "the cloud to delete the load balancer");
   }
-  const absence = judgeAbsence(deps, state, [uid]);
-  if (absence.kind === "unproved") return waitForProof(deps, state, [service], absence);
-  const held = await checkMassRelease(deps, context, service);
-  if (held !== undefined) return held;
+  const unproved = awaitProof(context, [service], [uid]) ?? (await checkMassRelease(context, service));
+  if (unproved !== undefined) return unproved;
   // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
-  if (isLeftElsewhere(deps, uid, group)) {
+  if (isLeftElsewhere(context, uid)) {
     const what = "another group to release the load balancer that the Service had there";
-    deps.reporter.report(service, "waiting", [waitingFor(what)]);
-    return pollCloud(deps, state, what);
+    reporter.report(service, "waiting", [waitingFor(what)]);
+    return pollCloud(context, what);
   }
   // In one write: removing the last finalizer deletes the Service, and a second write would fail.
   const isForeign = isForeignClass(service) || balancers.publish(desired, observed).kind === "not-ours";
@@ -157,28 +147,23 @@ async function removeFinalizer(
   ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
   if (steps.length === 0) return settled;
   // Its record ends with the Service.
-  const name = deps.serviceStates.get(uid)?.releasedName;
-  await writes.patch(
-    service,
-    jsonPatch(steps, "status"),
-    "the Service no longer has a load balancer",
-    signal,
-  );
+  const name = serviceStates.get(uid)?.releasedName;
+  const why = "the Service no longer has a load balancer";
+  await writes.patch(service, jsonPatch(steps, "status"), why, call.signal);
   state.noteAbsent([uid]);
-  deps.evidenceUpdates.forgetFinalizer(uid);
+  context.evidenceUpdates.forgetFinalizer(uid);
   if (!hasFinalizer(service)) return settled;
   const isReleased = desired.ending === "release" || name !== undefined;
-  deps.reporter.publish(service, isReleased ? released(name) : changeCompleted("delete"));
+  reporter.publish(service, isReleased ? released(name) : changeCompleted("delete"));
   return settled;
 }
 
-export function completeGroup(deps: ReconcileDeps, context: ReconcileContext, plan: PlannedGroup): Outcome {
-  const { controller, groupStates, standbyChanges } = deps;
+export function completeGroup(context: ReconcileContext, plan: PlannedGroup): Outcome {
+  const { controller, groupStates, standbyChanges, group, state } = context;
   const { note, clock } = controller;
-  const { group, state } = context;
-  const { members, observed, gone, fingerprint, steps } = plan;
-  const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(deps, state, [uid]).kind === "certain";
-  if (observed === undefined || members.length > 0) recordReleased(deps, group, gone.filter(isAbsent));
+  const { members, observed, gone, fingerprint, withheld } = plan;
+  const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(context, [uid]).kind === "certain";
+  if (observed === undefined || members.length > 0) recordReleased(context, gone.filter(isAbsent));
   if (members.length > 0) {
     state.complete(fingerprint);
     for (const { service } of members) standbyChanges.forget(service);
@@ -188,39 +173,37 @@ export function completeGroup(deps: ReconcileDeps, context: ReconcileContext, pl
   }
   // The load balancer is absent, and the plan needs none.
   if (observed === undefined) state.noteAbsent(state.evidence.uids);
-  dismissUnmanaged(deps, group, observed);
+  dismissUnmanaged(context, observed);
   // First, because what vanished Services have is shown, so it would never count as absent.
-  const undecided = undecidedOwners(deps, state, observed);
-  const decision = undecided && waitForDecision(deps, context, undecided);
+  const undecided = undecidedOwners(context, observed);
+  const decision = undecided && waitForDecision(context, undecided);
   // After the hold is known, because a new state takes it over.
-  dropGroupState(group, groupStates);
+  groupStates.drop(group);
   if (decision !== undefined) return decision;
-  const absence = judgeAbsence(deps, state, [...state.pendingReleases]);
-  if (members.length > 0 && absence.kind === "unproved") return requestProof(deps, state, absence);
-  // A plan with steps is withheld drift: nothing was tried.
-  if (steps.length === 0 && acceptTargets(deps, members)) {
+  const absence = judgeAbsence(context, [...state.pendingReleases]);
+  if (members.length > 0 && absence.kind === "unproved") return requestProof(context, absence);
+  if (withheld.length === 0 && acceptTargets(context, members)) {
     return requeue(milliseconds(0), "the status without the refused targets");
   }
   const lateCheck =
     state.uncertainCreationAt === undefined
       ? undefined
-      : nextLateCheck(state.uncertainCreationAt, deps.freshListing.beganAt);
-  const due = [lateCheck, nextRetry(deps, members)].flatMap((at) => at ?? []);
+      : nextLateCheck(state.uncertainCreationAt, context.freshListing.beganAt);
+  const due = [lateCheck, nextRetry(context, members)].flatMap((at) => at ?? []);
   state.setListingDue(due.length === 0 ? undefined : Math.min(...due));
-  const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? Number.POSITIVE_INFINITY));
+  const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? never));
   const delay = Math.min(changesAt - clock.now(), (lateCheck ?? never) - clock.monotonic());
   if (delay !== never) return requeue(milliseconds(Math.max(0, delay)), "the next change or listing");
-  if (due.length === 0) restIfDone(deps, state, plan);
+  if (due.length === 0) restIfDone(context, plan);
   return settled;
 }
 
-/** Only a plan without steps shows that the group is complete: steps were just applied, or are withheld. */
+/** Withheld steps show that the group is not complete. */
 function restIfDone(
-  { controller }: ReconcileDeps,
-  state: GroupState,
-  { members, gone, steps, listed }: PlannedGroup,
+  { controller, state }: ReconcileContext,
+  { members, gone, withheld, listed }: PlannedGroup,
 ): void {
-  if (listed === undefined || members.length === 0 || gone.length + steps.length > 0) return;
+  if (listed === undefined || members.length === 0 || gone.length + withheld.length > 0) return;
   // Where reads lag, the listing may repeat what was there before a step that was then lost.
   if (!state.recentSteps.isEmpty) return;
   state.noteRest({ listed, since: controller.clock.monotonic() });
@@ -239,44 +222,35 @@ function nextRetry(
 /** The cloud has all desired targets. Returns whether a Service still reports that one of them is refused. */
 function acceptTargets({ controller, serviceStates }: ReconcileDeps, members: readonly Member[]): boolean {
   const now = controller.clock.monotonic();
-  const states = members.map(({ service, desired }) => ({ state: serviceStates.of(service), desired }));
-  const accepted = states.filter(({ state, desired }) => state.refused.includes(desired.targets));
-  for (const { state, desired } of states) {
-    state.noteAccepted(desired.targets, now);
-  }
+  const accepted = members.filter(({ service, desired: { targets } }) =>
+    serviceStates.of(service).noteAccepted(targets, now),
+  );
   return accepted.length > 0;
 }
 
 /** The load balancer stays in the cloud as an orphan. */
-export function completeOrphan(
-  deps: ReconcileDeps,
-  { group }: ReconcileContext,
-  pendingReleases: readonly ServiceUID[],
-): Outcome {
-  recordReleased(deps, group, pendingReleases);
-  dropGroupState(group, deps.groupStates);
+export function completeOrphan(context: ReconcileContext, pendingReleases: readonly ServiceUID[]): Outcome {
+  recordReleased(context, pendingReleases);
+  context.groupStates.drop(context.group);
   return settled;
 }
 
 /** Whether another group has, or may have, a load balancer of this owner. */
-function isLeftElsewhere(
-  { groupStates, freshListing }: ReconcileDeps,
-  uid: ServiceUID,
-  group: string,
-): boolean {
+function isLeftElsewhere({ groupStates, freshListing, group }: ReconcileContext, uid: ServiceUID): boolean {
   return groupStates.isReleasePendingElsewhere(uid, group) || freshListing.index.isElsewhere(uid, group);
 }
 
-function recordReleased(deps: ReconcileDeps, group: string, owners: readonly ServiceUID[]): void {
-  const { controller, serviceStates, groupStates } = deps;
+function recordReleased(
+  { controller, groupStates, group }: ReconcileContext,
+  owners: readonly ServiceUID[],
+): void {
   groupStates.released(group, owners);
-  dropServiceStates(owners, controller.services, serviceStates, groupStates);
+  groupStates.dropServices(owners, controller.services);
 }
 
 /** Uses the Services as Fairlead's own writes left them, since the watch does not report those. */
 function dismissUnmanaged(
-  { controller, groupStates }: ReconcileDeps,
-  group: string,
+  { controller, groupStates, group }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): void {
   for (const key of groupStates.membersOf(group)) {

@@ -1,25 +1,30 @@
-// What the stages of a reconcile share: the group being reconciled, the parts of the controller that they use, and the lock on the
-// owners of its load balancer.
+// What the stages of a reconcile share: the group being reconciled, the parts of the controller that they use, the plan, and the lock on
+// the owners of its load balancer.
 
 import { proofsApart } from "../../../cloud/reads-lag.ts";
-import type { Milliseconds } from "../../../core/brand.ts";
+import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Plan, Step } from "../../../provider/plan.ts";
 import type { Operations } from "../../operations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
+import type { Difference } from "../desired/difference.ts";
+import type { Member } from "../desired/members.ts";
 import type { SharedPrefetch } from "../desired/shared-prefetch.ts";
 import { type BalancerMassLimit, removalKind } from "../observed/balancer-mass-count.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
+import type { Reading } from "../observed/reading.ts";
 import type { StandbyChanges } from "../queue/relevant-change.ts";
 import type { NodeSyncLatency } from "../queue/triggers.ts";
-import type { GroupState, Hold } from "../state/group-state.ts";
+import type { Fingerprint, GroupState, Hold } from "../state/group-state.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
 
-export interface ReconcileContext {
+export interface ReconcileContext extends ReconcileDeps {
   readonly group: string;
   /** The Services of the group, as they were when the reconcile began. */
   readonly services: readonly Service[];
@@ -45,6 +50,39 @@ export interface ReconcileDeps {
   readonly enqueue: (group: string) => void;
 }
 
+export interface PlanInput {
+  readonly members: readonly Member[];
+  readonly observed: ObservedLoadBalancer | undefined;
+  /** Owners that are gone. */
+  readonly gone: readonly ServiceUID[];
+  /** Further load balancers with the mark of the group. */
+  readonly duplicates: readonly ObservedLoadBalancer[];
+  /** What the latest listing had for the group, if that was one load balancer. */
+  readonly listed: ObservedLoadBalancer | undefined;
+  readonly read: Reading;
+}
+
+export interface PlannedGroup extends PlanInput {
+  readonly kind: "planned";
+  readonly steps: readonly Step[];
+  /** Drift that is reported and not repaired. */
+  readonly withheld: readonly Step[];
+  /** There are no steps, but the cloud is still working. */
+  readonly wait: Plan<Step>["wait"];
+  readonly fingerprint: Fingerprint;
+  /** Owners that have a load balancer when the steps are applied. */
+  readonly serving: readonly ServiceUID[];
+  /** Owners that have none when the steps are applied. */
+  readonly leaving: readonly ServiceUID[];
+  /** Changes of targets are withheld, so the group does not converge. */
+  readonly areTargetsHeld: boolean;
+  readonly difference: Difference;
+  /** The steps change nothing but targets. */
+  readonly areOnlyTargets: boolean;
+  /** A Service had the load balancer, and Fairlead has not removed it. */
+  readonly isLost: boolean;
+}
+
 /** The current Services of a group. */
 export function servicesOf(
   { controller, groupStates }: Pick<ReconcileDeps, "controller" | "groupStates">,
@@ -55,8 +93,7 @@ export function servicesOf(
 
 /** Nothing is created or removed for this reason, and an operator can release that. */
 export function holdReleasably(
-  { controller: { removals }, groupStates }: Pick<ReconcileDeps, "controller" | "groupStates">,
-  state: GroupState,
+  { controller: { removals }, groupStates, state }: ReconcileContext,
   { reason, message }: Pick<Hold, "reason" | "message">,
   names: readonly string[] = groupStates.membersOf(state.group),
 ): void {

@@ -15,31 +15,27 @@ import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context
 const failuresBeforeCondition = 3;
 
 /** Writes the error as a condition: at once if it lasts, otherwise after some failures in a row. Never throws. */
-export async function showFailure(
-  deps: ReconcileDeps,
-  { group, state, call }: ReconcileContext,
-  error: unknown,
-): Promise<void> {
+export async function showFailure(context: ReconcileContext, error: unknown): Promise<void> {
+  const { group, state } = context;
   const problem = describeError(error);
   if (problem === undefined) return;
   state.noteFailure();
   if (state.progress.failures < failuresBeforeCondition && !isLasting(error)) return;
   // Judged before the first write: the listing may succeed during one.
-  const isListing = isOfListing(deps, error);
-  for (const service of servicesOf(deps, group)) {
+  const isListing = isOfListing(context, error);
+  for (const service of servicesOf(context, group)) {
     // A failed listing does not concern a Service that has its load balancer.
     const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
     if (isListing && hasAddress && !isEnding(service)) continue;
-    const problems = [...deps.desiredServices.problemsOf(service), problem];
-    await writeErrorCondition(deps, service, problems, call.signal).catch(() => undefined);
+    const problems = [...context.desiredServices.problemsOf(service), problem];
+    await writeErrorCondition(context, service, problems).catch(() => undefined);
   }
 }
 
 /** Publishes the error as an event, and decides when to try again. */
 export function handleError(deps: ReconcileDeps, group: string, error: unknown, failures: number): Outcome {
   const { clock, random } = deps.controller;
-  const { groupStates } = deps;
-  const state = groupStates.of(group);
+  const state = deps.groupStates.of(group);
   const { failedChange } = state;
   state.noteErrorHandled();
   if (isLostRace(error))

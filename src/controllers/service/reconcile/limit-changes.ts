@@ -1,6 +1,7 @@
 // Decides what a group may do about what is absent. A load balancer that listings do not show counts as absent only after proof. What
 // is absent, or whose Service vanished from the API, is created again or removed only if not too many are, and only after that was
-// recorded. No further load balancer is created while listings show none of those that Fairlead created.
+// recorded. No further load balancer is created while listings show none of those that Fairlead created. Targets stay while Nodes may be
+// missing in the API server.
 
 import {
   type Milliseconds,
@@ -9,12 +10,14 @@ import {
   type ServiceUID,
   serviceUID,
 } from "../../../core/brand.ts";
+import { countOf } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { awaited, judge } from "../../absence/proof.ts";
 import type { ObjectEvent } from "../../reporter.ts";
+import type { LastingProblem } from "../deps.ts";
 import { absenceOf, type BalancerAbsence } from "../observed/balancer-absence.ts";
 import { hasVanished, removalKind } from "../observed/balancer-mass-count.ts";
 import { isEnding } from "../predicates.ts";
@@ -35,8 +38,7 @@ import {
 } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
-import type { PlannedGroup } from "./choose-steps.ts";
-import { confirmAfterOf, holdReleasably, type ReconcileContext, type ReconcileDeps } from "./context.ts";
+import { confirmAfterOf, holdReleasably, type PlannedGroup, type ReconcileContext } from "./context.ts";
 
 /** Only a newer listing shows whether the cloud has recovered. */
 const recheckAfter: Milliseconds = minutes(1);
@@ -52,8 +54,7 @@ export interface Undecided {
 
 /** The owners that vanished from the API so recently that they may come back, or together with too many others. */
 export function undecidedOwners(
-  { controller: { clock, settings, services }, massLimit }: ReconcileDeps,
-  { group, goneServices }: GroupState,
+  { controller: { clock, settings, services }, massLimit, state: { group, goneServices } }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): Undecided | undefined {
   const vanished = [...goneServices].filter(
@@ -83,52 +84,50 @@ export function undecidedOwners(
 
 /** What these Services have is kept until it is decided. */
 export function waitForDecision(
-  deps: ReconcileDeps,
-  { state }: ReconcileContext,
+  context: ReconcileContext,
   { names, hold, decidedAfter }: Undecided,
 ): Outcome {
-  if (hold.isReleasable === true) holdReleasably(deps, state, hold, names);
-  else state.setHold(hold);
+  if (hold.isReleasable === true) holdReleasably(context, hold, names);
+  else context.state.setHold(hold);
   return requeue(decidedAfter, "a decision about Services that vanished");
 }
 
 /** Undefined when the mass limit allows the plan. */
 export async function checkMassLimit(
-  deps: ReconcileDeps,
   context: ReconcileContext,
   plan: PlannedGroup,
 ): Promise<Outcome | undefined> {
-  const { massLimit } = deps;
-  const { group, services, state } = context;
+  const { massLimit, group, services, state } = context;
+  const { observed, serving, gone } = plan;
   // It is there again, or its Service is.
-  if (plan.observed !== undefined && !removesVanished(state, plan)) endRelease(deps, group);
+  if (observed !== undefined && vanishedOwners(state, plan).length === 0) endRelease(context);
   const { isListingDoubted } = massLimit;
   const hidden = hiddenWithoutService(state, plan, isListingDoubted);
   // It does not count, but neither listings that lack too many others nor lookups prove then that it is absent.
   const isDoubted = repeatsCreation(state, plan) && isListingDoubted;
   const isConcerned = isCounted(state, plan) || isDoubted || hidden.length > 0;
   if (!isConcerned) return undefined;
-  if (massLimit.mayChange(group)) return proveAgain(deps, context, plan);
+  // The decision of the mass limit may have ended a hold: then the absence is not proved any more.
+  if (massLimit.mayChange(group))
+    return observed === undefined ? awaitProof(context, services, [...serving, ...gone]) : undefined;
   return hidden.length === 0
-    ? holdAbsent(deps, context, services, massRecreationHeld)
-    : holdAbsent(deps, context, [], (held) => massWaitHeld(hidden, held));
+    ? holdAbsent(context, services, massRecreationHeld)
+    : holdAbsent(context, [], (held) => massWaitHeld(hidden, held));
 }
 
-/** The decision of the mass limit may have ended a hold: then the absence is not proved any more. */
-function proveAgain(
-  deps: ReconcileDeps,
-  { services, state }: ReconcileContext,
-  { observed, serving, gone }: PlannedGroup,
+/** Undefined when it is certain that these owners have no load balancer in the group. Otherwise reports that, and waits. */
+export function awaitProof(
+  context: ReconcileContext,
+  services: readonly Service[],
+  owners: readonly ServiceUID[],
 ): Outcome | undefined {
-  if (observed !== undefined) return undefined;
-  const absence = judgeAbsence(deps, state, [...serving, ...gone]);
-  return absence.kind === "certain" ? undefined : waitForProof(deps, state, services, absence);
+  const absence = judgeAbsence(context, owners);
+  return absence.kind === "certain" ? undefined : waitForProof(context, services, absence);
 }
 
 /** Records what counts for the mass limit before it is done. Undefined when the steps may be applied now. */
 export async function recordChange(
-  { controller: { removals, isObserving }, massLimit }: ReconcileDeps,
-  { group, state }: ReconcileContext,
+  { controller: { removals, isObserving }, massLimit, group, state }: ReconcileContext,
   plan: PlannedGroup,
 ): Promise<Outcome | undefined> {
   if (isObserving || !isCounted(state, plan) || removals.isReleased(removalKind, group)) return undefined;
@@ -140,17 +139,17 @@ export async function recordChange(
 }
 
 /** If it is absent again later, an operator must release it again. */
-export function endRelease({ controller }: Pick<ReconcileDeps, "controller">, group: string): void {
+export function endRelease({ controller, group }: ReconcileContext): void {
   controller.removals.endRelease(removalKind, group);
 }
 
 /** Whether it would create a load balancer again that is absent, or remove one whose Service vanished. */
 function isCounted(state: GroupState, plan: PlannedGroup): boolean {
-  return plan.steps.length > 0 && (isRecreation(state, plan) || removesVanished(state, plan));
-}
-
-function isRecreation({ evidence }: GroupState, { observed, serving }: PlannedGroup): boolean {
-  return observed === undefined && serving.some((uid) => evidence.get(uid)?.certainty === "exists");
+  const { observed, serving, steps } = plan;
+  if (steps.length === 0) return false;
+  return observed === undefined
+    ? serving.some((uid) => state.evidence.get(uid)?.certainty === "exists")
+    : vanishedOwners(state, plan).length > 0;
 }
 
 /**
@@ -161,9 +160,6 @@ function repeatsCreation({ evidence }: GroupState, { observed, serving, steps }:
   if (observed !== undefined || steps.length === 0) return false;
   return serving.some((uid) => evidence.get(uid)?.certainty === "possible" || evidence.isRemoved(uid));
 }
-
-const removesVanished = (state: GroupState, plan: PlannedGroup): boolean =>
-  vanishedOwners(state, plan).length > 0;
 
 function vanishedOwners(
   { goneServices }: GroupState,
@@ -194,38 +190,35 @@ const isProvedByListings = (known: OwnerEvidence | undefined): boolean =>
  * prove it for this one are not believed then. Undefined when it may go.
  */
 export async function checkMassRelease(
-  deps: ReconcileDeps,
   context: ReconcileContext,
   service: Service,
 ): Promise<Outcome | undefined> {
-  const { group, state } = context;
-  const known = state.evidence.get(serviceUID(service.metadata.uid));
+  const { group, state, massLimit } = context;
+  const uid = serviceUID(service.metadata.uid);
   // Whatever hides the others may also answer lookups.
-  if (!isProvedByListings(known) && !deps.massLimit.isListingDoubted) return undefined;
-  if (!deps.massLimit.mayChange(group)) return holdAbsent(deps, context, [service], massReleaseHeld);
-  const absence = judgeAbsence(deps, state, [serviceUID(service.metadata.uid)]);
-  return absence.kind === "certain" ? undefined : waitForProof(deps, state, [service], absence);
+  if (!isProvedByListings(state.evidence.get(uid)) && !massLimit.isListingDoubted) return undefined;
+  return massLimit.mayChange(group)
+    ? awaitProof(context, [service], [uid])
+    : holdAbsent(context, [service], massReleaseHeld);
 }
 
 async function holdAbsent(
-  deps: ReconcileDeps,
-  { state, call }: ReconcileContext,
+  context: ReconcileContext,
   services: readonly Service[],
   describe: (held: MassHold) => ObjectEvent,
 ): Promise<Outcome> {
-  const held = deps.massLimit.hold();
+  const held = context.massLimit.hold();
   if (held === undefined) return requeue(milliseconds(0), "the mass limit is no longer exceeded");
   const event = describe(held);
-  holdReleasably(deps, state, event);
+  holdReleasably(context, event);
   const problem = { severity: "error", reason: event.reason, text: event.message } as const;
-  for (const service of services) await showProblems(deps, "absence", service, [problem], call.signal);
-  return recheckListing(deps, state, event.reason);
+  for (const service of services) await showProblems(context, "absence", service, [problem]);
+  return recheckListing(context, event.reason);
 }
 
 /** Requests a newer listing when the latest one is too old to show whether the cloud has recovered. */
 function recheckListing(
-  { controller: { clock }, freshListing }: ReconcileDeps,
-  state: GroupState,
+  { controller: { clock }, freshListing, state }: ReconcileContext,
   why: string,
 ): Outcome {
   const age = clock.monotonic() - freshListing.beganAt;
@@ -236,8 +229,7 @@ type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
 /** Whether it is certain that these owners have no load balancer in the group, given that the cloud shows none. */
 export function judgeAbsence(
-  { controller, massLimit, freshListing }: Pick<ReconcileDeps, "controller" | "massLimit" | "freshListing">,
-  state: GroupState,
+  { controller, massLimit, freshListing, state }: ReconcileContext,
   uids: readonly ServiceUID[],
 ): BalancerAbsence {
   const owners = uids.flatMap((uid) => state.evidence.get(uid) ?? []);
@@ -248,14 +240,14 @@ export function judgeAbsence(
 
 /** Reports it on the Services, and waits. */
 export function waitForProof(
-  deps: ReconcileDeps,
-  state: GroupState,
+  context: ReconcileContext,
   services: readonly Service[],
   absence: Unproved,
   /** Another load balancer with the same mark that is shown. */
   replacement?: string,
 ): Outcome {
-  const { clock, settings } = deps.controller;
+  const { state } = context;
+  const { clock, settings } = context.controller;
   const at = clock.now() + absence.decidedAt - clock.monotonic();
   for (const service of services) {
     const event = absence.isExpected
@@ -265,11 +257,10 @@ export function waitForProof(
           addresses: addressesOf(service),
           replacement,
         });
-    deps.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
-    const hold = { reason: event.reason, message: event.message };
-    state.setHold(hold);
+    context.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
+    state.setHold({ reason: event.reason, message: event.message });
   }
-  return requestProof(deps, state, absence);
+  return requestProof(context, absence);
 }
 
 function outcomeOf(service: Service, { drift }: Pick<ServiceSettings, "drift">): OutcomeOfAbsence {
@@ -278,31 +269,30 @@ function outcomeOf(service: Service, { drift }: Pick<ServiceSettings, "drift">):
 }
 
 /** Requests the next listing when it is due. */
-export function requestProof(deps: ReconcileDeps, state: GroupState, { checkAt }: Unproved): Outcome {
-  const now = deps.controller.clock.monotonic();
-  if (checkAt <= now) return deps.freshListing.request(state);
+export function requestProof(context: ReconcileContext, { checkAt }: Unproved): Outcome {
+  const now = context.controller.clock.monotonic();
+  if (checkAt <= now) return context.freshListing.request(context.state);
   return requeue(milliseconds(checkAt - now), "proof that the load balancer is absent");
 }
 
 /** Undefined when the plan may be applied. */
 export async function checkUnlisted(
-  deps: ReconcileDeps,
-  { group, state, call }: ReconcileContext,
+  context: ReconcileContext,
   plan: PlannedGroup,
 ): Promise<Outcome | undefined> {
-  const { removals } = deps.controller;
   const { members, steps, fingerprint } = plan;
-  if (!createsBalancer(plan) || removals.isReleased(removalKind, group)) return undefined;
-  const { creations } = state.evidence;
+  if (!createsBalancer(plan) || context.controller.removals.isReleased(removalKind, context.group))
+    return undefined;
+  const { creations } = context.state.evidence;
   const count = creations.countOf(steps.map(whatOf), fingerprint.spec);
   if (count === undefined) return undefined;
   const names = steps.flatMap((step) => (creations.has(whatOf(step)) ? (step.on ?? []) : []));
   const problem = createdButNotListed({ count, names: [...new Set(names)] });
   for (const { service, problems } of members) {
-    await showProblems(deps, "absence", service, [problem], call.signal, problems);
+    await showProblems(context, "absence", service, [problem], problems);
   }
-  holdReleasably(deps, state, { reason: problem.reason, message: problem.text });
-  return recheckListing(deps, state, problem.reason);
+  holdReleasably(context, { reason: problem.reason, message: problem.text });
+  return recheckListing(context, problem.reason);
 }
 
 /** What a step creates. The details may differ: a Node may have joined in between. */
@@ -310,4 +300,35 @@ export const whatOf = ({ do: what, on = "" }: Step): string => `${what} ${on}`;
 
 export function createsBalancer({ observed, serving, steps }: PlannedGroup): boolean {
   return observed === undefined && serving.length > 0 && steps.length > 0;
+}
+
+export const targetRemovalHeld = "TargetRemovalHeld";
+
+interface HeldTargets {
+  /** Those that leave the targets as they are. */
+  readonly steps: readonly Step[];
+  readonly problem: LastingProblem;
+}
+
+/** Withholds changes of targets while the Nodes of the API server cannot be all Nodes of this cluster. Undefined: all may be applied. */
+export function holdTargets(
+  context: ReconcileContext,
+  observed: ObservedLoadBalancer | undefined,
+  steps: readonly Step[],
+): HeldTargets | undefined {
+  const { balancers, nodes, removals } = context.controller;
+  const count = observed === undefined ? 0 : (balancers.targetCount?.(observed) ?? 0);
+  if (count === 0 || context.desiredServices.vanishedNodes.allowRemovalFrom(count)) return undefined;
+  // Without this function, any step may remove targets.
+  const others = steps.filter((step) => balancers.targetsOnly !== undefined && !balancers.targetsOnly(step));
+  if (others.length === steps.length) return undefined;
+  const problem: LastingProblem = {
+    severity: "warning",
+    reason: targetRemovalHeld,
+    text: `The load balancer has ${countOf(count, "target")}, but the API server shows ${countOf(nodes.size, "Node")}, and no deletion of the others was seen. That is treated as another cluster or a restored etcd, so the load balancer keeps its targets. Check which cluster this is. To remove the targets anyway: ${removals.howToRelease(removalKind)}`,
+    // The counts change while Nodes return.
+    identity: "",
+  };
+  holdReleasably(context, { reason: problem.reason, message: problem.text });
+  return { steps: others, problem };
 }

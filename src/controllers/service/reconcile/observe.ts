@@ -20,7 +20,7 @@ import {
 } from "../observed/ownership.ts";
 import type { Reading } from "../observed/reading.ts";
 import { hasFinalizer } from "../predicates.ts";
-import type { GroupState, KeptObservation } from "../state/group-state.ts";
+import type { KeptObservation } from "../state/group-state.ts";
 import { waitingFor } from "../status/events.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
 import { checkDelay } from "./apply-steps.ts";
@@ -44,68 +44,58 @@ interface Observation {
 }
 
 export async function observeGroup(
-  deps: ReconcileDeps,
   context: ReconcileContext,
   reading: Reading,
 ): Promise<Observation | Outcome> {
-  const { group, services, state, call } = context;
-  deps.evidenceUpdates.update();
-  noteFinalizers(deps, context);
-  const found = deps.freshListing.find(state, services, reading);
-  if (found === "not yet") return deps.freshListing.request(state);
-  for (const service of services) endAccountFailure(deps.reporter, deps.serviceStates, service);
-  if (found.balancer === undefined) deps.evidenceUpdates.noteAgain(state);
-  const observed = found.problems.length > 0 ? nothing : await observeInDepth(deps, context, found);
-  if ("isUnknown" in observed) return waitForAnswer(deps, context, observed);
+  const { group, services, state, evidenceUpdates, freshListing } = context;
+  evidenceUpdates.update();
+  noteFinalizers(context);
+  const found = freshListing.find(state, services, reading);
+  if (found === "not yet") return freshListing.request(state);
+  for (const service of services) endAccountFailure(context.reporter, context.serviceStates, service);
+  if (found.balancer === undefined) evidenceUpdates.noteAgain(state);
+  const observed = found.problems.length > 0 ? nothing : await observeInDepth(context, found);
+  if ("isUnknown" in observed) return waitForAnswer(context, observed);
   const { balancer, lookedUpAt } = observed;
   // It has lost its mark since the last listing: only a new one says whose it is now.
   const isStale = found.read !== "after listing" && found.balancer?.ownership === "ours";
-  if (isStale && balancer !== undefined && balancer.ownership !== "ours")
-    return deps.freshListing.request(state);
+  if (isStale && balancer !== undefined && balancer.ownership !== "ours") return freshListing.request(state);
   // The lookup contradicts the listing. A new one also shows whether it lacks too many others.
   const isMissed = found.balancer?.ownership === "ours" && balancer === undefined;
-  if (isMissed && !deps.freshListing.isJustListed(state)) return deps.freshListing.request(state);
-  const isOther = lookedUpAt !== undefined && servesOther(deps, context, balancer);
+  if (isMissed && !freshListing.isJustListed(state)) return freshListing.request(state);
+  const isOther = lookedUpAt !== undefined && servesOther(context, balancer);
   for (const service of services) {
     const other = isOther
-      ? [foundOther(keyOf(service.metadata), balancer, nameOwners(deps.controller.services, balancer))]
+      ? [foundOther(keyOf(service.metadata), balancer, nameOwners(context.controller.services, balancer))]
       : [];
-    await showProblems(deps, "adoption", service, [...found.problems, ...other], call.signal);
+    await showProblems(context, "adoption", service, [...found.problems, ...other]);
   }
   if (isOther || found.problems.length > 0) return settled;
-  state.noteObservation(lookedUpAt ?? found.beganAt, keptFrom(deps, state, found, observed));
+  state.noteObservation(lookedUpAt ?? found.beganAt, keptFrom(context, found, observed));
   // The cloud may return owners whose other group is being reconciled.
-  if (!deps.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
-  const { duplicates } = found;
+  if (!context.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
+  const { duplicates, balancer: listed = balancer } = found;
   if (balancer !== undefined) {
-    const unproved = noteManaged(deps, context, found, balancer);
-    if (unproved !== undefined)
-      return waitForProof(deps, state, services, unproved, nameOf(found.balancer ?? balancer));
+    const unproved = noteManaged(context, found, balancer);
+    if (unproved !== undefined) return waitForProof(context, services, unproved, listed && nameOf(listed));
   }
   state.noteDuplicates(duplicates);
+  const others = balancer === undefined ? [] : duplicates.map(nameOf);
   for (const service of services) {
     const problems =
-      balancer === undefined || duplicates.length === 0
+      listed === undefined || others.length === 0
         ? []
-        : [
-            duplicatesFound(
-              nameOf(found.balancer ?? balancer),
-              duplicates.map(nameOf),
-              onDeleteKind(deps, service),
-            ),
-          ];
-    await showProblems(deps, "duplicates", service, problems, call.signal);
+        : [duplicatesFound(nameOf(listed), others, onDeleteKind(context, service))];
+    await showProblems(context, "duplicates", service, problems);
   }
-  const unproved = noteObservation(deps, context, { balancer, lookedUpAt });
-  if (unproved !== undefined)
-    return waitForProof(deps, state, await reportOtherCluster(deps, context), unproved);
+  const unproved = noteObservation(context, { balancer, lookedUpAt });
+  if (unproved !== undefined) return waitForProof(context, await reportOtherCluster(context), unproved);
   return { kind: "observed", balancer, duplicates, read: found.read, listed: found.listed };
 }
 
 /** What later reconciles may use of it. */
 function keptFrom(
-  { controller: { balancers, random } }: ReconcileDeps,
-  { kept }: GroupState,
+  { controller: { balancers, random }, state: { kept } }: ReconcileContext,
   { beganAt: listedAt, balancer: shown, duplicates }: Found,
   { balancer, lookedUpAt }: InDepth,
 ): KeptObservation | undefined {
@@ -129,10 +119,7 @@ function onDeleteKind({ serviceStates }: ReconcileDeps, service: Service): OnDel
 }
 
 /** Another replica adds the finalizer before it creates a load balancer, and its last requests may arrive after it stopped leading. */
-function noteFinalizers(
-  { controller: { clock }, serviceStates }: ReconcileDeps,
-  { services, state }: ReconcileContext,
-): void {
+function noteFinalizers({ controller: { clock }, serviceStates, services, state }: ReconcileContext): void {
   for (const service of services) {
     const known = serviceStates.of(service);
     const isPresent = hasFinalizer(service);
@@ -145,17 +132,16 @@ function noteFinalizers(
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
 function noteManaged(
-  deps: ReconcileDeps,
-  { services, state }: ReconcileContext,
+  context: ReconcileContext,
   { duplicates, beganAt, knownAt }: Found,
   observed: ObservedLoadBalancer,
 ): Unproved | undefined {
   if (observed.ownership !== "ours") return undefined;
-  const { controller, massLimit } = deps;
+  const { controller, massLimit, state } = context;
   const { managed } = state;
   const shown = { name: nameOf(observed) };
   const unproved = (): NextProof | undefined => {
-    if (!isOtherThanManaged(deps, { services, state }, observed, duplicates)) return undefined;
+    if (!isOtherThanManaged(context, observed, duplicates)) return undefined;
     const proofs = addProof(managed?.proofs ?? [], { kind: "listing", beganAt, knownAt });
     const rule = {
       confirmAfter: confirmAfterOf(controller),
@@ -177,8 +163,7 @@ function noteManaged(
 
 /** Whether listings show only another load balancer with the mark of the group than the one that is managed. */
 function isOtherThanManaged(
-  { controller: { balancers }, desiredServices }: ReconcileDeps,
-  { services, state }: Pick<ReconcileContext, "services" | "state">,
+  { controller: { balancers }, desiredServices, services, state }: ReconcileContext,
   observed: ObservedLoadBalancer,
   duplicates: readonly ObservedLoadBalancer[],
 ): boolean {
@@ -198,11 +183,8 @@ function isOtherThanManaged(
 }
 
 /** Returns what is missing for the proof that the load balancer of the group is absent; undefined if it is certain or exists. */
-function noteObservation(
-  deps: ReconcileDeps,
-  { services, state }: ReconcileContext,
-  { balancer, lookedUpAt }: InDepth,
-): Unproved | undefined {
+function noteObservation(context: ReconcileContext, { balancer, lookedUpAt }: InDepth): Unproved | undefined {
+  const { services, state, controller } = context;
   if (balancer?.ownership === "ours") {
     state.noteShown(balancer.owners);
     return undefined;
@@ -210,13 +192,11 @@ function noteObservation(
   // The id on the Service names what it adopts, so nothing else is missing.
   if (balancer?.keys !== undefined) return undefined;
   if (balancer === undefined && lookedUpAt !== undefined) {
-    const { clock } = deps.controller;
-    const confirmAfter = confirmAfterOf(deps.controller);
-    const lookup = { beganAt: lookedUpAt, knownAt: clock.monotonic() };
-    state.noteLookup(lookup, confirmAfter);
+    const lookup = { beganAt: lookedUpAt, knownAt: controller.clock.monotonic() };
+    state.noteLookup(lookup, confirmAfterOf(controller));
   }
   const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
-  const absence = judgeAbsence(deps, state, [...owners, ...state.pendingReleases]);
+  const absence = judgeAbsence(context, [...owners, ...state.pendingReleases]);
   return absence.kind === "unproved" ? absence : undefined;
 }
 
@@ -229,8 +209,7 @@ interface InDepth {
 const nothing: InDepth = { balancer: undefined };
 
 async function observeInDepth(
-  { controller: { balancers, clock }, desiredServices }: ReconcileDeps,
-  { services, state, call }: ReconcileContext,
+  { controller: { balancers, clock }, desiredServices, services, state, call }: ReconcileContext,
   { balancer: found }: Found,
 ): Promise<InDepth | NoAnswer> {
   if (balancers.observe === undefined || !needsLookup(found, services.length)) return { balancer: found };
@@ -247,8 +226,7 @@ async function observeInDepth(
 
 /** A lookup may use an id that is stored on the Service, and users can write there what they like. */
 function servesOther(
-  { controller }: ReconcileDeps,
-  { services, state }: ReconcileContext,
+  { controller, services, state }: ReconcileContext,
   balancer: ObservedLoadBalancer | undefined,
 ): balancer is ObservedLoadBalancer {
   if (balancer === undefined) return false;
@@ -258,16 +236,11 @@ function servesOther(
 }
 
 /** Nothing is changed while the cloud has no definite answer. */
-function waitForAnswer(
-  deps: ReconcileDeps,
-  { services, state }: ReconcileContext,
-  { waitingFor: what, checkAfter }: NoAnswer,
-): Outcome {
+function waitForAnswer(context: ReconcileContext, { waitingFor: what, checkAfter }: NoAnswer): Outcome {
   const event = waitingFor(what);
-  for (const service of services) deps.reporter.report(service, "waiting", [event]);
-  const hold = { reason: event.reason, message: event.message };
-  state.setHold(hold);
-  return requeue(checkDelay(deps, state, checkAfter), what);
+  for (const service of context.services) context.reporter.report(service, "waiting", [event]);
+  context.state.setHold({ reason: event.reason, message: event.message });
+  return requeue(checkDelay(context, checkAfter), what);
 }
 
 export function needsLookup(

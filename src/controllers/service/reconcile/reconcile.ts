@@ -18,20 +18,12 @@ import { removalKind } from "../observed/balancer-mass-count.ts";
 import type { Reading } from "../observed/reading.ts";
 import { isBeingDeleted, isEnding } from "../predicates.ts";
 import type { GroupState } from "../state/group-state.ts";
-import { dropGroupState, dropServiceStates } from "../state/group-states.ts";
 import { deletionPaused, paused, syncFailed, waitingForPaused } from "../status/events.ts";
 import { finalConditions, reportRecovery, writeErrorCondition } from "../status/service-reporter.ts";
 import { applyPlan, rememberFacts } from "./apply-steps.ts";
-import {
-  noteRefused,
-  type PlannedGroup,
-  planSteps,
-  reportRepair,
-  selectDesired,
-  withholdDrift,
-} from "./choose-steps.ts";
+import { noteRefused, planSteps, reportRepair, selectDesired } from "./choose-steps.ts";
 import { completeGroup, completeOrphan, updateStatuses } from "./complete.ts";
-import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
+import { type PlannedGroup, type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
 import { showFailure } from "./failure.ts";
 import {
   checkMassLimit,
@@ -43,58 +35,49 @@ import {
 } from "./limit-changes.ts";
 import { observeGroup } from "./observe.ts";
 
-async function reconcileStages(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome> {
-  const outcome = await reconcileFrom(deps, context, []);
-  deps.freshListing.endRequest(context.state);
+async function reconcileStages(context: ReconcileContext): Promise<Outcome> {
+  const outcome = await reconcileFrom(context, []);
+  context.freshListing.endRequest(context.state);
   return outcome;
 }
 
 /** `reading`: what a plan needs of the load balancer. */
-async function reconcileFrom(
-  deps: ReconcileDeps,
-  context: ReconcileContext,
-  reading: Reading,
-): Promise<Outcome> {
+async function reconcileFrom(context: ReconcileContext, reading: Reading): Promise<Outcome> {
   // No Service has left this group, so what the cloud has for it is an orphan.
   if (context.services.length === 0 && context.state.pendingReleases.size === 0) return settled;
-  const stopped = await checkGuards(deps, context);
+  const stopped = checkPaused(context) ?? (await checkOperation(context));
   if (stopped !== undefined) return stopped;
 
-  const observation = await observeGroup(deps, context, reading);
+  const observation = await observeGroup(context, reading);
   if (observation.kind !== "observed") return observation;
   const { balancer: observed, duplicates, read, listed } = observation;
 
-  const undecided = undecidedOwners(deps, context.state, observed);
-  const desired = await selectDesired(deps, context, observed, undecided?.owners);
+  const undecided = undecidedOwners(context, observed);
+  const desired = await selectDesired(context, observed, undecided?.owners);
   if (desired.kind === "nothing" || desired.kind === "undecided") {
-    return undecided === undefined ? settled : waitForDecision(deps, context, undecided);
+    return undecided === undefined ? settled : waitForDecision(context, undecided);
   }
-  if (desired.kind === "orphan") return completeOrphan(deps, context, desired.pendingReleases);
-  if (desired.kind === "status only")
-    return updateStatuses(deps, context, { members: desired.members, observed });
+  if (desired.kind === "orphan") return completeOrphan(context, desired.pendingReleases);
+  if (desired.kind === "status only") return updateStatuses(context, { members: desired.members, observed });
   if (desired.kind !== "plan") return desired;
 
   const { members, gone } = desired;
-  const plan = await planSteps(deps, context, { members, gone, observed, duplicates, listed, read });
-  if (plan.kind === "unread") return reconcileFrom(deps, context, plan.reading);
+  const plan = await planSteps(context, { members, gone, observed, duplicates, listed, read });
+  if (plan.kind === "unread") return reconcileFrom(context, plan.reading);
   if (plan.kind !== "planned") return plan;
 
-  const allowed = withholdDrift(deps, context, plan);
-  if (allowed === "drift only") return settled;
-
-  const held =
-    (await checkMassLimit(deps, context, allowed)) ?? (await checkUnlisted(deps, context, allowed));
+  const held = (await checkMassLimit(context, plan)) ?? (await checkUnlisted(context, plan));
   if (held !== undefined) return held;
-  reportRepair(deps, allowed);
-  const recorded = await recordChange(deps, context, allowed);
+  reportRepair(context, plan);
+  const recorded = await recordChange(context, plan);
   if (recorded !== undefined) return recorded;
-  if (isTakenBack(deps, allowed)) return requeue(seconds(0), "the change of the Service");
+  if (isTakenBack(context, plan)) return requeue(seconds(0), "the change of the Service");
 
-  const applied = await applyPlan(deps, context, allowed);
+  const applied = await applyPlan(context, plan);
   if (applied !== undefined) return applied;
 
-  const updated = await updateStatuses(deps, context, { ...allowed, completed: context.state.change });
-  return updated.kind === "settled" && !plan.areTargetsHeld ? completeGroup(deps, context, plan) : updated;
+  const updated = await updateStatuses(context, { ...plan, completed: context.state.change });
+  return updated.kind === "settled" && !plan.areTargetsHeld ? completeGroup(context, plan) : updated;
 }
 
 /** A user wants a load balancer again that this reconcile, which began before, would remove. */
@@ -110,7 +93,7 @@ export async function reconcileGroup(
   deps: ReconcileDeps,
   group: string,
   signal: AbortSignal,
-  stages: (deps: ReconcileDeps, context: ReconcileContext) => Promise<Outcome> = reconcileStages,
+  stages: (context: ReconcileContext) => Promise<Outcome> = reconcileStages,
 ): Promise<Outcome> {
   const { groupStates, ownerLock, nodeSyncLatency } = deps;
   const services = servicesOf(deps, group);
@@ -120,33 +103,28 @@ export async function reconcileGroup(
   const { hold } = state;
   state.begin();
   const call = { signal, urgency: "user-change", maxWait: maxWaitInWorker } as const;
-  const context = { group, services, state, call };
+  const context = { ...deps, group, services, state, call };
   try {
-    const outcome = await stages(deps, context);
+    const outcome = await stages(context);
     if (outcome.kind === "waiting") state.setHold(state.hold ?? hold);
     else state.noteSuccess({ isSettled: outcome.kind === "settled" });
     if (outcome.kind === "settled") nodeSyncLatency.end(group);
-    if (outcome.kind === "settled" && state.pendingReleases.size === 0) dropGroupState(group, groupStates);
+    if (outcome.kind === "settled" && state.pendingReleases.size === 0) groupStates.drop(group);
     return outcome;
   } catch (error) {
     state.setHold(state.hold ?? hold);
     nodeSyncLatency.end(group);
-    if (!signal.aborted && !isFenced(error)) await showFailure(deps, context, error);
+    if (!signal.aborted && !isFenced(error)) await showFailure(context, error);
     throw error;
   } finally {
     if (state.hold?.isReleasable !== true) deps.controller.removals.endHold(removalKind, group);
-    dropServiceStates(owners, deps.controller.services, deps.serviceStates, groupStates);
+    groupStates.dropServices(owners, deps.controller.services);
     for (const next of ownerLock.release(group)) deps.enqueue(next);
   }
 }
 
-/** Undefined when the reconcile may continue. */
-async function checkGuards(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome | undefined> {
-  return checkPaused(deps, context) ?? (await checkOperation(deps, context));
-}
-
 /** One paused Service pauses all that share its load balancer. */
-function checkPaused({ reporter }: ReconcileDeps, { services }: ReconcileContext): Outcome | undefined {
+function checkPaused({ reporter, services }: ReconcileContext): Outcome | undefined {
   const first = services.find(isPaused);
   if (first === undefined) return undefined;
   for (const service of services) {
@@ -161,25 +139,24 @@ function checkPaused({ reporter }: ReconcileDeps, { services }: ReconcileContext
   return settled;
 }
 
-async function checkOperation(deps: ReconcileDeps, context: ReconcileContext): Promise<Outcome | undefined> {
-  const { operations, controller } = deps;
-  const { group, state, services, call } = context;
+async function checkOperation(context: ReconcileContext): Promise<Outcome | undefined> {
+  const { operations, controller, group, state, services, call } = context;
   const update = operations.take(group);
   if (update === undefined) return undefined;
   if (update === "pending") {
     const error = operations.problemOf(group);
     const problem = describeError(error);
     if (error !== undefined && problem !== undefined) {
-      await showOperationProblem(deps, context, error, problem);
-    } else await clearOperationProblem(deps, context);
+      await showOperationProblem(context, error, problem);
+    } else await clearOperationProblem(context);
     return waiting;
   }
   const result = resultOf(update);
   state.endOperation(controller.clock.monotonic(), result);
   if (CloudError.is(update)) throw update;
   if (update === "lost") return untilNextPlan(state);
-  if (state.operation?.isCreation === true) endRelease(deps, group);
-  noteRefused(deps, services, update.refused);
+  if (state.operation?.isCreation === true) endRelease(context);
+  noteRefused(context, services, update.refused);
   await rememberFacts(controller, services, update, call.signal);
   return untilNextPlan(state);
 }
@@ -197,24 +174,27 @@ function untilNextPlan({ progress: { changeDelay } }: GroupState): Outcome | und
 
 /** The operation cannot be checked. */
 async function showOperationProblem(
-  deps: ReconcileDeps,
-  { services, state, call }: ReconcileContext,
+  context: ReconcileContext,
   error: unknown,
   problem: Problem,
 ): Promise<void> {
-  state.setOperationProblem(true);
-  for (const service of services) {
-    deps.reporter.report(service, "failure", [syncFailed(service, error)]);
-    const problems = [...deps.desiredServices.problemsOf(service), problem];
-    await writeErrorCondition(deps, service, problems, call.signal);
+  context.state.setOperationProblem(true);
+  for (const service of context.services) {
+    context.reporter.report(service, "failure", [syncFailed(service, error)]);
+    const problems = [...context.desiredServices.problemsOf(service), problem];
+    await writeErrorCondition(context, service, problems);
   }
 }
 
 /** The operation can be checked again. */
-async function clearOperationProblem(
-  { controller: { writes, clock }, reporter, desiredServices }: ReconcileDeps,
-  { services, state, call }: ReconcileContext,
-): Promise<void> {
+async function clearOperationProblem({
+  controller: { writes, clock },
+  reporter,
+  desiredServices,
+  services,
+  state,
+  call,
+}: ReconcileContext): Promise<void> {
   if (!state.hasOperationProblem) return;
   state.setOperationProblem(false);
   for (const service of services) {

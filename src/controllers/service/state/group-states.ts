@@ -131,9 +131,29 @@ export class GroupStates {
     return this.#records.has(group) || this.#former.has(group);
   }
 
-  /** Only `dropGroupState` calls this. */
-  delete(group: string): void {
-    if (!this.#records.delete(group) || !this.#remembersGroups) return;
+  /**
+   * Drops the state of these Services, unless they still exist or have something pending. While a group must still release a
+   * Service, its state keeps how to do that.
+   */
+  dropServices(uids: Iterable<ServiceUID>, store: Pick<ServiceStore, "get">): void {
+    for (const uid of uids) {
+      const state = this.#services.get(uid);
+      if (state === undefined || state.group !== undefined || isNeeded(state, store)) continue;
+      const isPending = state.onDelete !== undefined;
+      this.#services.drop(state, isPending && this.all.some((group) => group.pendingReleases.has(uid)));
+    }
+  }
+
+  /** Drops the state of a group without members. If a release is pending, what that needs is kept. */
+  drop(group: string): void {
+    const record = this.#records.get(group);
+    if (record === undefined || record.members.size > 0) return;
+    if (record.pendingReleases.size > 0) {
+      record.reset("left");
+      return;
+    }
+    this.#records.delete(group);
+    if (!this.#remembersGroups) return;
     this.#former.delete(group);
     this.#former.add(group);
     const [oldest] = this.#former;
@@ -141,33 +161,7 @@ export class GroupStates {
   }
 }
 
-/**
- * Drops the state of these Services, unless they still exist or have something pending. While a group must still release a
- * Service, its state keeps how to do that.
- */
-export function dropServiceStates(
-  uids: Iterable<ServiceUID>,
-  store: Pick<ServiceStore, "get">,
-  services: ServiceStates,
-  groups: GroupStates,
-): void {
-  for (const uid of uids) {
-    const state = services.get(uid);
-    if (state === undefined || state.group !== undefined || isNeeded(state, store)) continue;
-    const isPending = state.onDelete !== undefined;
-    services.drop(state, isPending && groups.all.some((group) => group.pendingReleases.has(uid)));
-  }
-}
-
 function isNeeded({ key, uid, hasLeftovers }: ServiceState, store: Pick<ServiceStore, "get">): boolean {
   const service = store.get(key);
   return service?.metadata.uid === uid && (hasLeftovers || isManaged(service));
-}
-
-/** Drops the state of a group without members. If a release is pending, what that needs is kept. */
-export function dropGroupState(group: string, groups: GroupStates): void {
-  const state = groups.get(group);
-  if (state === undefined || state.members.size > 0) return;
-  if (state.pendingReleases.size > 0) state.reset("left");
-  else groups.delete(group);
 }

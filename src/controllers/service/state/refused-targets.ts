@@ -56,11 +56,6 @@ export class RefusedTargets {
     return true;
   }
 
-  /** Whether the cloud has refused one of these. */
-  includes(targets: readonly BalancerTarget[]): boolean {
-    return this.#refusals.size > 0 && targets.some(({ node }) => this.#refusals.has(node));
-  }
-
   /** Whether it is left out for now, as it is. */
   isWithheld(target: BalancerTarget, now: number): boolean {
     const refusal = this.#refusals.get(target.node);

@@ -89,8 +89,9 @@ export class ServiceRecord implements LastValid {
     this.refused.note(...refusal);
   }
 
-  noteAccepted(targets: readonly BalancerTarget[], at: number): void {
-    this.refused.accept(targets, at);
+  /** Returns whether one of them was refused before. */
+  noteAccepted(targets: readonly BalancerTarget[], at: number): boolean {
+    return this.refused.accept(targets, at);
   }
 
   /** The Service or the settings have changed: every refused target is tried again. */
@@ -124,7 +125,7 @@ export class ServiceRecord implements LastValid {
 
 /** What stages and triggers get: they may read all of it, and call the methods of the record. */
 export type ServiceState = Readonly<Omit<ServiceRecord, "refused" | "published">> & {
-  readonly refused: Pick<RefusedTargets, "all" | "includes" | "isWithheld" | "retryAt" | "withhold">;
+  readonly refused: Pick<RefusedTargets, "all" | "isWithheld" | "retryAt" | "withhold">;
   readonly published: ReadonlyMap<EventTopic, Reported>;
 };
 
@@ -190,7 +191,7 @@ export class ServiceStates {
     this.#members.delete(state.key);
   }
 
-  /** Only `dropServiceStates` calls this. `isReleasePending`: what the release needs is kept. */
+  /** Only `GroupStates` calls this. `isReleasePending`: what the release needs is kept. */
   drop(state: ServiceState, isReleasePending: boolean): void {
     const { key, uid, onDelete, releasedName } = state;
     state.closeEndpoints();

@@ -3,6 +3,7 @@
 import type { Problem } from "../../../core/problem.ts";
 import { keyOf, type Service, type ServiceCondition } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
+import type { Call } from "../../../provider/call.ts";
 import { problemEvent, Reporter } from "../../reporter.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { EventTopic, ServiceStates } from "../state/service-states.ts";
@@ -39,6 +40,7 @@ export function endAccountFailure(reporter: ServiceReporter, states: ServiceStat
 export interface ShowProblemsDeps {
   readonly controller: Pick<ServiceControllerDeps, "services" | "writes" | "clock">;
   readonly reporter: ServiceReporter;
+  readonly call: Pick<Call, "signal">;
 }
 
 export async function showProblems(
@@ -46,12 +48,11 @@ export async function showProblems(
   topic: Extract<EventTopic, "annotations" | "absence" | "adoption" | "duplicates" | "plan">,
   service: Service,
   problems: readonly Problem[],
-  signal: AbortSignal,
   /** Found by earlier stages: the condition includes them. */
   earlier: readonly Problem[] = [],
 ): Promise<void> {
   deps.reporter.report(service, topic, problems.map(problemEvent));
-  await writeErrorCondition(deps, service, [...earlier, ...problems], signal);
+  await writeErrorCondition(deps, service, [...earlier, ...problems]);
 }
 
 /** The Service with what earlier stages of the same reconcile have written. The API server refuses a patch of an older status. */
@@ -65,10 +66,9 @@ export function withOwnWrites(
 
 /** Writes only errors. Conditions are removed at the end of the reconcile, since a later stage may find the same problem. */
 export async function writeErrorCondition(
-  { controller }: Pick<ShowProblemsDeps, "controller">,
+  { controller, call }: Pick<ShowProblemsDeps, "controller" | "call">,
   given: Service,
   problems: readonly Problem[],
-  signal: AbortSignal,
 ): Promise<void> {
   if (!problems.some(({ severity }) => severity === "error")) return;
   const { writes, clock } = controller;
@@ -77,7 +77,7 @@ export async function writeErrorCondition(
   // Each stage knows only some of the warnings.
   if (!isErrorChanged) return;
   const patch = serviceStatusPatch({ service, conditions });
-  if (patch !== undefined) await writes.patch(service, patch, "report an error", signal);
+  if (patch !== undefined) await writes.patch(service, patch, "report an error", call.signal);
 }
 
 /** The whole list at the end of a reconcile; undefined when nothing changes, or nothing that justifies a write. */

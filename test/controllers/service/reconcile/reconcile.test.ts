@@ -62,7 +62,7 @@ test("a load balancer of a Service waits while another load balancer of that Ser
   };
   const state = groupStates.of("old");
   const observe = () =>
-    observeGroup(deps as never, { group: "old", services: [], state, call: { signal } } as never, []);
+    observeGroup({ ...deps, group: "old", services: [], state, call: { signal } } as never, []);
   ownerLock.acquire("new", [owner]);
   expect(await observe()).toBe(waiting);
   ownerLock.release("new");
@@ -71,7 +71,7 @@ test("a load balancer of a Service waits while another load balancer of that Ser
 
 test("a call of a reconcile does not wait in its worker for the cloud's rate limit", async () => {
   const calls: Call[] = [];
-  const { reconcile } = reconciler(async (_, { call }) => {
+  const { reconcile } = reconciler(async ({ call }) => {
     calls.push(call);
     return settled;
   });
@@ -216,6 +216,6 @@ test("a failed listing is no condition of a Service with an address, although a 
     desiredServices: { problemsOf: () => [] },
   };
   const context = { group: "x", state: groupStates.of("x"), call: { signal } };
-  for (let attempt = 0; attempt < 3; attempt += 1) await showFailure(deps as never, context as never, error);
+  for (let attempt = 0; attempt < 3; attempt += 1) await showFailure({ ...deps, ...context } as never, error);
   expect(written).toEqual(["new"]);
 });

@@ -3,11 +3,7 @@ import { SharedListing } from "../../../../src/cloud/shared-listing.ts";
 import { problemEvent } from "../../../../src/controllers/reporter.ts";
 import { FreshListing } from "../../../../src/controllers/service/observed/fresh-listing.ts";
 import { executeSteps } from "../../../../src/controllers/service/reconcile/apply-steps.ts";
-import {
-  dropGroupState,
-  dropServiceStates,
-  GroupStates,
-} from "../../../../src/controllers/service/state/group-states.ts";
+import { GroupStates } from "../../../../src/controllers/service/state/group-states.ts";
 import { ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
 import { createServiceReporter } from "../../../../src/controllers/service/status/service-reporter.ts";
 import { milliseconds, minutes, seconds, serviceUID } from "../../../../src/core/brand.ts";
@@ -94,20 +90,20 @@ test("the records of a Service and its group are dropped once the Service is gon
   const web = serviceAt("web");
   Object.assign(services.of(web), { onDelete: "on hold", releasedName: "lb-1", lastRanges: [] });
   groups.assign("default/web", uid("web"), "x");
-  dropServiceStates([uid("web")], store, services, groups);
+  groups.dropServices([uid("web")], store);
   expect(services.all).toHaveLength(1);
   groups.remove("default/web");
-  dropServiceStates([uid("web")], store, services, groups);
+  groups.dropServices([uid("web")], store);
   // Only what the release needs is left.
   expect(services.all).toMatchObject([
     { onDelete: "on hold", releasedName: "lb-1", lastRanges: undefined, group: undefined },
   ]);
   groups.of("x").outdate(1);
-  dropGroupState("x", groups);
+  groups.drop("x");
   expect(groups.all).toMatchObject([{ changedAt: 1, pendingReleases: new Set([uid("web")]) }]);
   groups.released("x", [uid("web")]);
-  dropServiceStates([uid("web")], store, services, groups);
-  dropGroupState("x", groups);
+  groups.dropServices([uid("web")], store);
+  groups.drop("x");
   expect([services.all, groups.all]).toEqual([[], []]);
 });
 
@@ -116,9 +112,9 @@ test("the record of an existing Service is not dropped", () => {
   const groups = new GroupStates(services);
   const web = serviceAt("web");
   services.of(web);
-  dropServiceStates([uid("web")], { get: () => web }, services, groups);
+  groups.dropServices([uid("web")], { get: () => web });
   expect(services.all).toHaveLength(1);
-  dropServiceStates([uid("web")], { get: () => serviceAt("another") }, services, groups);
+  groups.dropServices([uid("web")], { get: () => serviceAt("another") });
   expect(services.all).toEqual([]);
 });
 
@@ -127,10 +123,10 @@ test("the record of a Service with a load balancer in an unknown group is kept u
   const groups = new GroupStates(services);
   const web = { ...serviceAt("web"), status: {}, spec: { type: "ClusterIP" } } as Service;
   services.of(web).setLeftovers(true);
-  dropServiceStates([uid("web")], { get: () => web }, services, groups);
+  groups.dropServices([uid("web")], { get: () => web });
   expect(services.all).toHaveLength(1);
   services.of(web).setLeftovers(false);
-  dropServiceStates([uid("web")], { get: () => web }, services, groups);
+  groups.dropServices([uid("web")], { get: () => web });
   expect(services.all).toEqual([]);
 });
 
@@ -256,7 +252,7 @@ test("a step that the leadership fence blocked is journalled as refused", async 
   const groupStates = new GroupStates(new ServiceStates());
   const context = { group: "g", services: [], state: groupStates.of("g"), call };
   const deps = { groupStates, controller: { balancers: { apply }, journal } };
-  const failure = await executeSteps(deps as never, context, plan as never, {
+  const failure = await executeSteps({ ...deps, ...context } as never, plan as never, {
     change: "ensure",
     isNew: true,
     why: "",

@@ -146,8 +146,9 @@ test("stages that know different warnings do not write them one after the other"
     writes: { patch: async (_: unknown, patch: unknown) => void written.push(patch) },
     clock: { now: () => later },
   };
+  const call = { signal: new AbortController().signal };
   const write = (problems: readonly Problem[]) =>
-    writeErrorCondition({ controller } as never, service, problems, new AbortController().signal);
+    writeErrorCondition({ controller, call } as never, service, problems);
   await write([invalid, warning("UnknownAnnotation", "u")]);
   await write([invalid, warning("OfThePlan", "p")]);
   expect(written).toEqual([]);

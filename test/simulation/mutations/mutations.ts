@@ -291,7 +291,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
-        find: "if (found.balancer === undefined) deps.evidenceUpdates.noteAgain(state);",
+        find: "if (found.balancer === undefined) evidenceUpdates.noteAgain(state);",
         replace: "",
       },
       {
@@ -301,7 +301,7 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: "src/controllers/service/reconcile/complete.ts",
-        find: "deps.evidenceUpdates.forgetFinalizer(uid);",
+        find: "context.evidenceUpdates.forgetFinalizer(uid);",
         replace: "",
       },
     ],
@@ -781,7 +781,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/state/group-state.ts",
-        find: "record.editedAt !== undefined && record.editedAt <= at",
+        find: "this.editedAt !== undefined && this.editedAt <= at",
         replace: "at >= 0",
       },
     ],
@@ -919,8 +919,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/choose-steps.ts",
-        find: "!deps.freshListing.showsWhatIsRemoved(context.state)",
-        replace: "deps.freshListing === undefined",
+        find: "!freshListing.showsWhatIsRemoved(state)",
+        replace: "freshListing === undefined",
       },
     ],
   },
@@ -932,8 +932,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: "if (!isProvedByListings(known) && !deps.massLimit.isListingDoubted) return undefined;",
-        replace: "if (!isProvedByListings(known)) return undefined;",
+        find: "if (!isProvedByListings(state.evidence.get(uid)) && !massLimit.isListingDoubted) return undefined;",
+        replace: "if (!isProvedByListings(state.evidence.get(uid))) return undefined;",
       },
     ],
   },
@@ -945,8 +945,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
-        find: "if (isMissed && !deps.freshListing.isJustListed(state))",
-        replace: "if (isMissed && deps.freshListing === undefined)",
+        find: "if (isMissed && !freshListing.isJustListed(state))",
+        replace: "if (isMissed && freshListing === undefined)",
       },
     ],
   },

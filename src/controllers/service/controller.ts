@@ -20,7 +20,7 @@ import { EvidenceUpdates } from "./observed/evidence-updates.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
 import { GroupAssignment } from "./queue/group-assignment.ts";
 import { followDeletions, isRelevantChange, StandbyChanges } from "./queue/relevant-change.ts";
-import { NodeSyncLatency, startTriggers, type TriggerDeps } from "./queue/triggers.ts";
+import { NodeSyncLatency, startTriggers } from "./queue/triggers.ts";
 import { OwnerLock, type ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
 import { targetRemovalHeld } from "./reconcile/limit-changes.ts";
@@ -65,15 +65,11 @@ export class ServiceController {
   /** The groups to reconcile. */
   readonly queue: WorkQueue;
   readonly #endpoints: EndpointNodes;
-  readonly #assignment: GroupAssignment;
-  readonly #triggers: TriggerDeps;
-  readonly #reconcile: ReconcileDeps;
+  readonly #parts: ReconcileDeps;
 
   constructor(deps: ServiceControllerDeps) {
     const { clock } = deps;
     const queue = new WorkQueue(clock);
-    const enqueue = (group: string): void => queue.add(group);
-
     const serviceStates = new ServiceStates();
     const groupStates = new GroupStates(serviceStates, {
       remembersGroups: deps.balancers.marksNameCluster === false,
@@ -104,8 +100,7 @@ export class ServiceController {
 
     this.queue = queue;
     this.#endpoints = endpoints;
-    this.#assignment = assignment;
-    const shared = {
+    this.#parts = {
       controller,
       queue,
       groupStates,
@@ -115,22 +110,19 @@ export class ServiceController {
       evidenceUpdates,
       massLimit,
       nodeSyncLatency,
-    };
-    this.#triggers = { ...shared, assignment, ownWrites };
-    this.#reconcile = {
-      ...shared,
+      assignment,
+      ownWrites,
       standbyChanges: new StandbyChanges(deps),
       prefetch: new SharedPrefetch(controller),
-      operations: new Operations(controller, enqueue),
+      operations: new Operations(controller, (group) => queue.add(group)),
       ownerLock: new OwnerLock(),
       reporter,
-      enqueue,
     };
   }
 
   /** Reconciles during one leadership session, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const deps = this.#reconcile;
+    const deps = this.#parts;
     const { controller, groupStates, operations, freshListing, evidenceUpdates, standbyChanges } = deps;
     deps.massLimit.begin();
     freshListing.expire();
@@ -138,7 +130,7 @@ export class ServiceController {
     standbyChanges.isLeading = true;
     for (const state of groupStates.all) state.reset("session");
     operations.begin(signal);
-    const stopTriggers = startTriggers(this.#triggers);
+    const stopTriggers = startTriggers(deps);
     const stopReleases = controller.removals.subscribe((kind) => this.#onRelease(kind));
     try {
       await Promise.all([
@@ -152,9 +144,9 @@ export class ServiceController {
           },
           signal,
         ),
-        this.#assignment.run(signal),
+        deps.assignment.run(signal),
         this.#endpoints.run(signal, (keys) => {
-          for (const key of keys) this.#assignment.enqueue(key);
+          for (const key of keys) deps.assignment.enqueue(key);
         }),
       ]);
     } finally {
@@ -171,7 +163,7 @@ export class ServiceController {
    * waited for a short time lists them soon anyway. After a change, the cloud reports each of its effects.
    */
   requestForHints(groups: Hinted, since: number): void {
-    const { groupStates, controller } = this.#reconcile;
+    const { groupStates, controller } = this.#parts;
     const isKnown = (group: string): boolean => groupStates.get(group) !== undefined;
     if (groups !== "any" && ![...groups].some(isKnown)) return;
     const isListedSoon = [...this.queue.dueTimes].some(([group, due]) => {
@@ -183,7 +175,7 @@ export class ServiceController {
 
   /** The settings have changed: every group is reconciled again, unless it waits for a backoff. */
   reconsider(): void {
-    const { groupStates, serviceStates, controller } = this.#reconcile;
+    const { groupStates, serviceStates, controller } = this.#parts;
     const now = controller.clock.monotonic();
     // Another account or network may accept what was refused.
     for (const state of serviceStates.all) state.endRefusals();
@@ -196,24 +188,24 @@ export class ServiceController {
 
   /** Another account may answer from now on: absence must be proved again. */
   forgetEvidence(): void {
-    const { freshListing, evidenceUpdates } = this.#reconcile;
+    const { freshListing, evidenceUpdates } = this.#parts;
     freshListing.expire();
     evidenceUpdates.forget();
   }
 
   /** An operator released what the mass limit holds. */
   #onRelease(kind: RemovalKind): void {
-    const { groupStates, massLimit, enqueue, desiredServices } = this.#reconcile;
+    const { groupStates, massLimit, desiredServices } = this.#parts;
     if (kind !== removalKind) return;
     massLimit.invalidate();
     for (const { group, hold } of groupStates.all) {
       if (hold?.reason === targetRemovalHeld) desiredServices.vanishedNodes.believe();
-      if (hold?.isReleasable === true) enqueue(group);
+      if (hold?.isReleasable === true) this.queue.add(group);
     }
   }
 
   report(): ServiceReport {
-    const { groupStates, serviceStates } = this.#reconcile;
+    const { groupStates, serviceStates } = this.#parts;
     const findings = new Map<string, readonly Finding[]>();
     for (const state of serviceStates.all) {
       const found = findingsOf(groupStates, state);
@@ -222,20 +214,23 @@ export class ServiceController {
     }
     return {
       findings,
-      holds: this.holds(),
+      holds: groupStates.all.flatMap(({ group, hold, members }) =>
+        hold === undefined
+          ? []
+          : { group, services: [...members], reason: hold.reason, message: hold.message },
+      ),
       orphans: this.orphans(),
       possibleOrphans: this.#unowned().filter((one) => this.#mayBeForeign(one)),
-      membersOf: (group) => this.membersOf(group),
+      membersOf: (group) => groupStates.membersOf(group),
       leftOf: (key) => this.#leftOf(key),
-      knowledgeOf: (service) => knowledgeOf(this.#reconcile, service),
-      otherControllerOf: (service) =>
-        otherControllerOf(this.#reconcile.controller.annotations, service)?.text,
+      knowledgeOf: (service) => knowledgeOf(this.#parts, service),
+      otherControllerOf: (service) => otherControllerOf(this.#parts.controller.annotations, service)?.text,
     };
   }
 
   /** Keys of the Services in a group. */
   membersOf(group: string): readonly string[] {
-    return this.#reconcile.groupStates.membersOf(group);
+    return this.#parts.groupStates.membersOf(group);
   }
 
   /**
@@ -244,18 +239,18 @@ export class ServiceController {
    */
   orphans(): readonly ObservedLoadBalancer[] {
     const unowned = this.#unowned().filter((one) => !this.#mayBeForeign(one));
-    return [...unowned, ...this.#reconcile.groupStates.all.flatMap(({ duplicates }) => duplicates)];
+    return [...unowned, ...this.#parts.groupStates.all.flatMap(({ duplicates }) => duplicates)];
   }
 
   #leftOf(key: string): readonly ObservedLoadBalancer[] {
-    const { groupStates, freshListing } = this.#reconcile;
+    const { groupStates, freshListing } = this.#parts;
     return groupStates.all.flatMap(({ group, goneServices }) =>
       [...goneServices.values()].some((gone) => gone.key === key) ? freshListing.index.ofGroup(group) : [],
     );
   }
 
   #unowned(): readonly ObservedLoadBalancer[] {
-    const { groupStates, freshListing } = this.#reconcile;
+    const { groupStates, freshListing } = this.#parts;
     const { names } = groupStates;
     const isOwned = (group: string): boolean => {
       const state = groupStates.get(group);
@@ -266,16 +261,9 @@ export class ServiceController {
 
   /** Without the cluster in the mark, an owner that was never seen may be a Service of another cluster. */
   #mayBeForeign({ group, marksNameCluster }: ObservedLoadBalancer): boolean {
-    const { groupStates, controller } = this.#reconcile;
+    const { groupStates, controller } = this.#parts;
     const isNamed = marksNameCluster ?? controller.balancers.marksNameCluster ?? true;
     return !isNamed && !groupStates.wasKnown(group);
-  }
-
-  /** Groups whose load balancer is neither created nor removed for now, with the reason. */
-  holds(): readonly BalancerHold[] {
-    return this.#reconcile.groupStates.all.flatMap(({ group, hold, members }) =>
-      hold === undefined ? [] : { group, services: [...members], reason: hold.reason, message: hold.message },
-    );
   }
 }
 
@@ -310,7 +298,7 @@ export interface ServiceKnowledge {
 }
 
 /** Undefined for a Service that the controller has not seen, or does not manage. */
-export function knowledgeOf(
+function knowledgeOf(
   { groupStates, serviceStates, desiredServices, freshListing }: ReconcileDeps,
   service: Service,
 ): ServiceKnowledge | undefined {
@@ -334,7 +322,7 @@ export function knowledgeOf(
 }
 
 /** The hold of its group, and the events that were published and still apply. */
-export function findingsOf(
+function findingsOf(
   groupStates: ReconcileDeps["groupStates"],
   { group, published }: ServiceState,
 ): readonly Finding[] {

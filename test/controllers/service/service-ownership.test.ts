@@ -1,9 +1,6 @@
 import { expect, test } from "bun:test";
 import { ListingIndex } from "../../../src/controllers/service/observed/listing-index.ts";
-import {
-  enqueueLeftovers,
-  GroupAssignment,
-} from "../../../src/controllers/service/queue/group-assignment.ts";
+import { GroupAssignment } from "../../../src/controllers/service/queue/group-assignment.ts";
 import { GroupStates } from "../../../src/controllers/service/state/group-states.ts";
 import { ServiceStates } from "../../../src/controllers/service/state/service-states.ts";
 import { milliseconds, serviceUID } from "../../../src/core/brand.ts";
@@ -70,40 +67,18 @@ test("a Service that moved and is deleted stays until the operation in its old g
   ]);
 });
 
-test("a Service with an unknown group keeps the load balancer that it owns", () => {
-  const groups = new GroupStates(new ServiceStates());
-  groups.assign(key, first, "y");
-  const ports = {
-    services: { list: () => [load(first)] },
-  };
-  const latest = { items: [{ group: "x", ownership: "ours", owners: [first] }] };
-  const assignment = {
-    tryAssignLeftover: () => undefined,
-    knowsGroup: () => "no" as const,
-    retryLeftover: () => undefined,
-  };
-  enqueueLeftovers({
-    controller: ports as never,
-    groupStates: groups,
-    index: new ListingIndex({ latest } as never),
-    assignment,
-    queue: { add: () => undefined },
-  });
-  expect([groups.groupOf(first), groups.pendingReleasesOf("x")]).toEqual(["x", []]);
-});
-
-test("a recreated Service with an unknown group does not inherit the load balancer of the first", () => {
+const assignmentOf = (service: Service) => {
   const serviceStates = new ServiceStates();
   const groups = new GroupStates(serviceStates);
-  groups.assign(key, first, "x");
   const desiredServices = {
     of: () => {
       throw new TypeError("no group");
     },
   };
   const clock = new VirtualClock();
+  const services = { get: () => service, list: () => [service] };
   const assignment = new GroupAssignment({
-    controller: { services: { get: () => load(second) }, annotations: {}, clock } as never,
+    controller: { services, annotations: {}, clock } as never,
     groupStates: groups,
     serviceStates,
     desiredServices,
@@ -111,6 +86,20 @@ test("a recreated Service with an unknown group does not inherit the load balanc
     reporter: { report: () => undefined },
     queue: new WorkQueue(clock),
   });
+  return { assignment, groups };
+};
+
+test("a Service with an unknown group keeps the load balancer that it owns", () => {
+  const { assignment, groups } = assignmentOf(load(first));
+  groups.assign(key, first, "y");
+  const latest = { items: [{ group: "x", ownership: "ours", owners: [first] }] };
+  assignment.enqueueLeftovers(new ListingIndex({ latest } as never));
+  expect([groups.groupOf(first), groups.pendingReleasesOf("x")]).toEqual(["x", []]);
+});
+
+test("a recreated Service with an unknown group does not inherit the load balancer of the first", () => {
+  const { assignment, groups } = assignmentOf(load(second));
+  groups.assign(key, first, "x");
   expect(assignment.assign(key)).toEqual(["x"]);
   expect([groups.membersOf("x"), groups.pendingReleasesOf("x")]).toEqual([[], [first]]);
 });

@@ -660,7 +660,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/reading.ts",
+        file: "src/controllers/service/observed/fresh-listing.ts",
         find: "if (steps.some(({ restsOnListing }) => restsOnListing === true))",
         replace: "if (steps.length < 0)",
       },
@@ -765,7 +765,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/reading.ts",
+        file: "src/controllers/service/observed/fresh-listing.ts",
         find: 'if (problems.some(({ severity }) => severity === "error")) return "all";',
         replace: "if (problems.length < 0) return undefined;",
       },

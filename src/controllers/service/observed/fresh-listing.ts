@@ -2,8 +2,10 @@
 // what is read again. Otherwise requests a newer listing, which enqueues the group when it arrives.
 
 import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
@@ -12,7 +14,9 @@ import type { GroupState, KeptObservation } from "../state/group-state.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
 import { ListingIndex } from "./listing-index.ts";
 import { type Adoption, adoptionOf, hadOther, nameOf, primaryOf } from "./ownership.ts";
-import type { Reading } from "./reading.ts";
+
+/** What is read in depth, or was read lately: these parts, all of the load balancer, or all of it after a recent listing. */
+export type Reading = readonly string[] | "all" | "after listing";
 
 /** What the listing has for a group. */
 export interface Found extends Adoption {
@@ -280,4 +284,26 @@ export class FreshListing {
   #isRecent(at: number): boolean {
     return at >= this.#deps.clock.monotonic() - this.#deps.settings.acceptsAge;
   }
+}
+
+interface ReadPlan {
+  readonly steps: readonly Pick<Step, "outdates" | "restsOnListing">[];
+  readonly problems?: readonly Pick<Problem, "severity">[] | undefined;
+}
+
+/**
+ * What must be read before this plan is believed; undefined if what was read is enough. An old observation may only show that nothing is
+ * to be done.
+ */
+export function nextReading({ steps, problems = [] }: ReadPlan, read: Reading): Reading | undefined {
+  if (read === "after listing") return undefined;
+  if (steps.some(({ restsOnListing }) => restsOnListing === true)) return "after listing";
+  if (read === "all") return undefined;
+  // What prevents all changes may have been corrected in the cloud.
+  if (problems.some(({ severity }) => severity === "error")) return "all";
+  const parts = [...new Set(steps.flatMap(({ outdates = ["all"] }) => outdates))];
+  // A step that outdates nothing rests on something all the same.
+  if (steps.length > 0 && parts.length === 0) return "all";
+  if (parts.every((part) => read.includes(part))) return undefined;
+  return read.length > 0 || parts.includes("all") ? "all" : parts;
 }

@@ -139,17 +139,20 @@ function ambiguous(hits: readonly ObservedLoadBalancer[], rivals: readonly Servi
 }
 
 export interface OwnershipContext {
-  readonly balancers: Pick<AnyBalancers, "adopts" | "requestsAdoption" | "clusterSetting">;
-  /** The value of --cluster-name, or of the setting that names the cluster instead. */
-  readonly clusterName: string;
+  readonly controller: Pick<ServiceControllerDeps, "balancers" | "clusterName" | "services">;
   readonly index: ListingIndex;
   /** The load balancer of the group. */
   readonly observed: ObservedLoadBalancer | undefined;
   /** The load balancer of the group is being removed, so that of another cluster is not the one that the Service had. */
   readonly isRemoving: boolean;
-  readonly hadOther: (member: Member, balancer: ObservedLoadBalancer) => boolean;
-  /** Names the Services that a load balancer serves. */
-  readonly nameOwners: (balancer: ObservedLoadBalancer) => string;
+}
+
+/** The value of --cluster-name, or of the setting that names the cluster instead. */
+function clusterNameOf({
+  balancers: { clusterSetting },
+  clusterName,
+}: OwnershipContext["controller"]): string {
+  return clusterSetting === undefined ? clusterName : clusterSetting.value;
 }
 
 /** Adds the problems of the marks to a member, and keeps its finalizer while only another cluster's load balancer exists. */
@@ -158,7 +161,9 @@ export function withOwnership(member: Member, context: OwnershipContext): Member
   const all = context.index.foreignOf(desired.owner.uid);
   // Only a deletion needs no more than the proof that its own one is absent.
   const suspect =
-    desired.ending === undefined ? all[0] : all.find((balancer) => !context.hadOther(member, balancer));
+    desired.ending === undefined
+      ? all[0]
+      : all.find((balancer) => !hadOther(context.controller.balancers, member, balancer));
   const isOwner =
     context.isRemoving ||
     suspect === undefined ||
@@ -192,8 +197,9 @@ function otherCluster(
   desired: Desired,
   balancer: ObservedLoadBalancer,
   hasOwn: boolean,
-  { balancers, clusterName }: OwnershipContext,
+  { controller }: OwnershipContext,
 ): Problem {
+  const clusterName = clusterNameOf(controller);
   const { name, cluster } = balancer;
   const reason = "BelongsToOtherCluster";
   const other = clusterText(balancer, clusterName);
@@ -207,7 +213,7 @@ function otherCluster(
     return { severity: "error", reason, text };
   }
   const setting = cluster ?? "the name of that cluster";
-  const { clusterSetting: own } = balancers;
+  const { clusterSetting: own } = controller.balancers;
   const flag = own?.name ?? "--cluster-name";
   const unmark = "remove the mark of that cluster in the cloud";
   if (desired.ending !== undefined) {
@@ -224,7 +230,8 @@ function otherCluster(
 }
 
 function adoptionProblems(desired: Desired, context: OwnershipContext): readonly Problem[] {
-  const { balancers, index, observed } = context;
+  const { index, observed } = context;
+  const { balancers } = context.controller;
   const wanted = balancers.requestsAdoption?.(desired);
   if (wanted === undefined) return [];
   const names = (balancer: ObservedLoadBalancer): boolean => balancers.adopts?.(desired, balancer) === true;
@@ -265,12 +272,12 @@ function refused(
   desired: Desired,
   wanted: string,
   taken: ObservedLoadBalancer,
-  { nameOwners, clusterName }: OwnershipContext,
+  { controller }: OwnershipContext,
 ): Problem {
-  const owners = taken.ownership === "ours" ? nameOwners(taken) : "";
+  const owners = taken.ownership === "ours" ? nameOwners(controller.services, taken) : "";
   const user =
     taken.ownership === "foreign"
-      ? clusterText(taken, clusterName)
+      ? clusterText(taken, clusterNameOf(controller))
       : owners === ""
         ? "a Service that no longer exists"
         : owners;

@@ -66,25 +66,7 @@ export class GroupAssignment {
     }
   }
 
-  /** Assigns a Service that may no longer need a load balancer. Undefined when the provider cannot say its group. */
-  tryAssignLeftover(key: string, service: Service): readonly string[] | undefined {
-    try {
-      return this.#assignLeftover(key, service);
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Whether the provider can say the group of the Service. `with errors`: an invalid annotation may name another one. */
-  knowsGroup(service: Service): "yes" | "with errors" | "no" {
-    try {
-      return hasErrors(this.#place(service).member) ? "with errors" : "yes";
-    } catch {
-      return "no";
-    }
-  }
-
-  /** Throws the provider's error. */
+  /** Assigns a Service that may no longer need a load balancer. Throws the provider's error. */
   #assignLeftover(key: string, service: Service): readonly string[] {
     const { groupStates, evidenceUpdates } = this.#deps;
     const { member, group: named } = this.#place(service);
@@ -102,13 +84,6 @@ export class GroupAssignment {
     const { controller, desiredServices } = this.#deps;
     const member = desiredServices.of(service);
     return { member, group: controller.balancers.groupOf?.(member.desired) ?? member.desired.owner.uid };
-  }
-
-  /** The cloud has a load balancer of a Service that could not be assigned. */
-  retryLeftover(key: string, service: Service): void {
-    const { serviceStates } = this.#deps;
-    serviceStates.of(service).setLeftovers(true);
-    this.#unassigned.add(key);
   }
 
   /** Retries the Services that could not be assigned, until the signal is aborted. */
@@ -171,50 +146,56 @@ export class GroupAssignment {
       ((isManaged(service) && !this.#isServedElsewhere(service)) || this.#hasOwnFinalizer(service));
     return isOwn ? this.#assignLeftover(key, service) : this.#deps.groupStates.remove(key);
   }
-}
 
-export interface LeftoverDeps {
-  readonly controller: Pick<ServiceControllerDeps, "services">;
-  readonly groupStates: GroupStates;
-  readonly index: ListingIndex;
-  readonly assignment: Pick<GroupAssignment, "tryAssignLeftover" | "knowsGroup" | "retryLeftover">;
-  readonly queue: Pick<WorkQueue, "add">;
-}
-
-/** Never throws: listeners call it. */
-export function enqueueLeftovers(deps: LeftoverDeps): void {
-  const { marked } = deps.index;
-  if (marked.length === 0) return;
-  const byUID = new Map(
-    deps.controller.services.list().map((service) => [serviceUID(service.metadata.uid), service]),
-  );
-  for (const { group, owners } of marked) {
-    for (const uid of owners) {
-      const service = byUID.get(uid);
-      if (service === undefined) continue;
-      for (const affected of assignOrRelease(deps, service, group)) deps.queue.add(affected);
+  /** After a listing: has the groups reconciled that have something of a Service. Never throws: listeners call it. */
+  enqueueLeftovers(index: ListingIndex): void {
+    const { marked } = index;
+    if (marked.length === 0) return;
+    const { controller, queue } = this.#deps;
+    const byUID = new Map(
+      controller.services.list().map((service) => [serviceUID(service.metadata.uid), service]),
+    );
+    for (const { group, owners } of marked) {
+      for (const uid of owners) {
+        const service = byUID.get(uid);
+        if (service === undefined) continue;
+        for (const affected of this.#assignOrRelease(service, group, index)) queue.add(affected);
+      }
     }
   }
+
+  /** Returns the groups to reconcile for a Service that a load balancer of this group serves. */
+  #assignOrRelease(service: Service, group: string, index: ListingIndex): readonly string[] {
+    const { groupStates, serviceStates } = this.#deps;
+    const key = keyOf(service.metadata);
+    const uid = serviceUID(service.metadata.uid);
+    // It needs no load balancer, but the cloud still has one for it.
+    const isUnassigned = groupStates.groupOf(uid) === undefined;
+    const assigned = isUnassigned ? (attempt(() => this.#assignLeftover(key, service)) ?? []) : [];
+    const current = groupStates.groupOf(uid);
+    if (current === group || groupStates.get(group)?.pendingReleases.has(uid) === true) return assigned;
+    if (current === undefined) {
+      serviceStates.of(service).setLeftovers(true);
+      this.#unassigned.add(key);
+    }
+    const place = attempt(() => this.#place(service));
+    const hasBalancer = current !== undefined && index.ownersIn(current).includes(uid);
+    // An invalid annotation may name another group.
+    if (place !== undefined && (hasBalancer || !hasErrors(place.member))) {
+      groupStates.addPendingRelease(group, uid);
+      return [...assigned, group];
+    }
+    // Its group is unknown: it may have moved, or its annotations may be invalid. It stays where the cloud shows it.
+    if (hasBalancer || isEnding(service)) return assigned;
+    return [...assigned, ...groupStates.assign(key, uid, group)];
+  }
 }
 
-/** Returns the groups to reconcile for a Service that a load balancer of this group serves. */
-function assignOrRelease(deps: LeftoverDeps, service: Service, group: string): readonly string[] {
-  const { groupStates, assignment } = deps;
-  const key = keyOf(service.metadata);
-  const uid = serviceUID(service.metadata.uid);
-  // It needs no load balancer, but the cloud still has one for it.
-  const isUnassigned = groupStates.groupOf(uid) === undefined;
-  const assigned = isUnassigned ? (assignment.tryAssignLeftover(key, service) ?? []) : [];
-  const current = groupStates.groupOf(uid);
-  if (current === group || groupStates.isReleasePending(uid, group)) return assigned;
-  if (current === undefined) assignment.retryLeftover(key, service);
-  const knowledge = assignment.knowsGroup(service);
-  const hasBalancer = current !== undefined && deps.index.ownersIn(current).includes(uid);
-  if (knowledge === "yes" || (knowledge === "with errors" && hasBalancer)) {
-    groupStates.addPendingRelease(group, uid);
-    return [...assigned, group];
+/** Undefined when the provider cannot say it. */
+function attempt<T>(ask: () => T): T | undefined {
+  try {
+    return ask();
+  } catch {
+    return undefined;
   }
-  // Its group is unknown: it may have moved, or its annotations may be invalid. It stays where the cloud shows it.
-  if (hasBalancer || isEnding(service)) return assigned;
-  return [...assigned, ...groupStates.assign(key, uid, group)];
 }

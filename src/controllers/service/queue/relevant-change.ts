@@ -38,8 +38,11 @@ function portsOf({ ports }: Spec) {
   ]);
 }
 
-/** The fields that upstream compares, in its order. An absent value equals Go's zero value where it does in upstream. */
-const upstreamFields: readonly ((spec: Spec) => unknown)[] = [
+/**
+ * The fields that upstream compares, in its order, and three that it omits. An absent value equals Go's zero value where it does in
+ * upstream.
+ */
+const comparedFields: readonly ((spec: Spec) => unknown)[] = [
   (spec) => spec.loadBalancerSourceRanges,
   portsOf,
   (spec) => spec.sessionAffinity ?? "",
@@ -48,19 +51,10 @@ const upstreamFields: readonly ((spec: Spec) => unknown)[] = [
   (spec) => spec.externalIPs ?? [],
   (spec) => spec.externalTrafficPolicy ?? "",
   (spec) => spec.healthCheckNodePort ?? 0,
-];
-
-function isSameSpec(fields: readonly ((spec: Spec) => unknown)[], before: Service, after: Service): boolean {
-  return fields.every((field) => isSame(field(before.spec), field(after.spec)));
-}
-
-const omittedFields: readonly ((spec: Spec) => unknown)[] = [
   (spec) => spec.ipFamilies ?? [],
   (spec) => spec.ipFamilyPolicy ?? "",
   (spec) => spec.allocateLoadBalancerNodePorts ?? true,
 ];
-
-const comparedFields = [...upstreamFields, ...omittedFields];
 
 /** A Service of another class may still have a load balancer with Fairlead's mark, so it is included. */
 function mayConcernUs(service: Service | undefined): boolean {
@@ -97,7 +91,7 @@ export function isRelevantChange(
   return !(
     isSameMap(before.metadata.annotations, after.metadata.annotations, isOurAnnotation) &&
     isSameMap(before.metadata.labels, after.metadata.labels, isOurLabel) &&
-    isSameSpec(comparedFields, before, after) &&
+    comparedFields.every((field) => isSame(field(before.spec), field(after.spec))) &&
     isSameIngress(before.status.loadBalancer?.ingress, after.status.loadBalancer?.ingress)
   );
 }

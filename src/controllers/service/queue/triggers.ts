@@ -18,7 +18,7 @@ import type { GroupStates } from "../state/group-states.ts";
 import type { ServiceStates } from "../state/service-states.ts";
 import type { OwnServiceWrites } from "../status/service-writes.ts";
 import { isRelevantNodeChange } from "../targets/candidate-targets.ts";
-import { enqueueLeftovers, type GroupAssignment } from "./group-assignment.ts";
+import type { GroupAssignment } from "./group-assignment.ts";
 
 export interface TriggerDeps {
   readonly controller: ServiceControllerDeps;
@@ -112,7 +112,7 @@ function onListing(deps: TriggerDeps): void {
   if (!hasFailed) {
     deps.evidenceUpdates.update();
     deps.massLimit.refresh();
-    enqueueLeftovers({ ...deps, index: freshListing.index });
+    deps.assignment.enqueueLeftovers(freshListing.index);
   }
   const states = groupStates.all;
   const isRequested = ({ listingRequestedAt }: GroupState): boolean => listingRequestedAt !== undefined;

@@ -86,11 +86,9 @@ async function changeGroup(
   const beganAt = clock.monotonic();
   let isFailed = true;
   try {
-    const wait = await executeSteps(context, plan, { change, isNew, why });
+    const outcome = await executeSteps(context, plan, { change, isNew, why });
     isFailed = false;
-    if (wait === "operation") return waiting;
-    if (wait === undefined) return requeue(state.progress.changeDelay, "the cloud to show the changes");
-    return requeue(checkDelay(context, wait.checkAfter), wait.waitingFor);
+    return outcome;
   } finally {
     const failed = isFailed ? change : undefined;
     const { observed, leaving, steps } = plan;
@@ -118,21 +116,13 @@ export function checkDelay({ controller, state }: ReconcileContext, checkAfter: 
   return milliseconds(Math.max(delay, state.progress.changeDelay));
 }
 
-interface Wait {
-  readonly checkAfter: Milliseconds;
-  readonly waitingFor: string;
-}
-
-/**
- * Returns what to wait for before the next step: a tracked operation, whose end enqueues the group, or a time. Undefined when
- * all steps are done.
- */
+/** Waits for a tracked operation, whose end enqueues the group, or for a time. */
 export async function executeSteps(
   context: ReconcileContext,
   plan: PlannedGroup,
   { change, isNew, why }: { readonly change: Change; readonly isNew: boolean; readonly why: string },
-): Promise<Wait | "operation" | undefined> {
-  const { reporter, operations, serviceStates, group, call } = context;
+): Promise<Outcome> {
+  const { reporter, operations, serviceStates, group, state: groupState, call } = context;
   for (const { service, desired } of plan.members) {
     const ending = endingOf(desired, plan.steps);
     const started = changeStarted(ending ?? change);
@@ -147,14 +137,14 @@ export async function executeSteps(
   }
   const services = await addFinalizers(context, plan.members, call.signal);
   const outcome = await executeAll(context, plan, { services, why });
-  if (outcome === undefined) return undefined;
+  if (outcome === undefined) return requeue(groupState.progress.changeDelay, "the cloud to show the changes");
   for (const service of services) {
     reporter.report(service, "waiting", [waitingFor(outcome.waitingFor)]);
   }
   // Neither success nor failure yet.
   const isTracked =
     outcome.operation !== undefined && operations.track(group, outcome.operation, outcome.checkAfter);
-  return isTracked ? "operation" : outcome;
+  return isTracked ? waiting : requeue(checkDelay(context, outcome.checkAfter), outcome.waitingFor);
 }
 
 /** Returns the outcome of the step that is in progress; undefined when all are done. */

@@ -18,15 +18,13 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import type { Desired } from "../deps.ts";
 import { allowedSteps, differenceOf, fingerprintOf, hashStep, textOfDesired } from "../desired/difference.ts";
 import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
+import { nextReading, type Reading } from "../observed/fresh-listing.ts";
 import {
-  hadOther,
   isHeldByOwnership,
   isStillUsed,
-  nameOwners,
   type OwnershipContext,
   withOwnership,
 } from "../observed/ownership.ts";
-import { nextReading, type Reading } from "../observed/reading.ts";
 import { isManaged } from "../predicates.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
@@ -94,16 +92,8 @@ function ownershipContext(
   { controller, freshListing, state: { change } }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
-  const { balancers, clusterName, services } = controller;
-  return {
-    hadOther: (member, balancer) => hadOther(balancers, member, balancer),
-    balancers,
-    clusterName: balancers.clusterSetting === undefined ? clusterName : balancers.clusterSetting.value,
-    observed,
-    isRemoving: change === "delete" || change === "release",
-    index: freshListing.index,
-    nameOwners: (balancer) => nameOwners(services, balancer),
-  };
+  const isRemoving = change === "delete" || change === "release";
+  return { controller, index: freshListing.index, observed, isRemoving };
 }
 
 /** The load balancer of a Service that is gone stays: on-delete was invalid, or the operator wants to decide. */

@@ -9,19 +9,14 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, Step } from "../../../provider/plan.ts";
 import type { Operations } from "../../operations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { DesiredServices } from "../desired/desired-services.ts";
 import type { Difference } from "../desired/difference.ts";
 import type { Member } from "../desired/members.ts";
 import type { SharedPrefetch } from "../desired/shared-prefetch.ts";
-import { type BalancerMassLimit, removalKind } from "../observed/balancer-mass-count.ts";
-import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
-import type { FreshListing } from "../observed/fresh-listing.ts";
-import type { Reading } from "../observed/reading.ts";
+import { removalKind } from "../observed/balancer-mass-count.ts";
+import type { Reading } from "../observed/fresh-listing.ts";
 import type { StandbyChanges } from "../queue/relevant-change.ts";
-import type { NodeSyncLatency } from "../queue/triggers.ts";
+import type { TriggerDeps } from "../queue/triggers.ts";
 import type { Fingerprint, GroupState, Hold } from "../state/group-state.ts";
-import type { GroupStates } from "../state/group-states.ts";
-import type { ServiceStates } from "../state/service-states.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
 
 export interface ReconcileContext extends ReconcileDeps {
@@ -32,22 +27,12 @@ export interface ReconcileContext extends ReconcileDeps {
   readonly call: Call;
 }
 
-export interface ReconcileDeps {
-  readonly controller: ServiceControllerDeps;
-  readonly groupStates: GroupStates;
-  readonly serviceStates: ServiceStates;
-  readonly desiredServices: DesiredServices;
-  readonly freshListing: FreshListing;
-  readonly evidenceUpdates: EvidenceUpdates;
+export interface ReconcileDeps extends TriggerDeps {
   readonly standbyChanges: StandbyChanges;
-  readonly massLimit: BalancerMassLimit;
   readonly prefetch: SharedPrefetch;
   readonly operations: Operations;
   readonly ownerLock: OwnerLock;
-  readonly nodeSyncLatency: NodeSyncLatency;
   readonly reporter: ServiceReporter;
-  /** Puts a group into the queue. */
-  readonly enqueue: (group: string) => void;
 }
 
 export interface PlanInput {

@@ -9,7 +9,7 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/balancer-absence.ts";
-import { type Found, listedPart, markPart } from "../observed/fresh-listing.ts";
+import { type Found, listedPart, markPart, type Reading } from "../observed/fresh-listing.ts";
 import {
   duplicatesFound,
   foundOther,
@@ -18,7 +18,6 @@ import {
   nameOf,
   nameOwners,
 } from "../observed/ownership.ts";
-import type { Reading } from "../observed/reading.ts";
 import { hasFinalizer } from "../predicates.ts";
 import type { KeptObservation } from "../state/group-state.ts";
 import { waitingFor } from "../status/events.ts";

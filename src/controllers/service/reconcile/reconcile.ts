@@ -15,7 +15,7 @@ import { describeError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";
-import type { Reading } from "../observed/reading.ts";
+import type { Reading } from "../observed/fresh-listing.ts";
 import { isBeingDeleted, isEnding } from "../predicates.ts";
 import type { GroupState } from "../state/group-state.ts";
 import { deletionPaused, paused, syncFailed, waitingForPaused } from "../status/events.ts";
@@ -119,7 +119,7 @@ export async function reconcileGroup(
   } finally {
     if (state.hold?.isReleasable !== true) deps.controller.removals.endHold(removalKind, group);
     groupStates.dropServices(owners, deps.controller.services);
-    for (const next of ownerLock.release(group)) deps.enqueue(next);
+    for (const next of ownerLock.release(group)) deps.queue.add(next);
   }
 }
 

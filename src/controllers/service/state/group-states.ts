@@ -58,10 +58,6 @@ export class GroupStates {
     return [...(this.#records.get(group)?.pendingReleases ?? [])];
   }
 
-  isReleasePending(uid: ServiceUID, group: string): boolean {
-    return this.#records.get(group)?.pendingReleases.has(uid) === true;
-  }
-
   isReleasePendingElsewhere(uid: ServiceUID, group: string): boolean {
     return this.#records.values().some((state) => state.group !== group && state.pendingReleases.has(uid));
   }

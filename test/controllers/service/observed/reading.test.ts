@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextReading, type Reading } from "../../../../src/controllers/service/observed/reading.ts";
+import { nextReading, type Reading } from "../../../../src/controllers/service/observed/fresh-listing.ts";
 
 const targets = { outdates: ["targets"] };
 const both = { outdates: ["targets", "listeners"] };

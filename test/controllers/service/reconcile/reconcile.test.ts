@@ -31,7 +31,7 @@ const reconciler = (stages: Parameters<typeof reconcileGroup>[3], ownerLock = ne
     serviceStates,
     ownerLock,
     nodeSyncLatency: { end: () => undefined },
-    enqueue: () => undefined,
+    queue: { add: () => undefined },
   };
   const reconcile = (group: string) => reconcileGroup(deps as never, group, signal, stages);
   return { groupStates, reconcile };

@@ -18,12 +18,12 @@ import { changeOf, describeDesired, describeReason, hashStep, textOfDesired } fr
 import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer } from "../predicates.ts";
-import type { Change, GroupState, KeptObservation } from "../state/group-state.ts";
+import { type Change, createsBalancer, type GroupState } from "../state/group-state.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import { addressesOf, ingressOf } from "../status/status.ts";
 import { noteRefused } from "./choose-steps.ts";
 import type { PlannedGroup, ReconcileContext, ReconcileDeps } from "./context.ts";
-import { createsBalancer, endRelease, whatOf } from "./limit-changes.ts";
+import { endRelease, whatOf } from "./limit-changes.ts";
 
 /** Undefined when there is nothing to change and nothing to wait for. */
 export async function applyPlan(context: ReconcileContext, plan: PlannedGroup): Promise<Outcome | undefined> {
@@ -77,12 +77,7 @@ async function changeGroup(
   const { clock, observer } = context.controller;
   const { state } = context;
   const isNew = state.change === undefined;
-  state.beginChange({
-    change,
-    steps: plan.steps.length,
-    isCreation: createsBalancer(plan),
-    kept: keptAfter(state.kept, plan),
-  });
+  state.beginChange(change, plan);
   const beganAt = clock.monotonic();
   let isFailed = true;
   try {
@@ -90,22 +85,9 @@ async function changeGroup(
     isFailed = false;
     return outcome;
   } finally {
-    const failed = isFailed ? change : undefined;
-    const { observed, leaving, steps } = plan;
-    const isReplaced = observed === undefined || leaving.length > 0 || steps.some(({ removes }) => removes);
-    state.noteChangeSent({ at: clock.monotonic(), failed, isReplaced });
+    state.noteChangeSent(plan, clock.monotonic(), isFailed ? change : undefined);
     if (change === "update") observer.onHostUpdate(clock.monotonic() - beganAt, isFailed);
   }
-}
-
-/** Undefined: only a listing shows the effect of these steps, as of those that create or remove a load balancer. */
-export function keptAfter<K extends Pick<KeptObservation, "outdated">>(
-  kept: K | undefined,
-  { leaving, steps }: Pick<PlannedGroup, "leaving" | "steps">,
-): K | undefined {
-  if (kept === undefined || leaving.length > 0) return undefined;
-  if (steps.some(({ outdates }) => outdates === undefined)) return undefined;
-  return { ...kept, outdated: [...new Set(steps.flatMap(({ outdates = [] }) => outdates))] };
 }
 
 /** The delay before the cloud is checked again: at least the one that the provider requests. */
@@ -158,8 +140,6 @@ async function executeAll(
   let { services } = options;
   let applied = 0;
   let isGone = false;
-  const { serving, leaving, duplicates } = plan;
-  const owners = { serving, leaving, isOnlyOne: duplicates.length === 0 };
   const isCreation = createsBalancer(plan);
   try {
     for (const step of plan.steps) {
@@ -188,18 +168,15 @@ async function executeAll(
       if (outcome.done) continue;
       const isLast = applied === plan.steps.length;
       const isOperation = outcome.operation !== undefined;
-      const accepted = { hash, at: clock.monotonic(), isOperation, isLast, removes };
-      const isAbsent = plan.observed === undefined;
-      state.noteStepInProgress({ ...owners, ...accepted, isCreation: isAbsent });
-      if (isLast && !isOperation && isAbsent) endRelease(context);
+      state.noteStepInProgress(plan, { hash, at: clock.monotonic(), isOperation, isLast, removes });
+      if (isLast && !isOperation && plan.observed === undefined) endRelease(context);
       return outcome;
     }
   } catch (error) {
-    if (applied > 0 || !isRefusal(error)) state.noteStepsFailed(owners, clock.monotonic(), applied);
+    if (applied > 0 || !isRefusal(error)) state.noteStepsFailed(plan, clock.monotonic(), applied);
     throw error;
   }
-  const removes = plan.steps.at(-1)?.removes === true;
-  state.noteStepsDone({ ...owners, at: clock.monotonic(), removes, isGone });
+  state.noteStepsDone(plan, clock.monotonic(), isGone);
   if (plan.observed === undefined) endRelease(context);
   return undefined;
 }

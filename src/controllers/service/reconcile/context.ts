@@ -16,7 +16,7 @@ import { removalKind } from "../observed/balancer-mass-count.ts";
 import type { Reading } from "../observed/fresh-listing.ts";
 import type { StandbyChanges } from "../queue/relevant-change.ts";
 import type { TriggerDeps } from "../queue/triggers.ts";
-import type { Fingerprint, GroupState, Hold } from "../state/group-state.ts";
+import type { AppliedPlan, Fingerprint, GroupState, Hold } from "../state/group-state.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
 
 export interface ReconcileContext extends ReconcileDeps {
@@ -35,30 +35,22 @@ export interface ReconcileDeps extends TriggerDeps {
   readonly reporter: ServiceReporter;
 }
 
-export interface PlanInput {
+export interface PlanInput extends Pick<AppliedPlan, "observed" | "duplicates"> {
   readonly members: readonly Member[];
-  readonly observed: ObservedLoadBalancer | undefined;
   /** Owners that are gone. */
   readonly gone: readonly ServiceUID[];
-  /** Further load balancers with the mark of the group. */
-  readonly duplicates: readonly ObservedLoadBalancer[];
   /** What the latest listing had for the group, if that was one load balancer. */
   readonly listed: ObservedLoadBalancer | undefined;
   readonly read: Reading;
 }
 
-export interface PlannedGroup extends PlanInput {
+export interface PlannedGroup extends PlanInput, AppliedPlan {
   readonly kind: "planned";
-  readonly steps: readonly Step[];
   /** Drift that is reported and not repaired. */
   readonly withheld: readonly Step[];
   /** There are no steps, but the cloud is still working. */
   readonly wait: Plan<Step>["wait"];
   readonly fingerprint: Fingerprint;
-  /** Owners that have a load balancer when the steps are applied. */
-  readonly serving: readonly ServiceUID[];
-  /** Owners that have none when the steps are applied. */
-  readonly leaving: readonly ServiceUID[];
   /** Changes of targets are withheld, so the group does not converge. */
   readonly areTargetsHeld: boolean;
   readonly difference: Difference;

@@ -23,7 +23,7 @@ import { hasVanished, removalKind } from "../observed/balancer-mass-count.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
-import type { GroupState, Hold } from "../state/group-state.ts";
+import { createsBalancer, type GroupState, type Hold } from "../state/group-state.ts";
 import {
   balancerMissing,
   createdButNotListed,
@@ -297,10 +297,6 @@ export async function checkUnlisted(
 
 /** What a step creates. The details may differ: a Node may have joined in between. */
 export const whatOf = ({ do: what, on = "" }: Step): string => `${what} ${on}`;
-
-export function createsBalancer({ observed, serving, steps }: PlannedGroup): boolean {
-  return observed === undefined && serving.length > 0 && steps.length > 0;
-}
 
 export const targetRemovalHeld = "TargetRemovalHeld";
 

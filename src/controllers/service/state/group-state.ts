@@ -4,6 +4,7 @@
 import { type AcceptedStep, RecentSteps } from "../../../cloud/reads-lag.ts";
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Step } from "../../../provider/plan.ts";
 import type { Proof } from "../../absence/proof.ts";
 import { BalancerEvidence, type Certainty } from "./balancer-evidence.ts";
 import { GroupProgress } from "./group-progress.ts";
@@ -81,27 +82,30 @@ export interface ManagedBalancer {
 /** A step that creates the load balancer. */
 type Creation = Omit<Parameters<BalancerEvidence["creations"]["note"]>[0], "isAccepted">;
 
-/** The owners that have a load balancer when the steps of a plan are applied, and those that then have none. */
-interface Owners {
+/** What a record needs of a plan whose steps are applied. */
+export interface AppliedPlan {
+  /** The load balancer of the group, and further ones with its mark: the removal of one leaves others. */
+  readonly observed: ObservedLoadBalancer | undefined;
+  readonly duplicates: readonly ObservedLoadBalancer[];
+  readonly steps: readonly Step[];
+  /** Owners that have a load balancer when the steps are applied. */
   readonly serving: readonly ServiceUID[];
+  /** Owners that have none when the steps are applied. */
   readonly leaving: readonly ServiceUID[];
-  /** All that they have is one load balancer: with duplicates, its removal leaves others. */
-  readonly isOnlyOne: boolean;
 }
 
-interface BegunChange {
-  readonly change: Change;
-  readonly steps: number;
-  readonly isCreation: boolean;
-  readonly kept: KeptObservation | undefined;
+export function createsBalancer({ observed, serving, steps }: AppliedPlan): boolean {
+  return observed === undefined && serving.length > 0 && steps.length > 0;
 }
 
-interface SentChange {
-  readonly at: number;
-  /** The change, if one of its requests failed. */
-  readonly failed: Change | undefined;
-  /** It creates or removes a load balancer. */
-  readonly isReplaced: boolean;
+/** Undefined: only a listing shows the effect of these steps, as of those that create or remove a load balancer. */
+export function keptAfter<K extends Pick<KeptObservation, "outdated">>(
+  kept: K | undefined,
+  { leaving, steps }: Pick<AppliedPlan, "leaving" | "steps">,
+): K | undefined {
+  if (kept === undefined || leaving.length > 0) return undefined;
+  if (steps.some(({ outdates }) => outdates === undefined)) return undefined;
+  return { ...kept, outdated: [...new Set(steps.flatMap(({ outdates = [] }) => outdates))] };
 }
 
 interface AcceptedRequest {
@@ -113,19 +117,12 @@ interface AcceptedRequest {
   readonly recent: AcceptedStep | undefined;
 }
 
-interface RunningStep extends Owners {
+interface RunningStep {
   readonly hash: string;
   readonly at: number;
   readonly isOperation: boolean;
   readonly isLast: boolean;
-  readonly isCreation: boolean;
   readonly removes: boolean;
-}
-
-interface DoneSteps extends Owners {
-  readonly at: number;
-  readonly removes: boolean;
-  readonly isGone: boolean;
 }
 
 /** Everything may read it; only the methods change it. Times are monotonic. */
@@ -305,12 +302,12 @@ export class GroupRecord {
     this.reportedSteps = text;
   }
 
-  beginChange({ change, steps, isCreation, kept }: BegunChange): void {
-    this.kept = kept;
+  beginChange(change: Change, plan: AppliedPlan): void {
+    this.kept = keptAfter(this.kept, plan);
     // A change of targets may become a larger change before it is complete.
     if (this.change === undefined || this.change === "update") this.change = change;
-    this.progress.notePlan(steps);
-    if (isCreation) this.evidence.creations.begin();
+    this.progress.notePlan(plan.steps.length);
+    if (createsBalancer(plan)) this.evidence.creations.begin();
   }
 
   /** The request for a step failed, and the cloud may have accepted it. */
@@ -328,8 +325,11 @@ export class GroupRecord {
   }
 
   /** The last accepted step is not complete. */
-  noteStepInProgress({ hash, at, isOperation, isLast, isCreation, removes, ...owners }: RunningStep): void {
-    const { serving, leaving, isOnlyOne } = owners;
+  noteStepInProgress(
+    { observed, duplicates, serving, leaving }: AppliedPlan,
+    { hash, at, isOperation, isLast, removes }: RunningStep,
+  ): void {
+    const isOnlyOne = duplicates.length === 0;
     // What it does may fail later. Without an operation that reports it, the next observation does.
     if (!isOperation && !removes) this.progress.noteCompleted(hash);
     // An operation may fail without a trace in the cloud.
@@ -341,25 +341,27 @@ export class GroupRecord {
       leaving: isOnlyOne && (isLast || removes) ? leaving : [],
       isRemoval: removes && isOnlyOne,
       isProgress: !removes,
-      isCreation: isLast && isCreation,
+      isCreation: isLast && observed === undefined,
     };
   }
 
   /** A created load balancer exists even if listings do not show it yet. */
-  noteStepsDone({ serving, leaving, isOnlyOne, removes, at, isGone }: DoneSteps): void {
-    const isRemoval = removes && isOnlyOne;
+  noteStepsDone({ duplicates, steps, serving, leaving }: AppliedPlan, at: number, isGone: boolean): void {
+    const isOnlyOne = duplicates.length === 0;
+    const isRemoval = isOnlyOne && steps.at(-1)?.removes === true;
     this.#noteDone({ serving, leaving: isOnlyOne ? leaving : [], isRemoval }, at, isGone);
   }
 
   /** A step failed after others were applied, or may have had an effect. */
-  noteStepsFailed({ serving, leaving }: Owners, at: number, applied: number): void {
+  noteStepsFailed({ serving, leaving }: AppliedPlan, at: number, applied: number): void {
     this.evidence.noteChange(serving, at, applied > 0 ? "exists" : "possible");
     this.evidence.noteRemoval(leaving);
   }
 
-  /** All requests of a change were sent. */
-  noteChangeSent({ at, failed, isReplaced }: SentChange): void {
+  /** All requests of a change were sent. `failed`: the change, if one of its requests failed. */
+  noteChangeSent({ observed, leaving, steps }: AppliedPlan, at: number, failed: Change | undefined): void {
     this.changedAt = at;
+    const isReplaced = observed === undefined || leaving.length > 0 || steps.some(({ removes }) => removes);
     // A change of more than targets may rename it. Names distinguish it from known duplicates.
     const mayBeRenamed = this.change !== "update" && this.duplicates.length === 0;
     if (isReplaced || mayBeRenamed) this.managed = undefined;

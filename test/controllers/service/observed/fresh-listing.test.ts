@@ -64,10 +64,11 @@ describe("what was observed around a change", () => {
         readAt: beganAt,
         recalledUntil: beganAt + 60 * minute,
       };
-      const kept = { balancer, ...times, outdated: ["targets"] };
-      const began = { change: "update", steps: 1, isCreation: false, kept } as const;
-      state.beginChange({ ...began });
-      state.noteChangeSent({ at: clock.monotonic(), failed, isReplaced: false });
+      state.noteObservation(beganAt, { balancer, ...times, outdated: [] });
+      const step = { do: "set", outdates: ["targets"] };
+      const plan = { observed: balancer, duplicates: [], steps: [step], serving: [], leaving: [] };
+      state.beginChange("update", plan);
+      state.noteChangeSent(plan, clock.monotonic(), failed);
     };
     return { clock, listing, groups, fresh, state, change };
   }

@@ -15,7 +15,9 @@ import { milliseconds, serviceUID } from "../../../../src/core/brand.ts";
 
 const uid = serviceUID("web");
 const folder = join(import.meta.dir, "../../../../src/controllers/service");
-const owners = { serving: [uid], leaving: [], isOnlyOne: true };
+const balancer = { group: "g", ownership: "ours", owners: [uid] } as never;
+const change = { observed: balancer, duplicates: [], steps: [{ do: "set" }], serving: [uid], leaving: [] };
+const removal = { ...change, steps: [{ do: "remove", removes: true }], serving: [], leaving: [uid] } as const;
 
 const newGroups = () => {
   const groups = new GroupStates(new ServiceStates());
@@ -81,8 +83,8 @@ describe("a change of a group", () => {
   test("from targets to more is announced as the larger one until it is complete", () => {
     const { state } = newGroups();
     const began: (GroupState["change"] | undefined)[] = [];
-    for (const change of ["update", "ensure", "update"] as const) {
-      state.beginChange({ change, steps: 1, isCreation: false, kept: undefined });
+    for (const kind of ["update", "ensure", "update"] as const) {
+      state.beginChange(kind, change);
       began.push(state.change);
     }
     expect(began).toEqual(["update", "ensure", "ensure"]);
@@ -93,7 +95,7 @@ describe("a change of a group", () => {
   test("that failed makes earlier listings outdated and is remembered until its error is reported", () => {
     const { state } = newGroups();
     state.backOff(9);
-    state.noteChangeSent({ at: 3, failed: "update", isReplaced: false });
+    state.noteChangeSent(change, 3, "update");
     expect([state.changedAt, state.failedChange, state.backoffUntil]).toEqual([3, "update", 9]);
     state.noteErrorHandled();
     expect(state.failedChange).toBeUndefined();
@@ -102,21 +104,14 @@ describe("a change of a group", () => {
   test("that the cloud accepted ends the backoff", () => {
     const { state } = newGroups();
     state.backOff(9);
-    state.noteChangeSent({ at: 3, failed: undefined, isReplaced: false });
+    state.noteChangeSent(change, 3, undefined);
     expect(state.backoffUntil).toBeUndefined();
   });
 
   test("that is an operation proves that a load balancer exists only when it is done", () => {
     const { state } = newGroups();
-    state.noteStepInProgress({
-      ...owners,
-      hash: "h",
-      at: 1,
-      isOperation: true,
-      isLast: true,
-      isCreation: true,
-      removes: false,
-    });
+    const step = { hash: "h", at: 1, isOperation: true, isLast: true, removes: false };
+    state.noteStepInProgress({ ...change, observed: undefined }, step);
     expect(state.evidence.get(uid)?.certainty).toBe("possible");
     state.endOperation(2, "done");
     expect([state.evidence.get(uid)?.certainty, state.changedAt]).toEqual(["exists", 2]);
@@ -125,18 +120,16 @@ describe("a change of a group", () => {
   test("that removes a load balancer needs an answer of the cloud as proof", () => {
     const { state } = newGroups();
     state.noteShown([uid]);
-    const done = { ...owners, serving: [], leaving: [uid], at: 1, removes: true } as const;
-    state.noteStepsDone({ ...done, isGone: false });
+    state.noteStepsDone(removal, 1, false);
     expect(state.evidence.get(uid)).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
   });
 
   test("that removes one of several load balancers leaves its owners with one", () => {
     const { state } = newGroups();
     state.noteShown([uid]);
-    const done = { ...owners, serving: [], leaving: [uid], at: 1, removes: true, isGone: true } as const;
-    state.noteStepsDone({ ...done, isOnlyOne: false });
+    state.noteStepsDone({ ...removal, duplicates: [balancer] }, 1, true);
     expect(state.evidence.uids).toEqual([uid]);
-    state.noteStepsDone({ ...done });
+    state.noteStepsDone(removal, 1, true);
     expect(state.evidence.uids).toEqual([]);
   });
 

@@ -199,7 +199,7 @@ export class ServiceController {
     if (kind !== removalKind) return;
     massLimit.invalidate();
     for (const { group, hold } of groupStates.all) {
-      if (hold?.reason === targetRemovalHeld) desiredServices.vanishedNodes.believe();
+      if (hold?.reason === targetRemovalHeld) desiredServices.targets.vanished.believe();
       if (hold?.isReleasable === true) this.queue.add(group);
     }
   }

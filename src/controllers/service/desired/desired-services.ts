@@ -6,7 +6,7 @@ import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import {
   mergeObserved,
   otherControllerWith,
@@ -15,7 +15,6 @@ import {
   unreadable,
 } from "../annotations/annotations.ts";
 import { RememberedRanges, type SourceRanges } from "../annotations/source-ranges.ts";
-import type { TargetRules } from "../annotations/target-rules.ts";
 import {
   honorsAddress,
   ignoredAddress,
@@ -29,7 +28,6 @@ import type { LastValid, ServiceState, ServiceStates } from "../state/service-st
 import type { TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
 import { Targets } from "../targets/service-targets.ts";
-import type { VanishedNodes } from "../targets/vanished-nodes.ts";
 import { readFacts } from "./facts.ts";
 import { hasErrors, type Member } from "./members.ts";
 import {
@@ -76,16 +74,10 @@ interface ReadService extends Omit<ParsedService, "ranges"> {
   readonly desired: Desired;
 }
 
-/** A member, and which rules chose its targets. A Service that no longer needs a load balancer has none. */
-interface ComputedMember {
-  readonly member: Member;
-  readonly rules: TargetRules | undefined;
-}
-
 export class DesiredServices {
+  readonly targets: Targets;
   readonly #deps: ServiceControllerDeps;
   readonly #states: ServiceStates;
-  readonly #targets: Targets;
   /** By version of the Service: a change is another object. */
   readonly #parsed = new WeakMap<Service, ParsedService>();
   readonly #ranges = new RememberedRanges();
@@ -95,7 +87,7 @@ export class DesiredServices {
   constructor(deps: ServiceControllerDeps, states: ServiceStates, endpoints: Pick<EndpointNodes, "nodesOf">) {
     this.#deps = deps;
     this.#states = states;
-    this.#targets = new Targets(deps, endpoints);
+    this.targets = new Targets(deps, endpoints);
     this.#canRelease = deps.balancers.releases === true;
     this.#honorsAddress = honorsAddress(deps.facts, deps.balancers.supports);
   }
@@ -104,16 +96,11 @@ export class DesiredServices {
     const read = this.#read(service, observed);
     const ends = isEnding(service, { hasBalancer: read.hasBalancer });
     const isOthers = otherControllerWith(this.#deps.annotations, read.desired.settings) !== undefined;
-    const { member, rules } = ends
-      ? leavingMember(read)
-      : isOthers
-        ? { member: idleMember(read), rules: undefined }
-        : this.#servedMember(read);
+    const member = ends ? leavingMember(read) : isOthers ? idleMember(read) : this.#servedMember(read);
     this.#states.noteRead(read.state, {
       ...read.lastValid,
-      lastTargetRules: rules,
+      lastTargetRules: member.rules,
       onDelete: onDeleteToRemember(read.onDelete, member.desired),
-      choosesEndpoints: rules?.policy === "endpoints",
       isServed: !ends,
     });
     return member;
@@ -131,21 +118,6 @@ export class DesiredServices {
   /** The known problems of the Service, whatever else fails. */
   problemsOf(service: Service): readonly Problem[] {
     return this.tryOf(service)?.problems ?? [];
-  }
-
-  /** Whether the Nodes are all that the cluster has, as far as is known. */
-  get vanishedNodes(): VanishedNodes {
-    return this.#targets.vanished;
-  }
-
-  /** Returns false when nothing that load balancers use has changed on the Nodes. */
-  refreshTargets(): boolean {
-    return this.#targets.refresh();
-  }
-
-  /** The Node as a target, if any Service may have it as one. */
-  candidate(node: string): BalancerTarget | undefined {
-    return this.#targets.candidate(node);
   }
 
   /** A change of a Service leads to several computations, and most of what they need depends on nothing else. */
@@ -180,7 +152,9 @@ export class DesiredServices {
     const immutable = holdImmutable(annotations, read, current);
     const { last: lastSettings, missing } = lastValidSettings(state, read, current);
     const known = observed && { ...current, ...missing };
-    const { last: lastRanges, ranges } = validRanges(state, written, { uid, observed, balancers });
+    const { last: lastRanges, ranges } = validRanges(state, written, () =>
+      observed?.owners.includes(uid) === true ? balancers.rangesOf?.(observed, uid) : undefined,
+    );
     const sourceRanges = ranges === "unknown" ? [] : ranges;
     const areUnknown = unreadable(read.frozen, known).length > 0 || ranges === "unknown";
     const settings = mergeObserved(immutable.settings, read.frozen, known);
@@ -208,10 +182,10 @@ export class DesiredServices {
     isUnreadable,
     observed,
     desired,
-  }: ReadService): ComputedMember {
+  }: ReadService): Member {
     const { balancers } = this.#deps;
     const cloud = targetsOfCloud(balancers, desired, observed);
-    const chosen = this.#targets.choose(service, state, read, cloud);
+    const chosen = this.targets.choose(service, state, read, cloud);
     const cannotRelease = read.own.values["on-delete"] === "release" && !this.#canRelease;
     const problems = [
       ...read.problems,
@@ -226,8 +200,9 @@ export class DesiredServices {
     // With errors it could not be created again, so it is not deleted in order to recreate it.
     const mayRecreate = !hasErrors({ problems });
     const kept = mayRecreate ? [] : immutable.recreate.map((name) => [name, current?.[name]]);
-    const member = defined({
+    return defined({
       service,
+      rules: chosen.rules,
       desired: {
         ...desired,
         settings: { ...desired.settings, ...Object.fromEntries(kept) },
@@ -235,12 +210,11 @@ export class DesiredServices {
       },
       problems,
       isAwaited: chosen.isAwaited,
-      isBlocked: !chosen.areKnown || isUnreadable,
+      isBlocked: chosen.rules === undefined || isUnreadable,
       recreate: mayRecreate ? immutable.recreate : [],
       isOnHold: false,
       changeAt: chosen.changeAt,
     });
-    return { member, rules: chosen.rules };
   }
 }
 
@@ -260,14 +234,13 @@ const idleMember = ({ service, desired }: ReadService): Member => ({
   ...{ isAwaited: false, isBlocked: false, isOnHold: false },
 });
 
-function leavingMember(read: ReadService): ComputedMember {
+function leavingMember(read: ReadService): Member {
   const { desired, hasBalancer, onDelete } = read;
   const held = hasBalancer && onDelete.kind === "on hold" ? onDelete : undefined;
-  const member = {
+  return {
     ...idleMember(read),
-    desired: { ...desired, ending: onDelete.kind === "release" ? onDelete.kind : ("delete" as const) },
+    desired: { ...desired, ending: onDelete.kind === "release" ? onDelete.kind : "delete" },
     problems: held === undefined ? [] : [deletionOnHold(held)],
     isOnHold: held !== undefined,
   };
-  return { member, rules: undefined };
 }

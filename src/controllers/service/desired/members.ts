@@ -5,6 +5,7 @@ import type { ServiceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
 
 export interface Member {
@@ -18,6 +19,8 @@ export interface Member {
   readonly changeAt?: number;
   /** Targets or settings are invalid and their current values are unknown: what exists stays unchanged. */
   readonly isBlocked: boolean;
+  /** Which rules chose its targets. A Service that no longer needs a load balancer has none. */
+  readonly rules?: TargetRules;
   /** Changed settings that require the load balancer to be recreated. */
   readonly recreate: readonly string[];
   /** It no longer needs a load balancer, but on-delete is invalid, so the load balancer stays. */

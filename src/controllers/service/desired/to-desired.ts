@@ -10,17 +10,11 @@ import type { Problem } from "../../../core/problem.ts";
 import { withOperatorDefaults } from "../../../core/setting-rules.ts";
 import type { Field, Fields, Values } from "../../../core/settings.ts";
 import type { Service, ServicePort } from "../../../kube/objects.ts";
-import type {
-  BalancerPort,
-  BalancerTarget,
-  DesiredLoadBalancer,
-  ObservedLoadBalancer,
-} from "../../../provider/load-balancers.ts";
+import type { BalancerPort, BalancerTarget, DesiredLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Facts } from "../../../provider/plan.ts";
 import { type AnnotationTable, type ReadAnnotations, unreadable } from "../annotations/annotations.ts";
 import { type SourceRanges, sourceRangesOf } from "../annotations/source-ranges.ts";
 import { ineffectiveAnnotations } from "../annotations/without-effect.ts";
-import type { AnyBalancers } from "../deps.ts";
 import { familiesOf, healthCheckPathPort } from "../predicates.ts";
 import type { LastValid } from "../state/service-states.ts";
 
@@ -212,13 +206,6 @@ export function lastValidSettings(
   return { last, missing };
 }
 
-/** Where the ranges are read that a load balancer has. */
-interface CurrentRanges {
-  readonly uid: ServiceUID;
-  readonly observed: ObservedLoadBalancer | undefined;
-  readonly balancers: Pick<AnyBalancers, "rangesOf">;
-}
-
 interface ValidRanges {
   readonly last: LastValid["lastRanges"];
   readonly ranges: readonly Cidr[] | "unknown" | undefined;
@@ -231,12 +218,12 @@ interface ValidRanges {
 export function validRanges(
   { lastRanges }: Pick<LastValid, "lastRanges">,
   { isSpecified, ranges, problems }: SourceRanges,
-  { uid, observed, balancers }: CurrentRanges,
+  /** Those that the load balancer of the Service has. */
+  readCurrent: () => LastValid["lastRanges"],
 ): ValidRanges {
   if (problems.length === 0) {
     return isSpecified ? { last: ranges, ranges } : { last: "unspecified", ranges: undefined };
   }
-  const current = observed?.owners.includes(uid) === true ? balancers.rangesOf?.(observed, uid) : undefined;
-  const used = current ?? lastRanges ?? (ranges.length === 0 ? "unknown" : ranges);
+  const used = readCurrent() ?? lastRanges ?? (ranges.length === 0 ? "unknown" : ranges);
   return { last: lastRanges, ranges: used === "unspecified" ? undefined : used };
 }

@@ -52,7 +52,7 @@ export function startTriggers(deps: TriggerDeps): () => void {
     listing.subscribe(() => onListing(deps)),
     () => nodeChanges.stop(),
   ];
-  desiredServices.refreshTargets();
+  desiredServices.targets.refresh();
   enqueueAll(deps);
   return () => {
     for (const stop of stops) stop();
@@ -133,7 +133,7 @@ function onNodeChanges({
   desiredServices,
   nodeSyncLatency,
 }: TriggerDeps): void {
-  if (!desiredServices.refreshTargets()) return;
+  if (!desiredServices.targets.refresh()) return;
   const now = controller.clock.monotonic();
   const groups = [...groupStates.names].filter((group) => !isBackingOff(groupStates.of(group), now));
   nodeSyncLatency.begin(groups);

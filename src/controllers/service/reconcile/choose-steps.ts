@@ -266,16 +266,13 @@ export function noteRefused(
 ): boolean {
   let isNews = false;
   for (const { node, text, owner, retryAfter } of refused) {
-    const target = desiredServices.candidate(node);
+    const target = desiredServices.targets.candidate(node);
     if (target === undefined) continue;
     for (const service of services) {
       if (owner !== undefined && owner !== serviceUID(service.metadata.uid)) continue;
       const state = serviceStates.of(service);
-      const at = clock.monotonic();
       // Several steps of one plan may report the same target.
-      if (state.refused.isWithheld(target, at)) continue;
-      state.noteRefusal(target, text, at, retryAfter);
-      isNews = true;
+      if (state.noteRefusal(target, text, clock.monotonic(), retryAfter)) isNews = true;
     }
   }
   return isNews;

@@ -314,7 +314,7 @@ export function holdTargets(
 ): HeldTargets | undefined {
   const { balancers, nodes, removals } = context.controller;
   const count = observed === undefined ? 0 : (balancers.targetCount?.(observed) ?? 0);
-  if (count === 0 || context.desiredServices.vanishedNodes.allowRemovalFrom(count)) return undefined;
+  if (count === 0 || context.desiredServices.targets.vanished.allowRemovalFrom(count)) return undefined;
   // Without this function, any step may remove targets.
   const others = steps.filter((step) => balancers.targetsOnly !== undefined && !balancers.targetsOnly(step));
   if (others.length === steps.length) return undefined;

@@ -57,7 +57,7 @@ export class RefusedTargets {
   }
 
   /** Whether it is left out for now, as it is. */
-  isWithheld(target: BalancerTarget, now: number): boolean {
+  #isWithheld(target: BalancerTarget, now: number): boolean {
     const refusal = this.#refusals.get(target.node);
     return refusal !== undefined && refusal.retryAt > now && refusal.content === contentOf(target);
   }
@@ -71,11 +71,11 @@ export class RefusedTargets {
   /** Leaves out the targets that are not to be tried again yet. */
   withhold(targets: readonly BalancerTarget[], now: number): WithheldTargets {
     if (this.#refusals.size === 0) return { targets, retryAt: undefined };
-    const withheld = targets.filter((target) => this.isWithheld(target, now));
+    const withheld = targets.filter((target) => this.#isWithheld(target, now));
     const times = withheld.flatMap(({ node }) => this.#refusals.get(node)?.retryAt ?? []);
     return withheld.length === 0
       ? { targets, retryAt: undefined }
-      : { targets: targets.filter((target) => !this.isWithheld(target, now)), retryAt: Math.min(...times) };
+      : { targets: targets.filter((target) => !this.#isWithheld(target, now)), retryAt: Math.min(...times) };
   }
 
   /** The cloud has these targets. Also forgets Nodes that have not been targets for long. Returns whether one was refused before. */

@@ -36,7 +36,6 @@ export interface LastValid {
 
 interface Read extends LastValid {
   readonly onDelete: Desired | "on hold" | undefined;
-  readonly choosesEndpoints: boolean;
   /** It needs a load balancer. */
   readonly isServed: boolean;
 }
@@ -85,8 +84,9 @@ export class ServiceRecord implements LastValid {
     this.endpoints = undefined;
   }
 
-  noteRefusal(...refusal: Parameters<RefusedTargets["note"]>): void {
-    this.refused.note(...refusal);
+  /** Returns false if it is withheld already. */
+  noteRefusal(...refusal: Parameters<RefusedTargets["note"]>): boolean {
+    return this.refused.note(...refusal);
   }
 
   /** Returns whether one of them was refused before. */
@@ -125,7 +125,7 @@ export class ServiceRecord implements LastValid {
 
 /** What stages and triggers get: they may read all of it, and call the methods of the record. */
 export type ServiceState = Readonly<Omit<ServiceRecord, "refused" | "published">> & {
-  readonly refused: Pick<RefusedTargets, "all" | "isWithheld" | "retryAt" | "withhold">;
+  readonly refused: Pick<RefusedTargets, "all" | "retryAt" | "withhold">;
   readonly published: ReadonlyMap<EventTopic, Reported>;
 };
 
@@ -164,12 +164,12 @@ export class ServiceStates {
   }
 
   /** Its desired state was computed. */
-  noteRead(state: ServiceState, { choosesEndpoints, isServed, ...known }: Read): void {
-    if (!choosesEndpoints) state.closeEndpoints();
+  noteRead(state: ServiceState, { isServed, ...known }: Read): void {
+    const { lastTargetRules: rules } = known;
+    if (rules?.policy !== "endpoints") state.closeEndpoints();
     if (!isServed) state.endRefusals();
-    const { lastSettings, lastRanges, lastTargetRules, onDelete } = known;
-    Object.assign(state, { lastSettings, lastRanges, lastTargetRules, onDelete });
-    if (lastTargetRules?.selector === undefined && lastTargetRules?.cloudSelector === undefined)
+    Object.assign(state, known);
+    if (rules?.selector === undefined && rules?.cloudSelector === undefined)
       this.#selecting.delete(state.uid);
     else this.#selecting.add(state.uid);
   }

@@ -25,12 +25,10 @@ import type { EndpointNodes } from "./endpoint-nodes.ts";
 import { VanishedNodes } from "./vanished-nodes.ts";
 
 export interface ServiceTargets extends ChosenTargets {
-  /** The rules of the Service, or the last valid ones while one of them is invalid. */
+  /** The rules of the Service, or the last valid ones while one of them is invalid. Undefined: those are not known either. */
   readonly rules: TargetRules | undefined;
   /** The endpoints are not known yet: nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;
-  /** False while a rule is invalid and no earlier value is known. */
-  readonly areKnown: boolean;
   /** When a draining target must be removed, or a refused one tried again: milliseconds since 1970. */
   readonly changeAt?: number;
 }
@@ -98,11 +96,11 @@ export class Targets {
         ...(balancers.drains === true ? [] : drainUnsupported(read.own)),
       ],
       isAwaited: answer?.kind === "not yet",
-      areKnown: rules !== undefined,
       ...(Number.isFinite(changeAt) && { changeAt }),
     };
   }
 
+  /** The Node as a target, if any Service may have it as one. */
   candidate(name: string): BalancerTarget | undefined {
     return this.#all?.find(({ node }) => node === name);
   }

@@ -186,9 +186,9 @@ describe("the record of a Service", () => {
     state.openEndpoints(subscription);
     const valid = { lastSettings: undefined, lastRanges: undefined, lastTargetRules: undefined } as const;
     const read = { ...valid, onDelete: undefined, isServed: true } as const;
-    states.noteRead(state, { ...read, choosesEndpoints: true });
+    states.noteRead(state, { ...read, lastTargetRules: { policy: "endpoints", drain: milliseconds(0) } });
     expect([closed, state.endpoints]).toEqual([0, subscription]);
-    states.noteRead(state, { ...read, choosesEndpoints: false });
+    states.noteRead(state, read);
     expect([closed, state.endpoints]).toEqual([1, undefined]);
   });
 });

@@ -278,7 +278,7 @@ function isRelevantTo({ annotations, facts }: Pick<ServiceControllerDeps, "annot
   const isOurAnnotation = readsAnnotation(annotations, (key) => isFactAnnotation(facts, key));
   const isOurLabel = (key: string): boolean => isFactLabel(facts, key);
   return (before: Service | undefined, after: Service | undefined): boolean =>
-    isRelevantChange(before, after, isOurAnnotation, { isOurLabel });
+    isRelevantChange(before, after, isOurAnnotation, isOurLabel);
 }
 
 export interface ServiceKnowledge {

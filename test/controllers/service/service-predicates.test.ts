@@ -6,10 +6,7 @@ import {
   needsCleanup,
   wantsLoadBalancer,
 } from "../../../src/controllers/service/predicates.ts";
-import {
-  isRelevantChange,
-  type RelevantChangeOptions,
-} from "../../../src/controllers/service/queue/relevant-change.ts";
+import { isRelevantChange } from "../../../src/controllers/service/queue/relevant-change.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { upstreamNeedsUpdate } from "../../support/upstream-services.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "./service-draft.ts";
@@ -88,8 +85,8 @@ const isOurAnnotation = (key: string): boolean => /^(lb\.example|fairlead\.dev)\
 const relevant = (
   before: ServiceDraft | undefined,
   after: ServiceDraft | undefined,
-  options?: RelevantChangeOptions,
-) => isRelevantChange(before && toService(before), after && toService(after), isOurAnnotation, options);
+  isOurLabel?: (key: string) => boolean,
+) => isRelevantChange(before && toService(before), after && toService(after), isOurAnnotation, isOurLabel);
 
 describe("isRelevantChange", () => {
   const finalizers = [lbFinalizer];
@@ -165,7 +162,7 @@ describe("isRelevantChange", () => {
 
   test("accepts labels that hold facts", () => {
     const isOurLabel = (key: string) => key === "lb.example/id";
-    expect(relevant({}, { labels: { "lb.example/id": "7" } }, { isOurLabel })).toBe(true);
+    expect(relevant({}, { labels: { "lb.example/id": "7" } }, isOurLabel)).toBe(true);
   });
 
   const anySpec = fc.record(

@@ -84,18 +84,13 @@ export class FreshListing {
     const { adopts } = balancers;
     const all = this.index.ofGroup(state.group);
     const marked = all.length < 2 ? all[0] : this.#primaryOf(state, members, all);
-    const shared = {
-      duplicates: all.length < 2 ? none : all.filter((one) => one !== marked),
-      beganAt: this.beganAt,
-      knownAt: this.knownAt,
-      listed: this.#listedFor(state),
-    };
+    const duplicates = all.length < 2 ? none : all.filter((one) => one !== marked);
     if (marked !== undefined || adopts === undefined) {
       const recalled = marked && this.#recall(state, members, reading, marked);
-      if (recalled !== undefined) return { ...recalled, ...shared };
+      if (recalled !== undefined) return this.#found(state, { ...recalled, duplicates });
       const isEditedSince = state.editedAt !== undefined && state.editedAt >= this.beganAt;
       const balancer = isEditedSince && marked !== undefined ? { ...marked, outdated: [listedPart] } : marked;
-      return { balancer, problems: [], read: "after listing", ...shared };
+      return this.#found(state, { balancer, read: "after listing", duplicates });
     }
     const adoption = adoptionOf(
       members,
@@ -106,7 +101,12 @@ export class FreshListing {
         return desired.ending === undefined && adopts.call(balancers, desired, balancer);
       },
     );
-    return { ...adoption, read: "after listing", ...shared };
+    return this.#found(state, { ...adoption, read: "after listing", duplicates });
+  }
+
+  #found(state: GroupState, parts: Pick<Found, "balancer" | "read"> & Partial<Found>): Found {
+    const { beganAt, knownAt } = this;
+    return { duplicates: none, problems: [], beganAt, knownAt, listed: this.#listedFor(state), ...parts };
   }
 
   /** The last observation, with what is read again of it. */
@@ -115,17 +115,10 @@ export class FreshListing {
     if (kept === undefined || listingRequestedAt !== undefined || !this.#isValid(kept.listedAt, state))
       return undefined;
     const { listedAt: beganAt, balancer } = kept;
-    const shared = {
-      problems: [],
-      duplicates: none,
-      beganAt,
-      knownAt: this.knownAt,
-      listed: this.#listedFor(state),
-    };
     const wanted = editedAt === undefined ? reading : "all";
     if (this.#isRecent(beganAt) && this.#isRecent(kept.readAt)) {
       const outdated = wanted === "all" ? [...kept.outdated, listedPart] : kept.outdated;
-      return { balancer: { ...balancer, outdated }, read: "after listing", ...shared };
+      return this.#found(state, { balancer: { ...balancer, outdated }, read: "after listing", beganAt });
     }
     if (reading === "after listing") return undefined;
     const further = this.#isRecent(kept.markedAt) ? [] : [markPart];
@@ -134,10 +127,10 @@ export class FreshListing {
       const isAll = wanted === "all" || !this.#isRecallable(kept);
       const outdated = [...kept.outdated, ...(isAll ? [listedPart] : wanted), ...further];
       const read = isAll ? "all" : [...kept.outdated, ...wanted];
-      return { balancer: { ...balancer, outdated }, read, ...shared };
+      return this.#found(state, { balancer: { ...balancer, outdated }, read, beganAt });
     }
     const recalled = this.#recall(state, members, wanted, balancer, further);
-    return recalled && { ...recalled, ...shared };
+    return recalled && this.#found(state, { ...recalled, beganAt });
   }
 
   /** As it was observed in depth before, with these parts of it read again. */
@@ -147,17 +140,15 @@ export class FreshListing {
     reading: Reading,
     balancer: ObservedLoadBalancer,
     further: readonly string[] = [],
-  ): Pick<Found, "balancer" | "problems" | "read"> | undefined {
+  ): Pick<Found, "balancer" | "read"> | undefined {
     const { kept, editedAt } = state;
     if (typeof reading === "string" || editedAt !== undefined || kept === undefined) return undefined;
-    if (!this.#canRecall(state) || kept.outdated.length > 0) return undefined;
-    const { balancers } = this.#deps;
-    if (!this.#isRecallable(kept)) return undefined;
+    if (!this.#canRecall(state) || kept.outdated.length > 0 || !this.#isRecallable(kept)) return undefined;
     const desired = members.map((service) => this.#desiredServices.of(service).desired);
-    const known = balancers.recall?.(desired, balancer, kept.balancer);
+    const known = this.#deps.balancers.recall?.(desired, balancer, kept.balancer);
     if (known === undefined) return undefined;
     const read = reading.length === 0 ? known : { ...known, outdated: [...reading, ...further] };
-    return { balancer: read, problems: [], read: reading };
+    return { balancer: read, read: reading };
   }
 
   #isRecallable({ readAt, recalledUntil }: KeptObservation): boolean {

@@ -12,11 +12,6 @@ import { hasFinalizer, isBeingDeleted, isManaged, wantsLoadBalancer } from "../p
 import type { ServiceStates } from "../state/service-states.ts";
 import { isSameIngress } from "../status/status.ts";
 
-export interface RelevantChangeOptions {
-  /** Labels that hold facts. None by default. */
-  isOurLabel?(key: string): boolean;
-}
-
 type Spec = Service["spec"];
 
 const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
@@ -69,7 +64,8 @@ export function isRelevantChange(
   before: Service | undefined,
   after: Service | undefined,
   isOurAnnotation: (key: string) => boolean,
-  { isOurLabel = () => false }: RelevantChangeOptions = {},
+  /** Labels that hold facts. */
+  isOurLabel: (key: string) => boolean = () => false,
 ): boolean {
   if (!mayConcernUs(before) && !mayConcernUs(after)) return false;
   if (before === undefined || after === undefined) return true;

@@ -9,7 +9,6 @@ import {
   type ServiceUID,
   serviceUID,
 } from "../../../core/brand.ts";
-import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../../provider/plan.ts";
@@ -119,9 +118,6 @@ interface Unread {
   readonly reading: Reading;
 }
 
-/** A plan with the provider's problems and the framework's. */
-type CheckedPlan = Omit<Plan<Step>, "problems"> & { readonly problems: readonly Problem[] };
-
 export async function planSteps(
   context: ReconcileContext,
   input: PlanInput,
@@ -136,7 +132,7 @@ export async function planSteps(
     return freshListing.request(state);
   // What leaves needs no targets.
   const held = leaving.length > 0 ? undefined : holdTargets(context, input.observed, plan.steps);
-  const problems = held === undefined ? plan.problems : [...plan.problems, held.problem];
+  const problems = [...(plan.problems ?? []), ...(held === undefined ? [] : [held.problem])];
   const services = input.members.map(({ service }) => service);
   if (noteRefused(context, services, plan.refused)) {
     return requeue(milliseconds(0), "a plan without the refused targets");
@@ -147,10 +143,7 @@ export async function planSteps(
   const isRefused = hasErrors({ problems });
   if (isRefused && wait === undefined) return settled;
   const steps = isRefused ? [] : (held ?? plan).steps;
-  const members = input.members.map((member) => ({
-    ...member,
-    problems: [...member.problems, ...problems],
-  }));
+  const members = input.members.map((one) => ({ ...one, problems: [...one.problems, ...problems] }));
   const areTargetsHeld = held !== undefined;
   return withholdDrift(context, {
     ...input,
@@ -167,7 +160,7 @@ export async function planSteps(
 async function planWithProvider(
   context: ReconcileContext,
   { members, observed, gone, duplicates }: PlanInput,
-): Promise<{ readonly plan: CheckedPlan } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
+): Promise<{ readonly plan: Plan<Step> } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
   const { state, call, desiredServices, prefetch } = context;
   const { balancers } = context.controller;
   // Without what is observed: only changes of the Service and the Nodes count.
@@ -182,7 +175,11 @@ async function planWithProvider(
     prefetched,
     orphans,
     duplicates,
-    others: observed === undefined ? othersListed(context) : undefined,
+    // What is listed without the mark of this cluster.
+    others:
+      observed === undefined
+        ? context.freshListing.index.items.filter(({ ownership }) => ownership !== "ours")
+        : undefined,
   });
   const plan = withoutRecent(planned, state.recentSteps, balancers, {
     hashOf: hashStep,
@@ -190,17 +187,7 @@ async function planWithProvider(
   });
   const serving = desired.flatMap(({ owner, ending }) => (ending === undefined ? owner.uid : []));
   const ending = desired.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));
-  return {
-    plan: { ...plan, problems: plan.problems ?? [] },
-    fingerprint,
-    serving,
-    leaving: [...ending, ...orphans],
-  };
-}
-
-/** What is listed without the mark of this cluster. */
-function othersListed({ freshListing }: ReconcileDeps): readonly ObservedLoadBalancer[] {
-  return freshListing.index.items.filter(({ ownership }) => ownership !== "ours");
+  return { plan, fingerprint, serving, leaving: [...ending, ...orphans] };
 }
 
 /** The last desired state of a Service that disappeared with on-delete "release". */

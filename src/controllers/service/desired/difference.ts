@@ -3,6 +3,7 @@
 // Service applies everything, and a change of Nodes applies targets. Describes both for the journal, with names, ports and counts only,
 // because settings may contain secrets. Pure.
 
+import type { ServiceUID } from "../../../core/brand.ts";
 import { hash } from "../../../core/hash.ts";
 import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -59,53 +60,45 @@ export function fingerprintOf(desired: readonly Desired[]): Fingerprint {
   };
 }
 
-function isSameDesired(a: Fingerprint | undefined, b: Fingerprint): boolean {
-  return a !== undefined && a.targets === b.targets && a.spec === b.spec;
-}
-
-/** As in upstream: if only the targets differ, it is an update; any other change ensures the load balancer. */
-export function changeOf(
-  before: Fingerprint | undefined,
-  now: Fingerprint,
-  ending: "delete" | "release" | undefined,
-): Change {
-  if (ending !== undefined) return ending;
-  return before !== undefined && before.spec === now.spec && before.targets !== now.targets
-    ? "update"
-    : "ensure";
-}
-
 /**
  * - `desired`: a Service has changed, or its load balancer is not complete yet
- * - `targets`: at most the targets have changed since the last completion
+ * - `targets`: at most the targets have changed since the last completion, or since this process first read the complete Service
  * - `drift`: nothing has changed, so the load balancer was changed outside Fairlead
- * - `unknown`: the Service was complete before this process first read it
  */
-export type Difference = "desired" | "targets" | "drift" | "unknown";
+export type Difference = "desired" | "targets" | "drift";
 
-export interface DifferenceInput {
-  readonly state: Pick<GroupState, "change" | "lastCompleted" | "knownSpec">;
-  readonly members: readonly Member[];
-  readonly observed: ObservedLoadBalancer | undefined;
-  /** Whether owners that are gone must be removed. */
-  readonly hasGone: boolean;
-  readonly fingerprint: Fingerprint;
-  /** A Service of the group changed while this replica did not lead. */
-  readonly hasStandbyChange: boolean;
+interface Planned extends Now {
+  readonly difference: Difference;
+  readonly isLost: boolean;
 }
 
-export function differenceOf(input: DifferenceInput): Difference {
-  const { state, members, observed, hasGone, fingerprint, hasStandbyChange } = input;
-  const { change, lastCompleted, knownSpec } = state;
+/** What the last reconciles left of a group. */
+type Before = Pick<GroupState, "change" | "lastCompleted" | "knownSpec">;
+
+interface Now {
+  readonly members: readonly Member[];
+  readonly observed: ObservedLoadBalancer | undefined;
+  /** Owners that are gone. */
+  readonly gone: readonly ServiceUID[];
+  readonly fingerprint: Fingerprint;
+}
+
+export function differenceOf(
+  { change, lastCompleted, knownSpec }: Before,
+  { members, observed, gone, fingerprint }: Now,
+  /** A Service of the group changed while this replica did not lead. */
+  hasStandbyChange: boolean,
+): Difference {
   if (members.length === 0) return "desired";
   const isLargerChange = change !== undefined && change !== "update";
-  const isLeaving = hasGone || members.some(({ desired }) => desired.ending !== undefined);
+  const isLeaving = gone.length > 0 || members.some(({ desired }) => desired.ending !== undefined);
   const isAdoption = observed?.ownership === "unmarked";
   if (isLargerChange || isLeaving || isAdoption || hasStandbyChange) return "desired";
-  if (change === undefined && isSameDesired(lastCompleted, fingerprint)) return "drift";
+  const isSame = lastCompleted?.spec === fingerprint.spec && lastCompleted.targets === fingerprint.targets;
+  if (change === undefined && isSame) return "drift";
   const spec = lastCompleted?.spec ?? knownSpec;
-  if (spec !== undefined) return spec === fingerprint.spec ? "targets" : "desired";
-  return members.every(isComplete) ? "unknown" : "desired";
+  const isKnown = spec === undefined ? members.every(isComplete) : spec === fingerprint.spec;
+  return isKnown ? "targets" : "desired";
 }
 
 /** Its status shows that a load balancer was created and that no change has failed. */
@@ -152,21 +145,11 @@ export function describeDesired(members: readonly Pick<Member, "desired">[]): st
   );
 }
 
-interface ReasonInput {
-  readonly difference: Difference;
-  readonly change: Change;
-  readonly observed: ObservedLoadBalancer | undefined;
-  readonly isLost: boolean;
-  /** The desired state now. */
-  readonly fingerprint: Fingerprint;
-  /** The state before the change. */
-  readonly state: Pick<GroupState, "change" | "lastCompleted" | "knownSpec">;
-}
-
-/** Why the load balancer is changed, naming the Services. */
+/** Why the load balancer is changed, naming the Services. `state`: before the change. */
 export function describeReason(
-  members: readonly Pick<Member, "desired">[],
-  { difference, change, observed, fingerprint, state, isLost }: ReasonInput,
+  { members, difference, observed, fingerprint, isLost }: Planned,
+  change: Change,
+  state: Before,
 ): string {
   const leaving = members.filter(({ desired }) => desired.ending !== undefined);
   if (members.length === 0) return "its Services no longer exist";

@@ -14,7 +14,7 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { isRefusal } from "../../classify-error.ts";
 import { slowerCheck } from "../../operations.ts";
 import type { Desired, ServiceControllerDeps, StepEntry } from "../deps.ts";
-import { changeOf, describeDesired, describeReason, hashStep, textOfDesired } from "../desired/difference.ts";
+import { describeDesired, describeReason, hashStep, textOfDesired } from "../desired/difference.ts";
 import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer } from "../predicates.ts";
@@ -31,7 +31,7 @@ export async function applyPlan(context: ReconcileContext, plan: PlannedGroup): 
   const { members, steps, wait } = plan;
   if (steps.length > 0) {
     const change = changeOfPlan(state, plan);
-    const why = describeReason(members, { ...plan, change, state });
+    const why = describeReason(plan, change, state);
     return controller.isObserving ? reportSteps(context, plan, why) : changeGroup(context, plan, change, why);
   }
   if (wait === undefined) return undefined;
@@ -44,13 +44,14 @@ export async function applyPlan(context: ReconcileContext, plan: PlannedGroup): 
   return requeue(checkDelay(context, wait.checkAfter), wait.waitingFor);
 }
 
+/** As in upstream: if only the targets differ, it is an update; any other change ensures the load balancer. */
 function changeOfPlan(
-  { lastCompleted }: GroupState,
-  { members, fingerprint, areOnlyTargets }: PlannedGroup,
+  { lastCompleted: before }: GroupState,
+  { members, fingerprint: now, areOnlyTargets }: PlannedGroup,
 ): Change {
   if (areOnlyTargets) return "update";
-  const areAllEnding = members.every(({ desired }) => desired.ending !== undefined);
-  return changeOf(lastCompleted, fingerprint, areAllEnding ? "delete" : undefined);
+  if (members.every(({ desired }) => desired.ending !== undefined)) return "delete";
+  return before?.spec === now.spec && before.targets !== now.targets ? "update" : "ensure";
 }
 
 /** Observe mode: journals what would be done, once per plan. */

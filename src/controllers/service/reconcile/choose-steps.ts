@@ -91,8 +91,7 @@ function ownershipContext(
   { controller, freshListing, state: { change } }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
-  const isRemoving = change === "delete" || change === "release";
-  return { controller, index: freshListing.index, observed, isRemoving };
+  return { controller, index: freshListing.index, observed, isRemoving: change === "delete" };
 }
 
 /** The load balancer of a Service that is gone stays: on-delete was invalid, or the operator wants to decide. */
@@ -222,11 +221,10 @@ function withholdDrift(
   { controller, reporter, standbyChanges, state }: ReconcileContext,
   plan: Omit<PlannedGroup, "kind" | "withheld" | "difference" | "areOnlyTargets" | "isLost">,
 ): PlannedGroup | Outcome {
-  const { members, observed, gone, fingerprint } = plan;
+  const { members, observed, fingerprint } = plan;
   const { balancers, settings } = controller;
   const hasStandbyChange = members.some(({ service }) => standbyChanges.has(service));
-  const input = { state, members, observed, hasGone: gone.length > 0, fingerprint, hasStandbyChange };
-  const difference = differenceOf(input);
+  const difference = differenceOf(state, plan, hasStandbyChange);
   const targetsOnly = balancers.targetsOnly?.bind(balancers);
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";

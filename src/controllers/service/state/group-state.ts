@@ -9,8 +9,8 @@ import type { Proof } from "../../absence/proof.ts";
 import { BalancerEvidence, type Certainty } from "./balancer-evidence.ts";
 import { GroupProgress } from "./group-progress.ts";
 
-/** The kinds of changes to a load balancer. Upstream has the first three. */
-export type Change = "ensure" | "update" | "delete" | "release";
+/** The kinds of changes to a load balancer, as in upstream. */
+export type Change = "ensure" | "update" | "delete";
 
 /** The desired state of a group, short enough to be stored for every group. */
 export interface Fingerprint {

@@ -17,7 +17,7 @@ import { isEnding } from "../predicates.ts";
 import type { Change, Hold } from "../state/group-state.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
-export function changeStarted(change: Change): ObjectEvent | undefined {
+export function changeStarted(change: Change | "release"): ObjectEvent | undefined {
   switch (change) {
     case "ensure":
       return normal("EnsuringLoadBalancer", "Ensuring load balancer", { quiet: true });
@@ -30,7 +30,7 @@ export function changeStarted(change: Change): ObjectEvent | undefined {
   }
 }
 
-export function changeCompleted(change: Exclude<Change, "release">): ObjectEvent {
+export function changeCompleted(change: Change): ObjectEvent {
   switch (change) {
     case "ensure":
       return normal("EnsuredLoadBalancer", "Ensured load balancer");

@@ -17,8 +17,8 @@ import { connectionSource } from "../kube-client.ts";
 import type { Leadership } from "../leadership/judge-leases.ts";
 import { type Operator, patienceOf } from "../operator.ts";
 import { leaseOf } from "../permissions.ts";
+import type { NamedObject } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
-import type { NamedObject } from "./from-api-server.ts";
 
 export interface ManagerAddress {
   /** The origin of the secure port. */

@@ -185,9 +185,9 @@ function judge(
 
 export function nodeSubject(known: KnownNode): Subject {
   const { name } = known.node.metadata;
-  const { nextAttemptInSeconds, events } = known;
+  const { nextAttemptInSeconds } = known;
   return {
-    ...{ kind: "Node", name, notes: notesOf(known), nextAttemptInSeconds, events },
+    ...{ kind: "Node", name, notes: notesOf(known), nextAttemptInSeconds },
     journalNames: [`node/${name}`],
     judge: (notes, decisions) => judge(known, notes, decisions),
     facts: () => factsOf(known),

@@ -32,21 +32,19 @@ import { namesOf, queueKeyOf, type VolumeObjects, volumeSubject } from "./descri
 import {
   type Brief,
   briefly,
-  type DescribedEvent,
   type DescribedKind,
   type Description,
   describe,
   type Known,
   type ListingFailure,
+  type NamedObject,
   type Note,
   type Subject,
   stateOf,
 } from "./description.ts";
 
 /** The object does not exist; `meant` is the closest name that does. */
-export interface NotFound {
-  readonly kind: DescribedKind;
-  readonly name: string;
+export interface NotFound extends NamedObject {
   readonly meant?: string;
   /** Load balancers that are in the cloud although their Service does not exist. */
   readonly left?: string;
@@ -86,8 +84,7 @@ const hasAddress = ({ status }: Service): boolean => (status.loadBalancer?.ingre
 /** Describes objects at one moment. What all of them have in common is read once, so that thousands can be described. */
 export class Describer {
   readonly #manager: Manager;
-  /** With events, this process has only just begun to evaluate, and makes no attempt. */
-  readonly #events: readonly DescribedEvent[] | undefined;
+  readonly #isOffline: boolean;
   readonly #now: number;
   readonly #reports: ControllerReports;
   readonly #ofNodes: readonly ControllerReport[];
@@ -99,9 +96,10 @@ export class Describer {
   /** No source fails that was never listed: its Nodes are unknown, and must be looked at. */
   readonly #isListed: boolean;
 
-  constructor(manager: Manager, events?: readonly DescribedEvent[]) {
+  /** `isOffline`: the manager has only just begun to evaluate, and makes no attempt. */
+  constructor(manager: Manager, isOffline = false) {
     this.#manager = manager;
-    this.#events = events;
+    this.#isOffline = isOffline;
     this.#now = manager.clock.monotonic();
     this.#reports = manager.controllerReports();
     const { node, lifecycle, route } = this.#reports;
@@ -121,29 +119,49 @@ export class Describer {
     );
   }
 
-  /**
-   * The object; or the names of all objects of its kind if it does not exist. Undefined for volumes if the volume controller does not
-   * run.
-   */
-  find(kind: DescribedKind, name: string): Subject | readonly string[] | undefined {
+  find({ kind, name }: NamedObject): Subject | NotFound {
     const { nodes, services, volumes } = this.#manager;
     const among = <T extends KubeObject>(
-      cache: Pick<LatestObjects<T>, "get" | "list">,
+      cache: Pick<LatestObjects<T>, "get" | "list"> | undefined,
       subjectOf: (object: T) => Subject,
-    ) => {
+    ): Subject | NotFound => {
+      if (cache === undefined) return withoutVolumes({ kind, name });
       const object = cache.get(name);
-      return object === undefined ? cache.list().map(({ metadata }) => keyOf(metadata)) : subjectOf(object);
+      const names = () => cache.list().map(({ metadata }) => keyOf(metadata));
+      return object === undefined ? closestName(kind, name, names()) : subjectOf(object);
     };
     switch (kind) {
       case "Node":
         return among(nodes, (node) => this.node(node));
-      case "Service":
-        return among(services, (service) => this.service(service));
+      case "Service": {
+        const found = among(services, (service) => this.service(service));
+        return isNotFound(found) ? { ...found, ...this.#leftInCloud(name) } : found;
+      }
       case "PersistentVolumeClaim":
-        return volumes && among(volumes.claims, (claim) => this.#claim(claim));
+        return among(volumes?.claims, (claim) => this.#claim(claim));
       case "PersistentVolume":
-        return volumes && among(volumes.volumes, (volume) => this.#persistentVolume(volume));
+        return among(volumes?.volumes, (volume) => this.#persistentVolume(volume));
     }
+  }
+
+  #leftInCloud(name: string): Pick<NotFound, "left"> {
+    const { service } = this.#reports;
+    if (service === undefined) return {};
+    const namesOf = (list: typeof service.orphans): string =>
+      shortList(list.map(({ name: known, group }) => known ?? group));
+    const own = service.leftOf(name);
+    if (own.length > 0) {
+      const hold = service.holds.find(({ services, group }) =>
+        own.some((one) => one.group === group || services.includes(name)),
+      );
+      const why = hold === undefined ? "" : ` (${hold.reason}: ${hold.message})`;
+      return { left: `Its load balancer is still in the cloud: ${namesOf(own)}${why}` };
+    }
+    const others = [...service.orphans, ...service.possibleOrphans];
+    if (others.length === 0) return {};
+    return {
+      left: `Load balancers with Fairlead's mark whose Service does not exist, maybe this one: ${namesOf(others)}`,
+    };
   }
 
   /** Every Service that needs a load balancer or has one. */
@@ -160,6 +178,15 @@ export class Describer {
     return [
       ...all.map((claim) => this.#claim(claim)),
       ...others.map((volume) => this.#persistentVolume(volume)),
+    ];
+  }
+
+  /** Everything that Fairlead manages. */
+  get everything(): readonly Subject[] {
+    return [
+      ...this.services.map((service) => this.service(service)),
+      ...this.#manager.nodes.list().map((node) => this.node(node)),
+      ...this.volumes,
     ];
   }
 
@@ -261,7 +288,7 @@ export class Describer {
   }
 
   #noteOf({ kind, reason, cause, severity, text, since }: Finding): Note {
-    const isKnown = since !== undefined && this.#events === undefined;
+    const isKnown = since !== undefined && !this.#isOffline;
     const sinceSeconds = isKnown ? Math.round((this.#now - since) / 1000) : undefined;
     return defined({ kind, reason, cause, severity, text, sinceSeconds });
   }
@@ -274,54 +301,30 @@ export class Describer {
   ): Omit<Known, "notes"> {
     const own = keys.flatMap((key) => queues.flatMap((queue) => queue?.dueTime(key) ?? []));
     const dues = own.length > 0 ? own : otherwise;
-    const hasTime = dues.length > 0 && this.#events === undefined;
+    const hasTime = dues.length > 0 && !this.#isOffline;
     return {
       isDue: keys.some((key) => queues.some((queue) => queue?.isActive(key) === true)),
       nextAttemptInSeconds: hasTime
         ? Math.round(Math.max(0, Math.min(...dues) - this.#now) / 1000)
         : undefined,
-      events: this.#events,
     };
   }
 }
 
-export function describeObject(
-  manager: Manager,
-  kind: DescribedKind,
-  name: string,
-  events?: readonly DescribedEvent[],
-): Description | NotFound {
-  const describer = new Describer(manager, events);
-  const found = describer.find(kind, name);
-  if (found === undefined)
-    return {
-      ...{ kind, name, state: "unmanaged", facts: {}, notes: [], decisions: [] },
-      summary:
-        "The volume controller does not run here, so nothing is known about volumes. To let Fairlead manage them, add volume to --controllers.",
-    };
-  if ("judge" in found) return describer.describe(found);
-  const left = kind === "Service" ? leftInCloud(manager, name) : {};
-  return { ...closestName(kind, name, found), ...left };
-}
+const withoutVolumes = (object: NamedObject): Subject => ({
+  ...{ ...object, notes: [], nextAttemptInSeconds: undefined, journalNames: [] },
+  judge: () => ({
+    state: "unmanaged",
+    summary:
+      "The volume controller does not run here, so nothing is known about volumes. To let Fairlead manage them, add volume to --controllers.",
+  }),
+  facts: () => ({}),
+});
 
-function leftInCloud(manager: Manager, name: string): Pick<NotFound, "left"> {
-  const { service } = manager.controllerReports();
-  if (service === undefined) return {};
-  const namesOf = (list: typeof service.orphans): string =>
-    shortList(list.map(({ name: known, group }) => known ?? group));
-  const own = service.leftOf(name);
-  if (own.length > 0) {
-    const hold = service.holds.find(({ services, group }) =>
-      own.some((one) => one.group === group || services.includes(name)),
-    );
-    const why = hold === undefined ? "" : ` (${hold.reason}: ${hold.message})`;
-    return { left: `Its load balancer is still in the cloud: ${namesOf(own)}${why}` };
-  }
-  const others = [...service.orphans, ...service.possibleOrphans];
-  if (others.length === 0) return {};
-  return {
-    left: `Load balancers with Fairlead's mark whose Service does not exist, maybe this one: ${namesOf(others)}`,
-  };
+export function describeObject(manager: Manager, kind: DescribedKind, name: string): Description | NotFound {
+  const describer = new Describer(manager);
+  const found = describer.find({ kind, name });
+  return isNotFound(found) ? found : describer.describe(found);
 }
 
 export const needsAttention = ({ state }: Pick<Brief, "state">): boolean =>
@@ -332,11 +335,7 @@ export function describeEverything(manager: Manager, all = false): readonly Desc
   const describer = new Describer(manager);
   // What is planned is only in the decisions, which cost time for thousands of objects.
   const isBrief = !all && manager.flags.mode !== "observe";
-  return [
-    ...describer.services.map((service) => describer.service(service)),
-    ...manager.nodes.list().map((node) => describer.node(node)),
-    ...describer.volumes,
-  ]
+  return describer.everything
     .filter((subject) => !isBrief || needsAttention(briefly(subject)))
     .map((subject) => describer.describe(subject))
     .filter((each) => all || needsAttention(each));
@@ -355,4 +354,5 @@ export function closestName(kind: DescribedKind, name: string, names: readonly s
   return meant === undefined ? { kind, name } : { kind, name, meant };
 }
 
-export const isNotFound = (answer: Description | NotFound): answer is NotFound => !("state" in answer);
+export const isNotFound = (answer: Description | Subject | NotFound): answer is NotFound =>
+  !("notes" in answer);

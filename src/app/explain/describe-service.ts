@@ -168,11 +168,11 @@ function targetsText(targets: readonly string[] | undefined): string | undefined
 }
 
 export function serviceSubject(known: KnownService): Subject {
-  const { service, knowledge, nextAttemptInSeconds, events } = known;
+  const { service, knowledge, nextAttemptInSeconds } = known;
   const name = keyOf(service.metadata);
   const balancers = [knowledge?.group, knowledge?.balancer?.name].filter((one) => one !== undefined);
   return {
-    ...{ kind: "Service", name, notes: notesOf(known), nextAttemptInSeconds, events },
+    ...{ kind: "Service", name, notes: notesOf(known), nextAttemptInSeconds },
     journalNames: [`service/${name}`, ...balancers.map((balancer) => `balancer/${balancer}`)],
     judge: (notes, decisions) => judge(known, notes, decisions),
     facts: () => factsOf(known),

@@ -126,10 +126,10 @@ function judge({ objects, driver }: KnownVolume, notes: readonly Note[]): Judgem
 }
 
 export function volumeSubject(known: KnownVolume): Subject {
-  const { objects, notes, events, nextAttemptInSeconds } = known;
+  const { objects, notes, nextAttemptInSeconds } = known;
   const { kind } = objects;
   return {
-    ...{ kind, name: keyOf(objectOf(objects).metadata), notes, nextAttemptInSeconds, events },
+    ...{ kind, name: keyOf(objectOf(objects).metadata), notes, nextAttemptInSeconds },
     journalNames: namesOf(objects).flatMap(([of, name]) =>
       journalNames[of].map((prefix) => `${prefix}/${name}`),
     ),

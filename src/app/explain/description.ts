@@ -60,10 +60,13 @@ export interface DescribedEvent {
   readonly source: string;
 }
 
-export interface Description {
+export interface NamedObject {
   readonly kind: DescribedKind;
   /** `namespace/name` of a Service or a claim. */
   readonly name: string;
+}
+
+export interface Description extends NamedObject {
   readonly state: State;
   /** One sentence. */
   readonly summary: string;
@@ -133,14 +136,12 @@ export interface Known {
   /** It waits for a worker, or one works on it. */
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
-  /** Of managers and other components, the newest first. Absent if the manager itself describes the object. */
-  readonly events?: readonly DescribedEvent[] | undefined;
 }
 
 /** An object to describe. */
-export interface Subject extends Pick<Known, "notes" | "nextAttemptInSeconds" | "events"> {
-  readonly kind: DescribedKind;
-  readonly name: string;
+export interface Subject extends NamedObject, Pick<Known, "notes" | "nextAttemptInSeconds"> {
+  /** Of managers and other components, the newest first. Absent if the manager itself describes the object. */
+  readonly events?: readonly DescribedEvent[] | undefined;
   /** How the journal names the object and what belongs to it. */
   readonly journalNames: readonly string[];
   /** In observe mode, the decisions show what would be done. */

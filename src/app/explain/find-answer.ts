@@ -15,27 +15,20 @@ import { type Evaluated, observeOnce } from "../observe-once.ts";
 import { type Operator, readingApi } from "../operator.ts";
 import { withoutRetry } from "../without-retry.ts";
 import { askManager, connectionOf, findManager, inPod } from "./ask-manager.ts";
-import { describeEverything, describeObject, isNotFound } from "./describe-object.ts";
+import { Describer, isNotFound, needsAttention } from "./describe-object.ts";
 import {
   type DescribedKind,
   type Description,
   describedKinds,
   isAboutVolumes,
   isNamespaced,
+  type NamedObject,
   withoutCloud,
   withoutLeader,
   withoutPromises,
 } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
-import {
-  explainObjects,
-  type Found,
-  listingRefusal,
-  maxWithEvents,
-  type NamedObject,
-  type ReadEvents,
-  readEvents,
-} from "./from-api-server.ts";
+import { explainFrom, fromApiServer, listingRefusal, type ObjectSource } from "./from-api-server.ts";
 
 const isOnlyAbsent = ({ reason }: Problem): boolean =>
   reason === "MissingSetting" || reason === "UnreadableFile";
@@ -57,44 +50,44 @@ function assumedCluster({ "cluster-name": name }: Flags, { own }: Access): strin
   return `The marks of load balancers are compared with the cluster of the settings here (--cluster-name=${name}, or the id where the cloud has one)${ofLeader === name ? "" : other}.`;
 }
 
-async function describe(
+async function explainEvaluated(
   { manager, unfinished, unlisted, refused }: Evaluated,
   asked: NamedObject | undefined,
-  eventsOf: (object: NamedObject) => Promise<ReadEvents>,
-): Promise<Found> {
-  const reported: ReadEvents = asked === undefined ? { warnings: [] } : await eventsOf(asked);
+  { api }: Access,
+  signal: AbortSignal,
+): Promise<Omit<ExplainAnswer, "source">> {
+  const describer = new Describer(manager, true);
   const failure = manager.cloudProblem();
   const cause = failure && withoutFullStop(withoutRetry(failure.text));
   const cloudProblem =
     cause &&
     `This command does not know the state of the cloud: ${cause}. A manager that gets the same answer keeps what exists.`;
-  const shown = (object: Description): Description =>
-    withoutPromises(
-      failure && cloudProblem ? withoutCloud(object, { ...failure, text: cloudProblem }) : object,
-    );
+  const source: ObjectSource = {
+    unsettled: async () =>
+      describer.everything.filter((subject) => needsAttention(describer.describe(subject))),
+    find: async (named) => {
+      const found = describer.find(named);
+      return isNotFound(found) ? found : { ...found, events: [] };
+    },
+    describe: (subject) => {
+      const object = describer.describe(subject);
+      return withoutPromises(
+        failure && cloudProblem ? withoutCloud(object, { ...failure, text: cloudProblem }) : object,
+      );
+    },
+  };
+  const { warnings, ...found } = await explainFrom(source, asked, api, signal);
   /** The problem is named once: above the objects about which nothing is known, or else with what else is not known. */
-  const about = (objects: readonly Description[]) =>
-    objects.some(({ state }) => state === "unknown") ? defined({ cloudProblem }) : {};
-  const warningsOf = (objects: readonly Description[]): readonly string[] => [
-    ...reported.warnings,
-    ...(unfinished === undefined || "cloudProblem" in about(objects) ? [] : [unfinished]),
+  const isUnknown = found.objects.some(({ state }) => state === "unknown");
+  const about = isUnknown ? defined({ cloudProblem }) : {};
+  const all = [
+    ...warnings,
+    ...(unfinished === undefined || "cloudProblem" in about ? [] : [unfinished]),
     ...refused.map((request) => `the provider sent ${request}, which was refused; please file a bug`),
   ];
-  if (asked === undefined) {
-    const incomplete = [unfinished ?? [], unlisted].flat()[0];
-    const described = describeEverything(manager).map(async (object, index) => {
-      const { events } = index < maxWithEvents ? await eventsOf(object) : {};
-      const again = events && describeObject(manager, object.kind, object.name, events);
-      return shown(again === undefined || isNotFound(again) ? object : again);
-    });
-    const objects = await Promise.all(described);
-    const warnings = [...warningsOf(objects), ...unlisted];
-    return { ...defined({ incomplete }), ...about(objects), objects, warnings };
-  }
-  const answer = describeObject(manager, asked.kind, asked.name, reported.events ?? []);
-  if (isNotFound(answer)) return { objects: [], notFound: answer, warnings: warningsOf([]) };
-  const objects = [shown(answer)];
-  return { objects, warnings: warningsOf(objects), ...about(objects) };
+  if (asked !== undefined) return { ...found, warnings: all, ...about };
+  const incomplete = [unfinished ?? [], unlisted].flat()[0];
+  return { ...defined({ incomplete }), ...about, ...found, warnings: [...all, ...unlisted] };
 }
 
 export async function namespaceOf(operator: Operator): Promise<string> {
@@ -167,8 +160,9 @@ async function fromEvaluation(
   const refusal = await listingRefusal(access.api, signal);
   if (refusal !== undefined)
     return fromObjects(operator, asked, access, `a manager needs more permissions (${refusal})`);
-  const eventsOf = (object: NamedObject) => readEvents(access.api, object, signal);
-  const found = await observeOnce(operator, (evaluated) => describe(evaluated, asked, eventsOf));
+  const found = await observeOnce(operator, (evaluated) =>
+    explainEvaluated(evaluated, asked, access, signal),
+  );
   const source = [
     "offline, from the API server and the cloud.",
     "Decisions are what a manager would do now; earlier attempts are only in the events.",
@@ -186,7 +180,8 @@ async function fromObjects(
 ): Promise<ExplainAnswer> {
   const { program, settings, signal } = operator;
   const { flags } = settings;
-  const found = await explainObjects(access.api, asked, operator, signal);
+  const { api } = access;
+  const found = await explainFrom(fromApiServer(api, operator, signal), asked, api, signal);
   const inManager = `Or run explain in the pod of a manager, which has the settings: ${inPod(program, "explain", flags)}`;
   const source = [
     `the API server only, because ${why}.`,

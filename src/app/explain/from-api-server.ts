@@ -1,6 +1,7 @@
 // Explains from the API server alone, where the cloud is not configured: the object, its conditions, and the events of the running
 // manager.
 
+import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -25,28 +26,23 @@ import { otherControllerFor } from "../configuration/cloud-settings.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { Operator } from "../operator.ts";
 import { nodeSubject } from "./describe-node.ts";
-import { closestName, needsAttention } from "./describe-object.ts";
+import { closestName, isNotFound, type NotFound, needsAttention } from "./describe-object.ts";
 import { serviceSubject } from "./describe-service.ts";
 import { volumeSubject } from "./describe-volume.ts";
 import {
   briefly,
   type DescribedEvent,
-  type DescribedKind,
+  type Description,
   describe,
   isNamespaced,
   maxEvents,
+  type NamedObject,
   type Subject,
 } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 
-export interface NamedObject {
-  readonly kind: DescribedKind;
-  /** `namespace/name` of a Service or a claim. */
-  readonly name: string;
-}
-
 /** The events of an object, the newest first; and why they cannot be read. */
-export interface ReadEvents {
+interface ReadEvents {
   readonly events?: readonly DescribedEvent[];
   readonly warnings: readonly string[];
 }
@@ -56,7 +52,7 @@ function referenceOf({ kind, name }: NamedObject): { readonly namespace?: string
   return isNamespaced(kind) ? { namespace, name: bare } : { name };
 }
 
-export async function readEvents(
+async function readEvents(
   api: Pick<KubeApi, "listPage">,
   asked: NamedObject,
   signal: AbortSignal,
@@ -80,22 +76,53 @@ export async function readEvents(
   }
 }
 
+/** In a list, the events of this many objects are read. */
+const maxWithEvents = 10;
+
+/** What was found; without a name, every object that needs attention. */
+type Found = Required<Pick<ExplainAnswer, "objects" | "warnings">> & Pick<ExplainAnswer, "notFound">;
+
+/** Where a command finds objects without a running manager. */
+export interface ObjectSource {
+  unsettled(): Promise<readonly Subject[]>;
+  find(asked: NamedObject): Promise<Subject | NotFound>;
+  describe(subject: Subject): Description;
+}
+
+/** Adds the events of the API server, which show what a manager has reported. */
+export async function explainFrom(
+  source: ObjectSource,
+  asked: NamedObject | undefined,
+  api: KubeApi,
+  signal: AbortSignal,
+): Promise<Found> {
+  if (asked === undefined) {
+    const subjects = (await source.unsettled()).map(async (subject, index) => {
+      const { events } = index < maxWithEvents ? await readEvents(api, subject, signal) : {};
+      return { ...subject, events };
+    });
+    return { objects: (await Promise.all(subjects)).map(source.describe), warnings: [] };
+  }
+  const { events: own, warnings } = await readEvents(api, asked, signal);
+  const found = await source.find(asked);
+  if (isNotFound(found)) return { objects: [], notFound: found, warnings };
+  return { objects: [source.describe({ ...found, ...defined({ events: own }) })], warnings };
+}
+
 /** What decides which objects are left alone. */
 type Rules = Pick<Operator, "provider" | "settings">;
-type Events = ReadEvents["events"];
 
 /** What is known without a manager and without the cloud. */
 const nothing = { notes: [], isDue: false, nextAttemptInSeconds: undefined, now: 0 } as const;
 
-function serviceFrom(service: Service, { provider }: Rules, own?: Events): Subject {
+function serviceFrom(service: Service, { provider }: Rules): Subject {
   const otherController = otherControllerFor(provider, service);
-  return serviceSubject({ service, otherController, knowledge: undefined, ...nothing, events: own });
+  return serviceSubject({ service, otherController, knowledge: undefined, ...nothing });
 }
 
-function nodeFrom(node: Node, { settings }: Rules, own?: Events): Subject {
+function nodeFrom(node: Node, { settings }: Rules): Subject {
   const isSelected = isSelectedBy(settings.flags)(node);
-  const unknown = { isKept: false, answer: undefined, proofs: [] };
-  return nodeSubject({ node, isSelected, ...unknown, ...nothing, events: own });
+  return nodeSubject({ node, isSelected, isKept: false, answer: undefined, proofs: [], ...nothing });
 }
 
 /** Users of one namespace may not read PersistentVolumes. */
@@ -147,18 +174,12 @@ export async function listingRefusal(api: KubeApi, signal: AbortSignal): Promise
 }
 
 /** Throws if it does not exist. */
-async function read(
-  api: KubeApi,
-  asked: NamedObject,
-  rules: Rules,
-  own: Events,
-  signal: AbortSignal,
-): Promise<Subject> {
+async function read(api: KubeApi, asked: NamedObject, rules: Rules, signal: AbortSignal): Promise<Subject> {
   const { kind } = asked;
   const reference = referenceOf(asked);
-  if (kind === "Node") return nodeFrom(await api.get(nodes, reference, signal), rules, own);
-  if (kind === "Service") return serviceFrom(await api.get(services, reference, signal), rules, own);
-  const known = { driver: undefined, ...nothing, events: own };
+  if (kind === "Node") return nodeFrom(await api.get(nodes, reference, signal), rules);
+  if (kind === "Service") return serviceFrom(await api.get(services, reference, signal), rules);
+  const known = { driver: undefined, ...nothing };
   const attachments = undefined;
   if (kind === "PersistentVolume") {
     const volume = await api.get(persistentVolumes, reference, signal);
@@ -169,35 +190,20 @@ async function read(
   return volumeSubject({ objects: { kind, claim, volume, attachments }, ...known });
 }
 
-/** In a list, the events of this many objects are read. */
-export const maxWithEvents = 10;
-
-/** What was found; without a name, every object that needs attention. */
-export type Found = Omit<ExplainAnswer, "source">;
-
-export async function explainObjects(
-  api: KubeApi,
-  asked: NamedObject | undefined,
-  rules: Rules,
-  signal: AbortSignal,
-): Promise<Found> {
-  if (asked === undefined) {
-    const all = [
-      ...(await listAll(api, services, signal)).map((one) => (own?: Events) => serviceFrom(one, rules, own)),
-      ...(await listAll(api, nodes, signal)).map((one) => (own?: Events) => nodeFrom(one, rules, own)),
-    ].filter((subjectWith) => needsAttention(briefly(subjectWith())));
-    const objects = all.map(async (subjectWith, index) => {
-      const { events: own } = index < maxWithEvents ? await readEvents(api, subjectWith(), signal) : {};
-      return describe(subjectWith(own));
-    });
-    return { objects: await Promise.all(objects), warnings: [] };
-  }
-  const { events: own, warnings } = await readEvents(api, asked, signal);
-  try {
-    return { objects: [describe(await read(api, asked, rules, own, signal))], warnings };
-  } catch (error) {
-    if (!isKubeError(error, "not-found")) throw error;
-    const names = await namesOf(api, asked, signal);
-    return { objects: [], notFound: closestName(asked.kind, asked.name, names), warnings: [] };
-  }
-}
+/** The API server, where a command has nothing else. */
+export const fromApiServer = (api: KubeApi, rules: Rules, signal: AbortSignal): ObjectSource => ({
+  unsettled: async () =>
+    [
+      ...(await listAll(api, services, signal)).map((one) => serviceFrom(one, rules)),
+      ...(await listAll(api, nodes, signal)).map((one) => nodeFrom(one, rules)),
+    ].filter((subject) => needsAttention(briefly(subject))),
+  find: async (asked) => {
+    try {
+      return await read(api, asked, rules, signal);
+    } catch (error) {
+      if (!isKubeError(error, "not-found")) throw error;
+      return closestName(asked.kind, asked.name, await namesOf(api, asked, signal));
+    }
+  },
+  describe: (subject) => describe(subject),
+});

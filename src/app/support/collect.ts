@@ -9,7 +9,7 @@ import { sourceOf } from "../../kube/objects.ts";
 import { events, leases, nodes, services } from "../../kube/resources.ts";
 import { readConfig } from "../configuration/cloud-settings.ts";
 import { type ManagerAddress, readPage } from "../explain/ask-manager.ts";
-import { explainObjects } from "../explain/from-api-server.ts";
+import { explainFrom, fromApiServer } from "../explain/from-api-server.ts";
 import type { Operator } from "../operator.ts";
 import { leaseOf } from "../permissions.ts";
 import { addAnnotatedSecrets } from "./bundle-redaction.ts";
@@ -90,7 +90,7 @@ export async function collectCluster(
     return;
   }
   await collection.try("cluster/objects.json", async () =>
-    shown(await explainObjects(api, undefined, operator, signal)),
+    shown(await explainFrom(fromApiServer(api, operator, signal), undefined, api, signal)),
   );
   for (const kind of ["Node", "Service"]) {
     await collection.try(`cluster/events-of-${kind.toLowerCase()}s.json`, async () => {

@@ -8,6 +8,7 @@ import type { TransportRequest } from "../../../src/platform/transport.ts";
 import { microTimestamp } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
 import { renewedFields, ServiceWorld } from "../../support/service-world.ts";
 
 // The command `explain`, as an operator runs it: from a running manager, offline, and where the cloud is not configured.
@@ -211,6 +212,23 @@ describe("explain without a running manager", () => {
     expect(text.out).toContain("Service default/wrong: problem\n");
     const json = JSON.parse((await explain(w, ["-o", "json"])).out);
     expect(json.objects.map(({ name }: { name: string }) => name)).toContain("default/wrong");
+  });
+
+  test("describes every object of a long list alike, also those whose events are not read [F91 N7]", async () => {
+    const w = await setUp();
+    for (let index = 10; index < 25; index += 1) {
+      w.addNode(`new-${index}`);
+      w.changeNode(`new-${index}`, (node) => ({ ...node, spec: { taints: [uninitialized] } }));
+    }
+    for (const { id, name } of w.cloud.machines.list())
+      if (name.startsWith("new-")) w.cloud.machines.remove(id);
+    const { objects } = JSON.parse((await explain(w, ["-o=json"])).out);
+    const described = objects.filter(({ name }: Description) => name.startsWith("new-"));
+    // The command makes no attempt, and has seen nothing for long.
+    const shapes = described.map(({ notes: [note], nextAttemptInSeconds }: Description) => [
+      ...[note?.reason, note?.sinceSeconds, nextAttemptInSeconds],
+    ]);
+    expect(shapes).toEqual(Array.from({ length: 15 }, () => ["NotFoundInCloud", undefined, undefined]));
   });
 
   test("names the closest object with exit code 1 [F91 N7]", async () => {

@@ -14,32 +14,19 @@ import {
   type AskReview,
   Authorizer,
   Reviews,
-  type ReviewsOptions,
   retryReview,
   TokenAuthenticator,
 } from "../../server/reviews.ts";
 import type { SecurePortOptions } from "../../server/secure-port.ts";
-import type { Log } from "../../telemetry/log.ts";
 import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { connectKube } from "../kube-client.ts";
-import type { Manager } from "../manager/manager.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
-
-export interface AccessOptions {
-  readonly flags: Flags;
-  readonly platform: ManagerPlatform;
-  readonly log: Log;
-  readonly program: string;
-  readonly manager: Manager;
-  readonly onReview: ReviewsOptions["onReview"];
-  readonly signal: AbortSignal;
-}
+import type { PortContext } from "./port-context.ts";
 
 /** The connection for reviews: that of the given kubeconfig, or else the manager's own. */
 async function reviewer(
   kubeconfig: string | undefined,
-  { flags, platform, program, manager, signal }: AccessOptions,
+  { flags, platform, program, manager, signal }: PortContext,
 ): Promise<Pick<KubeApi, "request">> {
   if (kubeconfig === undefined) return manager.reserved;
   const { master: _, ...rest } = flags;
@@ -56,17 +43,12 @@ async function reviewer(
   return client.reserved;
 }
 
-interface WatchedConfigMap {
-  readonly task: Task;
-  readonly get: () => ConfigMap | undefined;
-}
-
 export interface AccessControl extends Pick<SecurePortOptions, "authenticate" | "authorize"> {
   readonly tasks: readonly Task[];
 }
 
 /** Watches the ConfigMap with the CAs that the cluster trusts, and logs why it cannot be read. */
-function watchConfigMap({ flags, platform, log, manager }: AccessOptions): WatchedConfigMap {
+function watchConfigMap({ flags, platform, log, manager }: PortContext) {
   const where = `${authenticationConfigMap.namespace}/${authenticationConfigMap.name}`;
   let reported = "";
   const reflector = new Reflector<ConfigMap>({
@@ -88,7 +70,7 @@ function watchConfigMap({ flags, platform, log, manager }: AccessOptions): Watch
     },
   });
   return {
-    task: { name: "authorities", run: (stop) => reflector.run(stop) },
+    task: { name: "authorities", run: (stop: AbortSignal) => reflector.run(stop) },
     get: () => reflector.store.get(where),
   };
 }
@@ -103,18 +85,19 @@ function headerNames(flags: Flags) {
   };
 }
 
-export async function createAccessControl(options: AccessOptions): Promise<AccessControl> {
-  const { flags, platform, log, onReview, signal } = options;
+export async function createAccessControl(context: PortContext): Promise<AccessControl> {
+  const { flags, platform, log, metrics, signal } = context;
   const { clock, random, files } = platform;
+  const { review: onReview } = metrics;
   const reviewsBy = async (kubeconfig: string | undefined): Promise<AskReview> => {
-    const reviews = new Reviews({ api: await reviewer(kubeconfig, options), clock, signal, onReview });
+    const reviews = new Reviews({ api: await reviewer(kubeconfig, context), clock, signal, onReview });
     return retryReview((kind, spec) => reviews.ask(kind, spec), { clock, random, signal });
   };
   const tokenReviews = await reviewsBy(flags["authentication-kubeconfig"]);
   const accessReviews = await reviewsBy(flags["authorization-kubeconfig"]);
   const file = (path: string | undefined) =>
     path === undefined ? undefined : new WatchedFile(path, files, clock);
-  const lookup = flags["authentication-skip-lookup"] ? undefined : watchConfigMap(options);
+  const lookup = flags["authentication-skip-lookup"] ? undefined : watchConfigMap(context);
   const authorities = new AuthoritySource({
     clientFile: file(flags["client-ca-file"]),
     proxyFile: file(flags["requestheader-client-ca-file"]),

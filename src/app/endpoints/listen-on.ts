@@ -6,7 +6,7 @@ import { codeOf, messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Values } from "../../core/settings.ts";
 import { certificateEnd } from "../../kube/connection/credentials.ts";
-import type { Listen, Listener, ServedCertificates, ServedHandler } from "../../platform/listener.ts";
+import type { Listener, ServedCertificates, ServedHandler } from "../../platform/listener.ts";
 import {
   type CertificateSettings,
   CertificateSource,
@@ -14,18 +14,14 @@ import {
   UnusableCertificate,
 } from "../../server/served-certificates.ts";
 import { readNamedPair, tlsNames } from "../../server/tls-names.ts";
-import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { FlagName, Flags } from "../flags/flag-table.ts";
 import { type PortFields, portFieldNames } from "../flags/groups/serving.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
+import type { PortContext } from "./port-context.ts";
 import { serviceNames, webhookCertificateName } from "./webhook-registration.ts";
 
-export interface ListenOnOptions {
-  readonly platform: Pick<ManagerPlatform, "files" | "clock" | "random">;
-  readonly listen: Listen;
-  readonly log: Log;
+interface Served {
   readonly asksForCertificate: boolean;
   readonly handle: ServedHandler;
   /** Called with the expiry of the certificate that is served. */
@@ -86,8 +82,11 @@ function listenError(flags: PortFlags, error: unknown): Error {
   return temporary.includes(code) ? new Error(`--${flag} ${text}`) : flagError(flag, text);
 }
 
-export async function listenOn(flags: PortFlags, options: ListenOnOptions): Promise<OpenPort> {
-  const { platform, listen, log, handle, asksForCertificate, onCertificate } = options;
+export async function listenOn(
+  flags: PortFlags,
+  { platform, listen, log }: Pick<PortContext, "platform" | "listen" | "log">,
+  { handle, asksForCertificate, onCertificate }: Served,
+): Promise<OpenPort> {
   const names = tlsNames({
     prefix: flags.prefix,
     minVersion: flags["tls-min-version"],

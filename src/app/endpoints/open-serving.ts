@@ -1,24 +1,17 @@
 // Opens the secure port and the webhook port, with the health checks of the manager. Their pages show the running manager, on standby
 // replicas too.
 
-import type { AnnotationTable } from "../../controllers/service/annotations/annotations.ts";
 import { minutes } from "../../core/brand.ts";
-import type { Fields } from "../../core/settings.ts";
-import type { Listen } from "../../platform/listener.ts";
-import type { RuntimeFigures } from "../../platform/memory.ts";
-import type { AnyProvider } from "../../provider/provider.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import { Health } from "../../server/health.ts";
 import { SecurePort } from "../../server/secure-port.ts";
-import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
-import type { Flags } from "../flags/flag-table.ts";
 import type { Manager } from "../manager/manager.ts";
 import { createHealthMetrics, createProcessMetrics } from "../metrics/process-metrics.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
 import { createAccessControl } from "./access-control.ts";
 import { listenOn, securePortFlags } from "./listen-on.ts";
 import { openWebhook } from "./open-webhook.ts";
+import type { PortContext, ServingOptions } from "./port-context.ts";
 import { createPages } from "./secure-pages.ts";
 
 const taskQueues = {
@@ -71,19 +64,6 @@ function addChecks(health: Health, manager: Manager): void {
   });
 }
 
-export interface ServingOptions {
-  readonly flags: Flags;
-  readonly platform: ManagerPlatform;
-  readonly listen: Listen;
-  readonly figures: RuntimeFigures;
-  readonly log: Log;
-  readonly program: string;
-  readonly provider: AnyProvider;
-  /** With the defaults of the operator. */
-  readonly annotations: AnnotationTable<Fields>;
-  readonly setVerbosity: (level: number) => void;
-}
-
 export interface Serving {
   /** Undefined if the secure port is disabled. */
   readonly port: number | undefined;
@@ -93,14 +73,14 @@ export interface Serving {
 
 /** Throws a ConfigurationError for invalid flags, and for a port that is in use. */
 export async function openServing(options: ServingOptions, manager: Manager): Promise<Serving> {
-  const { flags, platform, log, listen, figures, program, provider, setVerbosity } = options;
-  const { clock } = platform;
+  const { flags, platform, log } = options;
   const healthMetrics = createHealthMetrics();
   const health = new Health(healthMetrics.result);
-  const metrics = createProcessMetrics(clock, figures);
+  const metrics = createProcessMetrics(platform.clock, options.figures);
   const end = new AbortController();
+  const context: PortContext = { ...options, manager, metrics, signal: end.signal };
   addChecks(health, manager);
-  const webhook = await openWebhook({ ...options, metrics });
+  const webhook = await openWebhook(context);
   const webhookTasks: readonly Task[] =
     webhook === undefined ? [] : [{ name: "webhook certificates", run: webhook.follow }];
   const runTasks = (tasks: readonly Task[]): Promise<void> =>
@@ -121,33 +101,10 @@ export async function openServing(options: ServingOptions, manager: Manager): Pr
     return { port: undefined, health, close: () => close(running, webhook) };
   }
 
-  const { tasks, authenticate, authorize } = await createAccessControl({
-    flags,
-    platform,
-    log,
-    program,
-    manager,
-    onReview: metrics.review,
-    signal: end.signal,
-  });
-  const pages = createPages({
-    program,
-    flags,
-    clock,
-    figures,
-    health,
-    healthMetrics,
-    manager,
-    setVerbosity: (level: number) => {
-      setVerbosity(level);
-      log.info(`Log verbosity set to ${level} through /debug/flags/v`);
-    },
-    provider: provider.name,
-    processMetrics: metrics,
-    signal: end.signal,
-  });
+  const { tasks, authenticate, authorize } = await createAccessControl(context);
+  const pages = createPages(context, health, healthMetrics);
   const securePort = new SecurePort({
-    clock,
+    clock: platform.clock,
     redact: (text) => platform.redaction?.apply(text) ?? text,
     authenticate,
     authorize,
@@ -155,10 +112,7 @@ export async function openServing(options: ServingOptions, manager: Manager): Pr
     onInternalError: (path, error) =>
       log.error(`Internal error in the page ${path}; please file a bug: ${String(error)}`),
   });
-  const port = await listenOn(securePortFlags(flags), {
-    platform,
-    log,
-    listen,
+  const port = await listenOn(securePortFlags(flags), context, {
     asksForCertificate: true,
     handle: (request) => securePort.handle(request),
     onCertificate: (endsAt) => metrics.certificateEnds("secure", endsAt),

@@ -2,21 +2,17 @@
 
 import { X509Certificate } from "node:crypto";
 import { admitService } from "../../controllers/service/admit.ts";
-import type { AnnotationTable } from "../../controllers/service/annotations/annotations.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
-import type { Fields } from "../../core/settings.ts";
 import type { Files } from "../../platform/files.ts";
-import type { Listen } from "../../platform/listener.ts";
 import { Admission, type Webhook } from "../../server/admission.ts";
 import { CertificateSource, lastCertificate } from "../../server/served-certificates.ts";
-import type { Log } from "../../telemetry/log.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { chooseWebhooks, serviceWebhook, webhookProblems } from "../flags/webhook-names.ts";
-import type { ProcessMetrics } from "../metrics/process-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { certificateSettings, listenOn, type OpenPort, webhookPortFlags } from "./listen-on.ts";
+import type { PortContext } from "./port-context.ts";
 
 export interface FoundAuthority {
   /** PEM. */
@@ -68,25 +64,13 @@ export function authorityError(error: unknown): Problem {
   };
 }
 
-export interface WebhookOptions {
-  readonly flags: Flags;
-  /** With the defaults of the operator. */
-  readonly annotations: AnnotationTable<Fields>;
-  readonly program: string;
-  readonly platform: ManagerPlatform;
-  readonly listen: Listen;
-  readonly log: Log;
-  readonly metrics: Pick<ProcessMetrics, "webhook" | "certificateEnds">;
-}
-
 /** Undefined if no webhook is enabled, or the port is 0. */
-export async function openWebhook(options: WebhookOptions): Promise<OpenPort | undefined> {
-  const { flags, annotations, program, platform, log, metrics } = options;
+export async function openWebhook(context: PortContext): Promise<OpenPort | undefined> {
+  const { flags, annotations, program, platform, log, metrics } = context;
   const problems = webhookProblems(flags);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const { enabled } = chooseWebhooks(flags.webhooks ?? []);
   if (enabled.length === 0 || flags["webhook-secure-port"] === 0) return undefined;
-  const { clock } = platform;
   const webhook: Webhook = {
     name: serviceWebhook,
     path: `/${serviceWebhook}`,
@@ -94,15 +78,12 @@ export async function openWebhook(options: WebhookOptions): Promise<OpenPort | u
   };
   const admission = new Admission({
     webhooks: [webhook],
-    clock,
+    clock: platform.clock,
     onAnswer: metrics.webhook,
     onInternalError: (name, error) =>
       log.error(`Internal error in the webhook ${name}; please file a bug: ${String(error)}`),
   });
-  const open = await listenOn(webhookPortFlags(flags, program), {
-    platform,
-    log,
-    listen: options.listen,
+  const open = await listenOn(webhookPortFlags(flags, program), context, {
     asksForCertificate: false,
     handle: (request) => admission.serve(request),
     onCertificate: (endsAt) => metrics.certificateEnds("webhook", endsAt),

@@ -5,9 +5,8 @@ import { defined } from "../../core/defined.ts";
 import { goDuration } from "../../core/duration.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Field } from "../../core/settings.ts";
-import { type Clock, sleep } from "../../platform/clock.ts";
+import { sleep } from "../../platform/clock.ts";
 import type { ServedResponse } from "../../platform/listener.ts";
-import type { RuntimeFigures } from "../../platform/memory.ts";
 import { CachedValue, jsonAnswer, refusal, textAnswer } from "../../server/answers.ts";
 import { type Health, healthPages } from "../../server/health.ts";
 import { type Page, readOnly } from "../../server/secure-port.ts";
@@ -16,24 +15,11 @@ import { describeEverything, describeObject, isNotFound } from "../explain/descr
 import { describedKinds } from "../explain/description.ts";
 import { commandFlagNames, type FlagName, type Flags, flagFields } from "../flags/flag-table.ts";
 import type { Manager } from "../manager/manager.ts";
-import type { HealthMetrics, ProcessMetrics } from "../metrics/process-metrics.ts";
+import type { HealthMetrics } from "../metrics/process-metrics.ts";
 import { leaderTexts, type ManagerReport } from "../report/manager-report.ts";
 import { statusPage } from "../status/status-page.ts";
 import { configz } from "./configz.ts";
-
-export interface PagesOptions {
-  readonly program: string;
-  readonly provider: string;
-  readonly flags: Flags;
-  readonly clock: Clock;
-  readonly figures: RuntimeFigures;
-  readonly health: Health;
-  readonly healthMetrics: HealthMetrics;
-  readonly processMetrics: Pick<ProcessMetrics, "text">;
-  readonly manager: Manager;
-  readonly setVerbosity: (level: number) => void;
-  readonly signal: AbortSignal;
-}
+import type { PortContext } from "./port-context.ts";
 
 const exposition = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -69,7 +55,9 @@ function flagLines(flags: Flags): string {
     .join("\n");
 }
 
-function profilingPages({ clock, figures, signal, setVerbosity }: PagesOptions): Record<string, Page> {
+function profilingPages(context: PortContext): Record<string, Page> {
+  const { platform, figures, log, signal, setVerbosity } = context;
+  const { clock } = platform;
   return {
     "/debug/profile/heap": readOnly(() =>
       jsonAnswer({
@@ -93,6 +81,7 @@ function profilingPages({ clock, figures, signal, setVerbosity }: PagesOptions):
       if (!/^\d{1,2}$/.test(text))
         return refusal(400, `The log verbosity must be a number such as 4, got ${text.slice(0, 20)}.`);
       setVerbosity(Number(text));
+      log.info(`Log verbosity set to ${Number(text)} through /debug/flags/v`);
       return textAnswer(`successfully set logging verbosity to ${text}\n`);
     },
   };
@@ -108,14 +97,19 @@ function healthMetricsPage(metrics: HealthMetrics): Page {
   };
 }
 
-export function createPages(options: PagesOptions): Readonly<Record<string, Page>> {
-  const { program, provider, flags, clock, health, healthMetrics, processMetrics, manager } = options;
-  const metrics = new CachedValue(() => manager.metrics.text() + processMetrics.text(), clock);
+export function createPages(
+  context: PortContext,
+  health: Health,
+  healthMetrics: HealthMetrics,
+): Readonly<Record<string, Page>> {
+  const { program, provider, flags, manager } = context;
+  const { clock } = context.platform;
+  const metrics = new CachedValue(() => manager.metrics.text() + context.metrics.text(), clock);
   const pages: Record<string, Page> = {
     ...healthPages(health),
     "/metrics": readOnly(() => textAnswer(metrics.get(), 200, exposition)),
     "/metrics/slis": healthMetricsPage(healthMetrics),
-    "/configz": readOnly(() => jsonAnswer(configz(manager.flags, provider, manager.migration))),
+    "/configz": readOnly(() => jsonAnswer(configz(manager.flags, provider.name, manager.migration))),
     "/version": readOnly(() => jsonAnswer(versionInfo())),
     "/statusz": readOnly(() =>
       textAnswer(
@@ -123,10 +117,10 @@ export function createPages(options: PagesOptions): Readonly<Record<string, Page
       ),
     ),
     "/flagz": readOnly(() => textAnswer(`${program} flags\n\n${flagLines(manager.flags)}\n`)),
-    "/status": statusPage(options),
+    "/status": statusPage({ manager, program, clock }),
     "/debug/state": readOnly(() => jsonAnswer(debugState(manager.report()))),
     "/debug/explain": readOnly(explainPage(manager)),
-    ...(flags.profiling && profilingPages(options)),
+    ...(flags.profiling && profilingPages(context)),
     "/": readOnly(() => jsonAnswer({ paths: Object.keys(pages).toSorted() })),
   };
   return pages;

@@ -126,7 +126,7 @@ export const cleanupCommand: Command = {
       import("../cleanup/leftovers.ts"),
       import("../operator.ts"),
     ]);
-    const { configuration, console, printsJson } = invocation;
+    const { configuration, console } = invocation;
     if (invocation.refuse(flagProblems(configuration.settings))) return;
     const operator = await invocation.operator("cleanup");
     const { settings } = operator;
@@ -142,8 +142,7 @@ export const cleanupCommand: Command = {
       invocation.exitCode = survey.problems.length > 0 ? 1 : isLeft ? 3 : 0;
       return;
     }
-    const canAsk = console.readLine !== undefined && !printsJson;
-    if (!flags.yes && !canAsk) {
+    if (!invocation.canConfirm) {
       invocation.writeError("nothing was deleted; to delete what is left, run cleanup again with --yes");
       invocation.exitCode = survey.problems.length > 0 ? 1 : 3;
       return;
@@ -161,7 +160,7 @@ export const cleanupCommand: Command = {
       invocation.writeError(
         "--all-marked also deletes load balancers of other clusters in the same project or account, if marks do not name the cluster",
       );
-    if (!flags.yes && !(await invocation.isConfirmed(`Delete ${countText(found)} for good?`))) {
+    if (!(await invocation.isConfirmed(`Delete ${countText(found)} for good?`))) {
       invocation.writeError("nothing was deleted");
       invocation.exitCode = 3;
       return;
@@ -169,9 +168,7 @@ export const cleanupCommand: Command = {
     const progress = (text: string): void => console.err(`${text}\n`);
     const options = { operator, selection, before: cluster, confirmed: found, progress };
     const result = await new LeftoverRemoval(options).run();
-    const outcome = removalText(found, result);
-    if (printsJson) console.err(outcome);
-    else await console.out(outcome);
+    await invocation.printOutcome(removalText(found, result));
     const isComplete = [result.failed, result.problems, survey.problems].every(({ length }) => length === 0);
     invocation.exitCode = isComplete ? 0 : 1;
   },

@@ -64,8 +64,21 @@ export class Invocation {
     await this.console.out(this.printsJson ? `${JSON.stringify(data, undefined, 2)}\n` : text);
   }
 
-  /** Asks the person at the terminal. */
+  /** What a command did after it has printed its data: with --output=json not among the data. */
+  async printOutcome(text: string): Promise<void> {
+    if (this.printsJson) this.console.err(text);
+    else await this.console.out(text);
+  }
+
+  /** Whether a change can be confirmed: with --yes, or by a person at the terminal. */
+  get canConfirm(): boolean {
+    const { yes } = this.configuration.settings.flags;
+    return yes || (this.console.readLine !== undefined && !this.printsJson);
+  }
+
+  /** Asks the person at the terminal, unless --yes answers. */
   async isConfirmed(question: string): Promise<boolean> {
+    if (this.configuration.settings.flags.yes) return true;
     this.console.err(`${question} Type yes: `);
     const line = await abortable(this.console.readLine?.() ?? Promise.resolve(""), this.signal);
     return line.trim().toLowerCase() === "yes";

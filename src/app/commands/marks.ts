@@ -31,7 +31,7 @@ export const marksCommand: Command = {
       import("../cleanup/marks.ts"),
       import("../cleanup/cluster-state.ts"),
     ]);
-    const { configuration, program, console, printsJson } = invocation;
+    const { configuration, program, console } = invocation;
     const { flags } = configuration.settings;
     const from = flags["move-from"];
     if (from !== undefined && from === flags["cluster-name"]) {
@@ -54,21 +54,20 @@ export const marksCommand: Command = {
     };
     if (survey.cannotMove !== undefined) return refuse(1, survey.cannotMove);
     const question = `Move the ${found.length === 1 ? "mark" : "marks"} of ${countOf(found.length, "load balancer")} from ${from} to ${survey.cluster}?`;
-    if (!flags.yes && (console.readLine === undefined || printsJson))
-      return refuse(3, "to move them, run the command again with --yes");
+    if (!invocation.canConfirm) return refuse(3, "to move them, run the command again with --yes");
     const unled = await readCluster(operator);
     if (unled.kind !== "read")
       return refuse(1, `the API server does not answer any more (${unled.why}). Run the command again`);
     const leader = await leaderOf(operator, unled);
     if (leader !== undefined)
       return refuse(1, `the manager ${leader} leads. Stop it, move the marks, and start it again`);
-    if (!flags.yes && !(await invocation.isConfirmed(question))) return refuse(3, "not confirmed");
+    if (!(await invocation.isConfirmed(question))) return refuse(3, "not confirmed");
     const { moved, failed } = await moveMarks(operator, unled, found, from, (text) =>
       console.err(`${text}\n`),
     );
-    const summary = `Moved the marks of ${countOf(moved.length, "load balancer")} from ${from} to ${survey.cluster}.\n`;
-    if (printsJson) console.err(summary);
-    else await console.out(summary);
+    await invocation.printOutcome(
+      `Moved the marks of ${countOf(moved.length, "load balancer")} from ${from} to ${survey.cluster}.\n`,
+    );
     for (const { name, why } of failed) invocation.writeError(`the mark of ${name} was not moved: ${why}`);
     invocation.exitCode = failed.length > 0 ? 1 : 0;
   },

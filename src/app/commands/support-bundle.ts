@@ -2,14 +2,10 @@
 // and lists what it contains.
 
 import { gzipSync } from "node:zlib";
-import { messageOf } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
-import { buildDetails } from "../build-info.ts";
 import { serverProblems } from "../explain/ask-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
-import type { Collection } from "../support/collect.ts";
 import type { Command } from "./command.ts";
-import type { Invocation } from "./invocation.ts";
 
 export const supportBundleCommand: Command = {
   page: {
@@ -54,13 +50,14 @@ export const supportBundleCommand: Command = {
     }
     try {
       // Loaded only here: the manager writes no bundle.
-      const [{ withoutCredentials }, { tar }] = await Promise.all([
+      const [{ collectBundle }, { withoutCredentials }, { tar }] = await Promise.all([
+        import("../support/collect.ts"),
         import("../support/bundle-redaction.ts"),
         import("../support/tar.ts"),
       ]);
       const redaction = new Redaction([], { limit: Number.POSITIVE_INFINITY });
       const clean = (text: string): string => withoutCredentials(redaction.apply(text));
-      const collection = await collect(invocation, redaction);
+      const collection = await collectBundle(await invocation.operator("support-bundle"), redaction);
       const { missing, entries } = collection;
       if (missing.length > 0) collection.add("missing.txt", `${missing.join("\n")}\n`);
       const cleaned = entries.map(({ name, content }) => ({ name, content: clean(content) }));
@@ -87,46 +84,3 @@ export const supportBundleCommand: Command = {
     }
   },
 };
-
-async function collect(invocation: Invocation, redaction: Redaction): Promise<Collection> {
-  const operator = await invocation.operator("support-bundle");
-  const { platform, program, signal, settings } = operator;
-  const { flags } = settings;
-  const [
-    { Collection, collectCluster, collectLog, collectManager, collectPodLogs, describeConfiguration },
-    { addConfiguredSecrets },
-    { connectionOf, findManager },
-    { readingApi },
-    { findLeaders },
-  ] = await Promise.all([
-    import("../support/collect.ts"),
-    import("../support/bundle-redaction.ts"),
-    import("../explain/ask-manager.ts"),
-    import("../operator.ts"),
-    import("../leadership/read-leases.ts"),
-  ]);
-  const collection = new Collection();
-  addConfiguredSecrets(redaction, operator);
-  collection.add("version.json", buildDetails(program));
-  collection.add("configuration.json", describeConfiguration(operator));
-  try {
-    const connection = await connectionOf(operator);
-    const { headers } = await connection.access(signal);
-    for (const value of Object.values(headers)) redaction.add(value.replace(/^(Bearer|Basic) /, ""));
-    const api = await readingApi(operator);
-    await collectCluster(collection, redaction, api, operator);
-    await collectPodLogs(collection, api, operator, connection);
-    if (flags.server === undefined && flags["server-ca-file"] === undefined) {
-      collection.missing.push("manager/: no manager was asked; set --server or --server-ca-file");
-    } else {
-      const leaders = await findLeaders(api, { flags, program }, platform.clock.now(), signal);
-      const address = await findManager(operator, { api, ...leaders });
-      await collectManager(collection, address, operator, connection);
-    }
-  } catch (error) {
-    signal.throwIfAborted();
-    collection.missing.push(`manager/ and cluster/: ${messageOf(error)}`);
-  }
-  await collectLog(collection, operator);
-  return collection;
-}

@@ -7,12 +7,14 @@ import { listAll } from "../../kube/client/list-all.ts";
 import type { Connection } from "../../kube/connection/connection.ts";
 import { sourceOf } from "../../kube/objects.ts";
 import { events, leases, nodes, services } from "../../kube/resources.ts";
+import { buildDetails } from "../build-info.ts";
 import { readConfig } from "../configuration/cloud-settings.ts";
-import { type ManagerAddress, readPage } from "../explain/ask-manager.ts";
+import { connectionOf, findManager, type ManagerAddress, readPage } from "../explain/ask-manager.ts";
 import { explainFrom, fromApiServer } from "../explain/from-api-server.ts";
-import type { Operator } from "../operator.ts";
+import { findLeaders } from "../leadership/read-leases.ts";
+import { type Operator, readingApi } from "../operator.ts";
 import { leaseOf } from "../permissions.ts";
-import { addAnnotatedSecrets } from "./bundle-redaction.ts";
+import { addAnnotatedSecrets, addConfiguredSecrets } from "./bundle-redaction.ts";
 
 /** The pages of the secure port, by the name of the file. */
 const pages = {
@@ -32,7 +34,7 @@ export interface BundleEntry {
   readonly content: string;
 }
 
-export class Collection {
+class Collection {
   readonly entries: BundleEntry[] = [];
   /** What is not in the bundle, and why. */
   readonly missing: string[] = [];
@@ -50,7 +52,7 @@ export class Collection {
   }
 }
 
-export async function collectManager(
+async function collectManager(
   collection: Collection,
   address: ManagerAddress,
   operator: Operator,
@@ -73,7 +75,7 @@ const shown = (value: unknown): string => `${JSON.stringify(value, undefined, 2)
 const maxEvents = 500;
 
 /** Descriptions of Nodes and Services, their events, and the Lease. No object is in the bundle as a whole. */
-export async function collectCluster(
+async function collectCluster(
   collection: Collection,
   redaction: Redaction,
   api: KubeApi,
@@ -112,7 +114,7 @@ export async function collectCluster(
 }
 
 /** The journal of the systemd unit, if this machine runs it. */
-export async function collectLog(
+async function collectLog(
   collection: Collection,
   { program: unit, platform: { files }, signal }: Operator,
 ): Promise<void> {
@@ -139,7 +141,7 @@ const logLines = 5000;
 const logBytes = 4_000_000;
 
 /** The log of each replica that runs as a pod beside the Lease: of the container whose image or name is that of the program. */
-export async function collectPodLogs(
+async function collectPodLogs(
   collection: Collection,
   api: KubeApi,
   operator: Operator,
@@ -180,7 +182,7 @@ function plain(name: string, value: unknown): unknown {
   return value instanceof Set ? [...value] : value;
 }
 
-export function describeConfiguration({
+function describeConfiguration({
   provider,
   configuration: { settings, problems },
   platform: { environment },
@@ -205,4 +207,33 @@ export function describeConfiguration({
     problems: problems.map(({ severity, reason, text }) => ({ severity, reason, text })),
   };
   return `${JSON.stringify(description, undefined, 2)}\n`;
+}
+
+export async function collectBundle(operator: Operator, redaction: Redaction): Promise<Collection> {
+  const { platform, program, signal, settings } = operator;
+  const { flags } = settings;
+  const collection = new Collection();
+  addConfiguredSecrets(redaction, operator);
+  collection.add("version.json", buildDetails(program));
+  collection.add("configuration.json", describeConfiguration(operator));
+  try {
+    const connection = await connectionOf(operator);
+    const { headers } = await connection.access(signal);
+    for (const value of Object.values(headers)) redaction.add(value.replace(/^(Bearer|Basic) /, ""));
+    const api = await readingApi(operator);
+    await collectCluster(collection, redaction, api, operator);
+    await collectPodLogs(collection, api, operator, connection);
+    if (flags.server === undefined && flags["server-ca-file"] === undefined) {
+      collection.missing.push("manager/: no manager was asked; set --server or --server-ca-file");
+    } else {
+      const leaders = await findLeaders(api, { flags, program }, platform.clock.now(), signal);
+      const address = await findManager(operator, { api, ...leaders });
+      await collectManager(collection, address, operator, connection);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    collection.missing.push(`manager/ and cluster/: ${messageOf(error)}`);
+  }
+  await collectLog(collection, operator);
+  return collection;
 }

@@ -158,14 +158,21 @@ export function problemFinding({ reason, text, severity }: Problem): Finding {
   return { kind: "problem", reason, text, ...severityOf({ severity }) };
 }
 
-export function findingsIn(
-  { events, attempts, since }: Reported,
-  kindOf: (event: ObjectEvent) => Finding["kind"],
-): readonly Finding[] {
-  return [...events.values()].map((event) => {
-    const kind = kindOf(event);
-    const { cause, severity } = event;
-    const reason = kind === "notice" ? noticeReason : event.reason;
-    return defined({ kind, reason, cause, severity, text: event.message, attempts, since });
+/** Topics that say more about their events than the type of an event does. */
+const kindOfTopic: Readonly<Partial<Record<string, Finding["kind"]>>> = {
+  ...{ hold: "hold", notices: "notice", waiting: "wait" },
+};
+
+/** What of a topic applies now. */
+export function findingsIn(topic: string, reported: Reported | undefined): readonly Finding[] {
+  const { events, attempts, since } = reported ?? {};
+  return [...(events?.values() ?? [])].map(({ type, reason: own, cause, severity, message: text }) => {
+    const kind = kindOfTopic[topic] ?? (type === "Warning" ? "problem" : "wait");
+    const reason = kind === "notice" ? noticeReason : own;
+    return defined({ kind, reason, cause, severity, text, attempts, since });
   });
 }
+
+/** What applies to an object now. */
+export const allFindings = (topics: ReadonlyMap<string, Reported>): readonly Finding[] =>
+  [...topics].flatMap(([topic, reported]) => findingsIn(topic, reported));

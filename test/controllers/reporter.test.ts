@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import {
-  findingsIn,
+  allFindings,
   type ObjectEvent,
   problemEvent,
   Reporter,
@@ -54,8 +54,23 @@ describe("the reporter", () => {
       reporter.report(object("a"), "plan", [{ type: "Warning", reason, message, identity: "" }]);
     }
     expect(takeSent()).toEqual(["a: 5s", "a: 4s"]);
-    expect([...reports.get("a").values()].flatMap((each) => findingsIn(each, () => "problem"))).toEqual([
-      { kind: "problem", reason: "Hold", text: "4s" },
+    expect(allFindings(reports.get("a"))).toEqual([{ kind: "problem", reason: "Hold", text: "4s" }]);
+  });
+
+  test("finds problems, waits, holds and notices by topic and type", () => {
+    const send = () => undefined;
+    const reports = new ReportsByName<string>();
+    const reporter = new Reporter<ReturnType<typeof object>, string>(send, reports);
+    const event = (type: ObjectEvent["type"]) => [{ type, reason: "R", message: type }];
+    reporter.report(object("a"), "plan", event("Warning"));
+    reporter.report(object("a"), "attach", event("Normal"));
+    for (const topic of ["hold", "waiting", "notices"]) reporter.report(object("a"), topic, event("Warning"));
+    expect(allFindings(reports.get("a")).map(({ kind, reason }) => `${kind} ${reason}`)).toEqual([
+      "problem R",
+      "wait R",
+      "hold R",
+      "wait R",
+      "notice Notice",
     ]);
   });
 

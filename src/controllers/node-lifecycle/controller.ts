@@ -67,7 +67,7 @@ export class LifecycleController {
     return {
       findings: new Map(
         candidates.flatMap(([name, { held }]) =>
-          held === undefined ? [] : [[name, findingsIn(held, () => "hold")]],
+          held === undefined ? [] : [[name, findingsIn("hold", held)]],
         ),
       ),
       get evidence() {

@@ -30,7 +30,8 @@ type NodeReporterOptions = Pick<NodeDeps, "writes" | "clock" | "report"> & {
  * `differences`: what the instance has and the Node cannot get. It stays reported during failures, so that it is not repeated when
  * they end. `failure`: why the Node waits, or why the last attempt failed.
  */
-type NodeTopic = "notices" | "differences" | "failure";
+const topics = ["failure", "differences", "notices"] as const;
+type NodeTopic = (typeof topics)[number];
 
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
@@ -49,16 +50,13 @@ export class NodeReporter {
 
   /** The problems of each Node, and its notices. */
   get findings(): ReadonlyMap<string, readonly Finding[]> {
-    const topics = { failure: "problem", differences: "problem", notices: "notice" } as const;
-    const found = [...this.#reports.names].map((name) => {
-      const reported = this.#reports.get(name);
-      const ofTopic = ([topic, kind]: readonly [string, Finding["kind"]]) => {
-        const events = reported.get(topic as NodeTopic);
-        return events === undefined ? [] : findingsIn(events, () => kind);
-      };
-      return [name, Object.entries(topics).flatMap(ofTopic)] as const;
-    });
-    return new Map(found.filter(([, findings]) => findings.length > 0));
+    return new Map(
+      [...this.#reports.names].map((name) => {
+        const reported = this.#reports.get(name);
+        const inOrder = topics.flatMap((topic) => findingsIn(topic, reported.get(topic)));
+        return [name, inOrder] as const;
+      }),
+    );
   }
 
   reportNotices(node: Node, notices: readonly ObjectEvent[]): void {

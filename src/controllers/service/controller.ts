@@ -9,7 +9,7 @@ import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
 import type { RemovalKind } from "../absence/removal-history.ts";
 import { Operations } from "../operations.ts";
-import { type ControllerReport, type Finding, findingsIn } from "../reporter.ts";
+import { allFindings, type ControllerReport, type Finding } from "../reporter.ts";
 import { otherControllerOf, readsAnnotation } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
@@ -329,8 +329,5 @@ function findingsOf(
   const hold = group === undefined ? undefined : groupStates.get(group)?.hold;
   const held: readonly Finding[] =
     hold === undefined ? [] : [{ kind: "hold", reason: hold.reason, text: hold.message }];
-  const events = [...published].flatMap(([topic, reported]) =>
-    findingsIn(reported, ({ type }) => (type === "Warning" && topic !== "waiting" ? "problem" : "wait")),
-  );
-  return [...held, ...events];
+  return [...held, ...allFindings(published)];
 }

@@ -14,7 +14,7 @@ import { CloudError } from "../../provider/errors.ts";
 import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { isLostRace, textOfError } from "../classify-error.ts";
 import type { LatestObjects } from "../latest-objects.ts";
-import { type Finding, findingsIn, type ObjectEvent, Reporter, ReportsByName } from "../reporter.ts";
+import { allFindings, type Finding, type ObjectEvent, Reporter, ReportsByName } from "../reporter.ts";
 import type { BackgroundWork } from "./background-work.ts";
 import type { CallName, ReportedKind, VolumeDeps } from "./deps.ts";
 
@@ -236,14 +236,7 @@ export class VolumeActions {
   }
 
   findings(kind: ReportedKind): ReadonlyMap<string, readonly Finding[]> {
-    return new Map(
-      this.reported(kind).map((key) => [
-        key,
-        [...this.#reports.get(`${kind} ${key}`).values()].flatMap((reported) =>
-          findingsIn(reported, ({ type }) => (type === "Warning" ? "problem" : "wait")),
-        ),
-      ]),
-    );
+    return new Map(this.reported(kind).map((key) => [key, allFindings(this.#reports.get(`${kind} ${key}`))]));
   }
 }
 

@@ -9,8 +9,8 @@ import type { Node } from "../../../kube/objects.ts";
 import { describeError } from "../../classify-error.ts";
 import { hadRoutes, podCIDRsOf } from "../../node-facts.ts";
 import {
+  allFindings,
   type Finding,
-  findingsIn,
   type ObjectEvent,
   problemEvent,
   problemFinding,
@@ -120,9 +120,7 @@ export class RouteReporter {
 
   /** What concerns the whole table. */
   get findings(): readonly Finding[] {
-    const lasting = [...this.#reports.get(wholeTable.metadata.name)].flatMap(([topic, reported]) =>
-      findingsIn(reported, () => (topic === "hold" ? "hold" : "problem")),
-    );
+    const lasting = allFindings(this.#reports.get(wholeTable.metadata.name));
     const removals = [...this.#unfinished.values()].filter(({ change }) => change.do === "remove");
     return [...lasting, ...removals.map(({ finding }) => finding)];
   }

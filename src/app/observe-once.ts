@@ -56,7 +56,6 @@ export async function observeOnce<T>(
   const timeout = patienceOf({ settings });
   const transports = new ReadOnlyTransports();
   const lines = new Set<string>();
-  const changes = new Map<string, JournalEntry>();
   const ended = new AbortController();
   const stop = AbortSignal.any([signal, ended.signal]);
   const flags = { ...settings.flags, mode: "observe" as const, "leader-elect": false };
@@ -73,7 +72,6 @@ export async function observeOnce<T>(
     },
     stop,
   );
-  manager.journal.subscribe((entry) => changes.set(keyOf(entry), entry));
   const failure = Promise.withResolvers<never>();
   failure.promise.catch(() => undefined);
   const running = manager.run().catch((error: unknown) => failure.reject(error));
@@ -85,7 +83,7 @@ export async function observeOnce<T>(
     const { refused } = transports;
     return await use({
       manager,
-      changes: [...changes.values()],
+      changes: manager.planned(),
       warnings: [...lines].map(withoutRetry),
       unfinished,
       unlisted: manager.cloudProblem() === undefined ? unlisted(manager).map(withoutPromise) : [],
@@ -95,12 +93,6 @@ export async function observeOnce<T>(
     ended.abort(new Error("the evaluation has ended"));
     await running;
   }
-}
-
-/** The values of a change may be computed again; the last ones count. */
-function keyOf({ target, object, action, why }: JournalEntry): string {
-  const [kind = action] = action.split(": ");
-  return `${target} ${object} ${kind} ${why}`;
 }
 
 interface Progress {

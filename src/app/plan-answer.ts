@@ -36,7 +36,6 @@ export function planAnswer(
       servicesLeftAlone: ofServices.filter(({ state }) => state === "unmanaged").length,
     },
     changes: changes
-      .filter(({ outcome }) => outcome === "observed")
       .map((entry) => {
         const { target, object, why } = entry;
         return { target, object, change: describeChange(entry), why };

@@ -17,15 +17,15 @@ const capacity = 50_000;
 
 export class PlanReporter {
   readonly #log: Log;
-  readonly #reported = new Map<string, string>();
+  readonly #planned = new Map<string, JournalEntry>();
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  /** Number of different changes so far. */
-  get size(): number {
-    return this.#reported.size;
+  /** What would be changed, each change once. The values may be computed again; the last ones count. */
+  get planned(): readonly JournalEntry[] {
+    return [...this.#planned.values()];
   }
 
   report(entry: JournalEntry): void {
@@ -38,9 +38,10 @@ export class PlanReporter {
     const change = describeChange(entry);
     // The reason is part of the key, because several changes of one object may be planned in turn.
     const key = `${target} ${object} ${kind} ${why}`;
-    if (this.#reported.get(key) === change) return;
-    if (this.#reported.size >= capacity) this.#reported.clear();
-    this.#reported.set(key, change);
+    const before = this.#planned.get(key);
+    if (before !== undefined && describeChange(before) === change) return;
+    if (this.#planned.size >= capacity) this.#planned.clear();
+    this.#planned.set(key, entry);
     this.#log.info(`Would ${change}`, { object, because: why });
   }
 }

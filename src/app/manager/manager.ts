@@ -15,7 +15,7 @@ import { GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { programOf } from "../../provider/program.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
 import { endOf } from "../../runtime/draining.ts";
-import { Journal } from "../../runtime/journal.ts";
+import { Journal, type JournalEntry } from "../../runtime/journal.ts";
 import { runTogether } from "../../runtime/run-together.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -87,6 +87,8 @@ export interface Manager extends ReportedManager {
   /** Undefined unless the volume controller runs here. */
   readonly volumes: VolumeObjects | undefined;
   report(): ManagerReport;
+  /** In observe mode: what would be changed, each change once. */
+  planned(): readonly JournalEntry[];
   readonly permissions: Pick<MissingPermissions, "problem" | "notice">;
   /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
   cloudProblem(): CloudProblem | undefined;
@@ -364,7 +366,9 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   };
   const summary = observationTask(
     () =>
-      isIdle() && leads() && cloudProblem() === undefined ? observationOf(reported, plans.size) : undefined,
+      isIdle() && leads() && cloudProblem() === undefined
+        ? observationOf(reported, plans.planned.length)
+        : undefined,
     { log, clock },
   );
   const run = (): Promise<void> =>
@@ -386,6 +390,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     nodes: nodes.objects,
     services: services.objects,
     volumes: volumeObjects(provider, volumeWatches),
+    planned: () => plans.planned,
     onKubeRequest: requests.kube,
     connections: { apiServer: reserved.origin, ...shownCloud(connected) },
     controllers: [...controllers, refresh].map((task) => task.name),

@@ -4,7 +4,7 @@ import { defined } from "../core/defined.ts";
 import { countOf, wrapText } from "../core/text.ts";
 import { describeChange } from "../runtime/journal.ts";
 import type { ExitCode } from "./console.ts";
-import type { Description, State } from "./explain/description.ts";
+import { type Description, isStuck } from "./explain/description.ts";
 import type { Evaluated } from "./observe-once.ts";
 
 export type PlanAnswer = ReturnType<typeof planAnswer>;
@@ -16,8 +16,6 @@ const isChanged = ({ kind, decisions }: Description): boolean =>
   decisions.some(
     ({ outcome, object }) => outcome === "observed" && (kind === "Node" || object.startsWith("balancer/")),
   );
-
-const attentionStates: readonly State[] = ["held", "problem", "waiting"];
 
 const byTarget = { cloud: 0, cluster: 1 } as const;
 
@@ -42,12 +40,10 @@ export function planAnswer(
       })
       .toSorted((a, b) => byTarget[a.target] - byTarget[b.target]),
     /** Objects that wait, are on hold or have a problem. A start would leave those as they are that have `stays`. */
-    attention: described
-      .filter(({ state }) => attentionStates.includes(state))
-      .map((object) => {
-        const { kind, name, state, summary, notes } = object;
-        return { kind, name, state, summary, notes, stays: !isChanged(object) };
-      }),
+    attention: described.filter(isStuck).map((object) => {
+      const { kind, name, state, summary, notes } = object;
+      return { kind, name, state, summary, notes, stays: !isChanged(object) };
+    }),
     /** What concerns no single object. */
     warnings,
     /** Why the plan is incomplete; absent if it is complete. */

@@ -130,12 +130,11 @@ export class ProcessLife {
         log,
         identity: replicaIdentity(platform, program, settings.flags.mode),
         onStatus: systemd?.status,
-        pendingRestart: () => this.#reloads.pendingRestart,
+        reloads: this.#reloads,
       }),
       this.#stop,
     );
     this.#manager = manager;
-    manager.metrics.refusal(() => this.#reloads.isRefused);
     if (serving !== undefined) {
       const { environment } = platform;
       const annotations = annotationsWithDefaults(provider, () => ({ environment, ...this.#settings.cloud }));

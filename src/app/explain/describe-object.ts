@@ -30,11 +30,11 @@ import { isPlainlySettled, nodeSubject } from "./describe-node.ts";
 import { serviceSubject } from "./describe-service.ts";
 import { namesOf, queueKeyOf, type VolumeObjects, volumeSubject } from "./describe-volume.ts";
 import {
-  type Brief,
   briefly,
   type DescribedKind,
   type Description,
   describe,
+  isSettled,
   type Known,
   type ListingFailure,
   type NamedObject,
@@ -327,18 +327,15 @@ export function describeObject(manager: Manager, kind: DescribedKind, name: stri
   return isNotFound(found) ? found : describer.describe(found);
 }
 
-export const needsAttention = ({ state }: Pick<Brief, "state">): boolean =>
-  state !== "settled" && state !== "unmanaged";
-
 /** Everything that Fairlead manages and that is not settled; with `all`, the rest too. */
 export function describeEverything(manager: Manager, all = false): readonly Description[] {
   const describer = new Describer(manager);
   // What is planned is only in the decisions, which cost time for thousands of objects.
   const isBrief = !all && manager.flags.mode !== "observe";
   return describer.everything
-    .filter((subject) => !isBrief || needsAttention(briefly(subject)))
+    .filter((subject) => !isBrief || !isSettled(briefly(subject)))
     .map((subject) => describer.describe(subject))
-    .filter((each) => all || needsAttention(each));
+    .filter((each) => all || !isSettled(each));
 }
 
 /** The name may be right, and only the namespace wrong. */

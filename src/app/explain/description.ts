@@ -122,7 +122,14 @@ function failedAttempt(events: readonly DescribedEvent[]): DescribedEvent | unde
 export const wouldText = (planned: Decision): string =>
   `Fairlead would ${withoutFullStop(describeChange(planned))}.`;
 
-const openStates: readonly State[] = ["working", "waiting", "held", "problem"];
+type Stated = Pick<Description, "state">;
+
+/** Neither Fairlead nor a user has anything to do. */
+export const isSettled = ({ state }: Stated): boolean => state === "settled" || state === "unmanaged";
+
+/** It stays as it is until something else changes. */
+export const isStuck = ({ state }: Stated): boolean =>
+  state === "waiting" || state === "held" || state === "problem";
 
 export interface Judgement {
   readonly state: State;
@@ -208,7 +215,8 @@ function judgeWithEvents(
   const [newest] = events;
   const isUnexplained = own.state === "working" && notes.length === 0;
   const reported = failedAttempt(events) ?? (isUnexplained ? newest : undefined);
-  if (reported?.type !== "Warning" || !openStates.includes(own.state)) return { ...own, notes };
+  const isOpen = own.state === "working" || isStuck(own);
+  if (reported?.type !== "Warning" || !isOpen) return { ...own, notes };
   const { reason, message } = reported;
   // The condition that the manager wrote has the same text.
   if (notes.some((note) => note.reason === reason || message.includes(note.text))) return { ...own, notes };

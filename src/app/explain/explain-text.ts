@@ -13,6 +13,8 @@ import {
   durationOf,
   firstSentence,
   isNamespaced,
+  isSettled,
+  isStuck,
   type Note,
   type State,
 } from "./description.ts";
@@ -52,13 +54,13 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ["", `${title}:`, ...lines];
 }
 
-function attemptLines({ state, nextAttemptInSeconds: after, events }: Description): readonly string[] {
+function attemptLines(description: Description): readonly string[] {
+  const { nextAttemptInSeconds: after, events } = description;
   // With events, no manager was asked, and this command makes no attempt.
   if (events !== undefined) return [];
   if (after !== undefined)
     return [`  ${after === 0 ? "now" : `in ${formatDuration(seconds(after))}`}, or when something changes`];
-  const isStuck = state === "problem" || state === "waiting" || state === "held";
-  return isStuck ? ["  when the object, its Nodes or the cloud change"] : [];
+  return isStuck(description) ? ["  when the object, its Nodes or the cloud change"] : [];
 }
 
 const stateText = (state: State): string => (state === "unknown" ? "not known" : state);
@@ -131,8 +133,6 @@ export interface ExplainAnswer {
   readonly incomplete?: string;
 }
 
-const settledStates: readonly State[] = ["settled", "unmanaged"];
-
 /** 0: every object is settled; 3: one is not, no manager leads, or several do; 1: it does not exist, or others are not known. */
 export function exitCodeOf({
   objects,
@@ -143,7 +143,7 @@ export function exitCodeOf({
 }: ExplainAnswer): ExitCode {
   if (notFound !== undefined) return 1;
   if (noLeader !== undefined || severalLeaders !== undefined) return 3;
-  if (!objects.every(({ state }) => settledStates.includes(state))) return 3;
+  if (!objects.every(isSettled)) return 3;
   return incomplete === undefined ? 0 : 1;
 }
 

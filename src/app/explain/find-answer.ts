@@ -15,13 +15,14 @@ import { type Evaluated, observeOnce } from "../observe-once.ts";
 import { type Operator, readingApi } from "../operator.ts";
 import { withoutRetry } from "../without-retry.ts";
 import { askManager, connectionOf, findManager, inPod } from "./ask-manager.ts";
-import { Describer, isNotFound, needsAttention } from "./describe-object.ts";
+import { Describer, isNotFound } from "./describe-object.ts";
 import {
   type DescribedKind,
   type Description,
   describedKinds,
   isAboutVolumes,
   isNamespaced,
+  isSettled,
   type NamedObject,
   withoutCloud,
   withoutLeader,
@@ -63,8 +64,7 @@ async function explainEvaluated(
     cause &&
     `This command does not know the state of the cloud: ${cause}. A manager that gets the same answer keeps what exists.`;
   const source: ObjectSource = {
-    unsettled: async () =>
-      describer.everything.filter((subject) => needsAttention(describer.describe(subject))),
+    unsettled: async () => describer.everything.filter((subject) => !isSettled(describer.describe(subject))),
     find: async (named) => {
       const found = describer.find(named);
       return isNotFound(found) ? found : { ...found, events: [] };

@@ -26,7 +26,7 @@ import { otherControllerFor } from "../configuration/cloud-settings.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { Operator } from "../operator.ts";
 import { nodeSubject } from "./describe-node.ts";
-import { closestName, isNotFound, type NotFound, needsAttention } from "./describe-object.ts";
+import { closestName, isNotFound, type NotFound } from "./describe-object.ts";
 import { serviceSubject } from "./describe-service.ts";
 import { volumeSubject } from "./describe-volume.ts";
 import {
@@ -35,6 +35,7 @@ import {
   type Description,
   describe,
   isNamespaced,
+  isSettled,
   maxEvents,
   type NamedObject,
   type Subject,
@@ -196,7 +197,7 @@ export const fromApiServer = (api: KubeApi, rules: Rules, signal: AbortSignal): 
     [
       ...(await listAll(api, services, signal)).map((one) => serviceFrom(one, rules)),
       ...(await listAll(api, nodes, signal)).map((one) => nodeFrom(one, rules)),
-    ].filter((subject) => needsAttention(briefly(subject))),
+    ].filter((subject) => !isSettled(briefly(subject))),
   find: async (asked) => {
     try {
       return await read(api, asked, rules, signal);

@@ -22,6 +22,7 @@ import type { Log } from "../../telemetry/log.ts";
 import { version } from "../build-info.ts";
 import { ClusterIdentity } from "../cluster-identity.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
+import type { ConfigurationReloads } from "../configuration/configuration-reloads.ts";
 import { shownCloud } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
@@ -67,8 +68,8 @@ export interface ManagerOptions {
   readonly identity?: string;
   /** A short status for systemd. */
   readonly onStatus?: (text: string) => void;
-  /** Changed settings that take effect after a restart. If unset, there are none. */
-  readonly pendingRestart?: () => readonly string[];
+  /** How the reloads of the configuration went. If unset, it is never read again. */
+  readonly reloads?: Pick<ConfigurationReloads, "pendingRestart" | "isRefused">;
 }
 
 export interface Manager extends ReportedManager {
@@ -110,7 +111,7 @@ function noneListed({ sources }: Inventory): CloudProblem | undefined {
 }
 
 export async function createManager(options: ManagerOptions, signal: AbortSignal): Promise<Manager> {
-  const { provider, platform, log, onStatus, pendingRestart = () => [] } = options;
+  const { provider, platform, log, onStatus, reloads } = options;
   const live = new LiveSettings(options.settings);
   const { flags, controllers: enabled } = live.current;
   const { clock, random, files, collectGarbage, redaction = new Redaction() } = platform;
@@ -122,7 +123,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
 
   const removals = new RemovalMemory(clock);
   const journal = new Journal();
-  const metrics = new ManagerMetrics(clock);
+  const metrics = new ManagerMetrics(clock, () => reloads?.isRefused === true);
   const plans = new PlanReporter(log);
   journal.subscribe(metrics.mutation);
   journal.subscribe((entry) => plans.report(entry));
@@ -326,7 +327,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       leadership.health() ??
       leadership.stalled() ??
       allWatches.map(({ stalled }) => stalled).find((reason) => reason !== undefined),
-    pendingRestart,
+    pendingRestart: () => reloads?.pendingRestart ?? [],
     pendingEvents: () => events.pending,
     controllerReports: () => ({
       node: node.report(),

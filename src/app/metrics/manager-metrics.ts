@@ -56,16 +56,16 @@ export class ManagerMetrics {
   #read: () => ManagerReport | undefined = () => undefined;
   /** The report of the scrape in progress, so that all gauges show one moment. */
   #report: ManagerReport | undefined;
-  #isRefused: () => boolean = () => false;
 
-  constructor(clock: Clock) {
+  /** `isRefused`: whether the configuration in the files is invalid. */
+  constructor(clock: Clock, isRefused: () => boolean = () => false) {
     this.queues = new QueueMetrics(this.#metrics, clock);
     addReportMetrics(this.#metrics, () => this.#report);
     this.#metrics.gaugeFrom(
       "fairlead_configuration_invalid",
       "1 while the configuration in the files is invalid, so that the previous one stays in use; the log has the errors.",
       [],
-      () => [[{}, this.#isRefused() ? 1 : 0]],
+      () => [[{}, isRefused() ? 1 : 0]],
     );
   }
 
@@ -98,11 +98,6 @@ export class ManagerMetrics {
   /** Sets where the report is read from. */
   readFrom(read: () => ManagerReport): void {
     this.#read = read;
-  }
-
-  /** Sets where it is read from whether the configuration was refused. */
-  refusal(read: () => boolean): void {
-    this.#isRefused = read;
   }
 
   get declarations(): Metrics["declarations"] {

@@ -3,7 +3,7 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
-import { isKubeError } from "../kube/errors/kube-error.ts";
+import { undefinedIf } from "../kube/errors/kube-error.ts";
 import { namespaces } from "../kube/resources.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -17,12 +17,8 @@ export async function readClusterUID(
   api: Pick<KubeApi, "get">,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  try {
-    return (await api.get(namespaces, { name }, signal)).metadata.uid;
-  } catch (error) {
-    if (isKubeError(error, "forbidden", "not-found")) return undefined;
-    throw error;
-  }
+  const found = await api.get(namespaces, { name }, signal).catch(undefinedIf("forbidden", "not-found"));
+  return found?.metadata.uid;
 }
 
 export interface ClusterIdentityDeps {

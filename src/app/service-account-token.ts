@@ -3,7 +3,7 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
-import { isKubeError, KubeError } from "../kube/errors/kube-error.ts";
+import { isKubeError, KubeError, undefinedIf } from "../kube/errors/kube-error.ts";
 import { serviceAccounts } from "../kube/resources.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
@@ -103,11 +103,7 @@ export class ServiceAccountToken {
 
   async #createAccount(signal: AbortSignal): Promise<void> {
     const metadata = { name: this.#name, namespace: accountNamespace };
-    try {
-      await this.#api.create(serviceAccounts, { metadata }, signal);
-    } catch (error) {
-      // Another replica, or kube-controller-manager, has created it meanwhile.
-      if (!isKubeError(error, "already-exists")) throw error;
-    }
+    // Another replica, or kube-controller-manager, may have created it meanwhile.
+    await this.#api.create(serviceAccounts, { metadata }, signal).catch(undefinedIf("already-exists"));
   }
 }

@@ -6,7 +6,7 @@ import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll, listPages } from "../../kube/client/list-all.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
 import type { Event } from "../../kube/objects.ts";
 import { events, services } from "../../kube/resources.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -72,15 +72,12 @@ const review = (api: KubeApi, group: string, plural: string, body: object, signa
 async function ownName(api: KubeApi, signal: AbortSignal): Promise<string> {
   const group = "authentication.k8s.io";
   const body = { apiVersion: `${group}/v1`, kind: "SelfSubjectReview" };
-  try {
-    const answer = await review(api, group, "selfsubjectreviews", body, signal);
-    const { status } = answer as { readonly status?: { readonly userInfo?: { readonly username?: string } } };
-    return status?.userInfo?.username ?? "";
-  } catch (error) {
-    // Before Kubernetes 1.28 the API server does not answer it.
-    if (!isKubeError(error)) throw error;
-    return "";
-  }
+  // Before Kubernetes 1.28 the API server does not answer it.
+  const answer = await review(api, group, "selfsubjectreviews", body, signal).catch(undefinedIf());
+  const { status } = (answer ?? {}) as {
+    readonly status?: { readonly userInfo?: { readonly username?: string } };
+  };
+  return status?.userInfo?.username ?? "";
 }
 
 /** The groups that the API server adds to a service account. */

@@ -5,7 +5,7 @@ import { describeError, messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type Connection, openConnection } from "../../kube/connection/connection.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import { nodes } from "../../kube/resources.ts";
 import type { Files } from "../../platform/files.ts";
@@ -69,11 +69,6 @@ function addressIn({ status }: Node): string | undefined {
   return (addresses.find(({ type }) => type === "InternalIP") ?? addresses[0])?.address;
 }
 
-/** Undefined if it does not exist, or may not be read. */
-function unlessUnreadable(error: unknown): undefined {
-  if (!isKubeError(error, "not-found", "forbidden")) throw error;
-}
-
 /** The address of its pod or Node: `worker-1_1f0c…` is on the host `worker-1`. Undefined if neither is found. */
 async function addressOf(
   api: KubeApi,
@@ -84,6 +79,7 @@ async function addressOf(
   const host = identity.slice(0, Math.max(0, identity.lastIndexOf("_")));
   if (host === "") return undefined;
   const path = `/api/v1/namespaces/${leaseOf(flags).namespace}/pods/${encodeURIComponent(host)}`;
+  const unlessUnreadable = undefinedIf("not-found", "forbidden");
   const pod = await api.request({ verb: "get", resource: "pods", path }, signal).catch(unlessUnreadable);
   const { podIP } = (pod as { readonly status?: { readonly podIP?: unknown } } | undefined)?.status ?? {};
   if (typeof podIP === "string") return podIP;

@@ -4,7 +4,7 @@
 import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
 import {
   type KubeObject,
   keyOf,
@@ -134,12 +134,7 @@ async function volumeOf(
 ): Promise<PersistentVolume | undefined> {
   const { volumeName: name = "" } = spec ?? {};
   if (name === "") return undefined;
-  try {
-    return await api.get(persistentVolumes, { name }, signal);
-  } catch (error) {
-    if (isKubeError(error, "not-found", "forbidden")) return undefined;
-    throw error;
-  }
+  return api.get(persistentVolumes, { name }, signal).catch(undefinedIf("not-found", "forbidden"));
 }
 
 const resources = {
@@ -151,11 +146,8 @@ const resources = {
 async function namesOf(api: KubeApi, asked: NamedObject, signal: AbortSignal): Promise<readonly string[]> {
   const resource = resources[asked.kind] as Resource<KubeObject>;
   for (const where of [undefined, referenceOf(asked).namespace]) {
-    try {
-      return (await listAll(api, resource, signal, where)).map(({ metadata }) => keyOf(metadata));
-    } catch (error) {
-      if (!isKubeError(error, "forbidden")) throw error;
-    }
+    const found = await listAll(api, resource, signal, where).catch(undefinedIf("forbidden"));
+    if (found !== undefined) return found.map(({ metadata }) => keyOf(metadata));
   }
   return [];
 }
@@ -199,12 +191,8 @@ export const fromApiServer = (api: KubeApi, rules: Rules, signal: AbortSignal): 
       ...(await listAll(api, nodes, signal)).map((one) => nodeFrom(one, rules)),
     ].filter((subject) => !isSettled(briefly(subject))),
   find: async (asked) => {
-    try {
-      return await read(api, asked, rules, signal);
-    } catch (error) {
-      if (!isKubeError(error, "not-found")) throw error;
-      return closestName(asked.kind, asked.name, await namesOf(api, asked, signal));
-    }
+    const found = await read(api, asked, rules, signal).catch(undefinedIf("not-found"));
+    return found ?? closestName(asked.kind, asked.name, await namesOf(api, asked, signal));
   },
   describe: (subject) => describe(subject),
 });

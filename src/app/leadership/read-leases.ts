@@ -4,7 +4,7 @@ import { milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
 import { holderOf, isSameRecord } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
 import { leases } from "../../kube/resources.ts";
@@ -23,18 +23,11 @@ import {
 import { isObserver } from "./replica-identity.ts";
 
 /** Undefined if it does not exist. */
-export async function readLease(
+export const readLease = (
   api: Pick<KubeApi, "get">,
   flags: Flags,
   signal: AbortSignal,
-): Promise<Lease | undefined> {
-  try {
-    return await api.get(leases, leaseOf(flags), signal);
-  } catch (error) {
-    if (isKubeError(error, "not-found")) return undefined;
-    throw error;
-  }
-}
+): Promise<Lease | undefined> => api.get(leases, leaseOf(flags), signal).catch(undefinedIf("not-found"));
 
 /** The holder of the Lease, if the Lease was written since `before`. */
 export function newLeader(before: Lease | undefined, now: Lease | undefined): string | undefined {

@@ -4,7 +4,7 @@ import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { readSize } from "../../csi/volume-requests.ts";
 import { RpcError } from "../../grpc/status.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import {
   type KubeObject,
   type ObjectKey,
@@ -130,10 +130,7 @@ export class Claims {
     signal: AbortSignal,
   ): Promise<T | undefined> {
     if (key.name === "") return undefined;
-    return this.#actions.deps.api.get(resource, key, signal).catch((error: unknown) => {
-      if (isKubeError(error, "not-found")) return undefined;
-      throw error;
-    });
+    return this.#actions.deps.api.get(resource, key, signal).catch(undefinedIf("not-found"));
   }
 
   /** What the volume is created from, read without a cache, as the sidecar does. */

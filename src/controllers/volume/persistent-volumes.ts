@@ -2,7 +2,7 @@
 // have left out.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.ts";
@@ -229,10 +229,7 @@ export class PersistentVolumes {
     const { name = "", namespace = "", uid } = spec?.claimRef ?? {};
     const found = await this.#actions.deps.api
       .get(persistentVolumeClaims, { name, namespace }, signal)
-      .catch((error: unknown) => {
-        if (isKubeError(error, "not-found")) return undefined;
-        throw error;
-      });
+      .catch(undefinedIf("not-found"));
     return found?.metadata.uid === uid;
   }
 
@@ -305,9 +302,7 @@ export class PersistentVolumes {
     if (patch !== undefined)
       await this.#actions
         .patch(persistentVolumes, stores.volumes, volume, patch, why, signal)
-        .catch((error: unknown) => {
-          if (!isKubeError(error, "not-found")) throw error;
-        });
+        .catch(undefinedIf("not-found"));
     return settled;
   }
 

@@ -6,7 +6,7 @@ import { shortList } from "../../core/text.ts";
 import type { CloudSnapshots } from "../../csi/cloud-snapshots.ts";
 import type { CloudVolumes } from "../../csi/cloud-volumes.ts";
 import { RpcError } from "../../grpc/status.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import { toTime } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import {
@@ -197,10 +197,9 @@ export class SnapshotContents {
     )
       return `The VolumeSnapshotContent ${metadata.name} has changed`;
     const { name, namespace, uid } = spec.volumeSnapshotRef;
-    const snapshot = await api.get(volumeSnapshots, { name, namespace }, signal).catch((error: unknown) => {
-      if (isKubeError(error, "not-found")) return undefined;
-      throw error;
-    });
+    const snapshot = await api
+      .get(volumeSnapshots, { name, namespace }, signal)
+      .catch(undefinedIf("not-found"));
     const isNeeded =
       snapshot !== undefined &&
       snapshot.metadata.uid === uid &&

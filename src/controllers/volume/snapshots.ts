@@ -1,7 +1,7 @@
 // VolumeSnapshots: creates and binds their VolumeSnapshotContents, as the snapshot-controller does, for the volumes of this driver.
 
 import { minutes } from "../../core/brand.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import { keyOf, type PersistentVolume, type PersistentVolumeClaim, toTime } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import { apiVersionOf, persistentVolumeClaims } from "../../kube/resources.ts";
@@ -216,10 +216,7 @@ export class Snapshots {
     const { api } = this.#actions.deps;
     const name = this.#nameOfContent(snapshot);
     // Without a cache: one that is not cached yet must not lose its VolumeSnapshot.
-    const found = await api.get(volumeSnapshotContents, { name }, signal).catch((error: unknown) => {
-      if (isKubeError(error, "not-found")) return undefined;
-      throw error;
-    });
+    const found = await api.get(volumeSnapshotContents, { name }, signal).catch(undefinedIf("not-found"));
     const content = found !== undefined && isBoundTo(found, snapshot) ? found : undefined;
     if (content !== undefined && this.#isBeingRestored(snapshot)) {
       const message = "Snapshot is being used to restore a PVC";

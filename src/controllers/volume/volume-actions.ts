@@ -6,7 +6,7 @@ import { defined } from "../../core/defined.ts";
 import type { CloudVolumes } from "../../csi/cloud-volumes.ts";
 import { RpcError } from "../../grpc/status.ts";
 import type { Draft } from "../../kube/client/api.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
 import { type KubeObject, keyOf, type ObjectKey } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
 import type { Resource } from "../../kube/resources.ts";
@@ -173,11 +173,9 @@ export class VolumeActions {
     signal: AbortSignal,
   ): Promise<void> {
     const change = { action: "create", object: `${resource.plural}/${draft.metadata.name}`, why };
-    try {
-      await this.deps.sendToCluster([change], () => this.deps.api.create(resource, draft, signal));
-    } catch (error) {
-      if (!isKubeError(error, "already-exists")) throw error;
-    }
+    await this.deps
+      .sendToCluster([change], () => this.deps.api.create(resource, draft, signal))
+      .catch(undefinedIf("already-exists"));
   }
 
   /** One that is gone is no error. */
@@ -188,13 +186,10 @@ export class VolumeActions {
     signal: AbortSignal,
   ): Promise<void> {
     const change = { action: "delete", object: `${resource.plural}/${keyFor(object)}`, why };
-    try {
-      await this.deps.sendToCluster([change], () =>
-        this.deps.api.delete(resource, objectKey(object), { uid: object.metadata.uid }, signal),
-      );
-    } catch (error) {
-      if (!isKubeError(error, "not-found")) throw error;
-    }
+    const { uid } = object.metadata;
+    await this.deps
+      .sendToCluster([change], () => this.deps.api.delete(resource, objectKey(object), { uid }, signal))
+      .catch(undefinedIf("not-found"));
   }
 
   /** These events apply to the object now. */

@@ -13,7 +13,7 @@ import {
 import { defined } from "../../core/defined.ts";
 import { commandText } from "../../core/text.ts";
 import { RpcError } from "../../grpc/status.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import { type Node, toTime, type VolumeAttachment } from "../../kube/objects.ts";
 import { nodes, volumeAttachments } from "../../kube/resources.ts";
 import { type Outcome, requeue, waiting } from "../../runtime/workers.ts";
@@ -104,10 +104,7 @@ export class WriterProofs {
     if (cached !== undefined) return cached;
     const current = await this.#actions.deps.api
       .get(nodes, { name: nodeName }, signal)
-      .catch((error: unknown) => {
-        if (isKubeError(error, "not-found")) return undefined;
-        throw error;
-      });
+      .catch(undefinedIf("not-found"));
     const writer = ask(this.machineOf(attachment, current));
     if (writer !== undefined) return writer;
     const body = { metadata: { annotations: { [unmountedKey]: "true" } } };

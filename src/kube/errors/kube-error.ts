@@ -86,6 +86,13 @@ export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]):
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
 }
 
+/** For `catch`: undefined after an error of these kinds, or of any kind without one. Throws every other error. */
+export const undefinedIf =
+  (...kinds: readonly KubeErrorKind[]) =>
+  (error: unknown): undefined => {
+    if (!isKubeError(error, ...kinds)) throw error;
+  };
+
 // Turns an error response of the API server into a KubeError, from the status code and the Status object.
 
 /** The fields of `v1.Status` that decide the kind of error. */

@@ -4,7 +4,7 @@
 
 import { errorPolicies } from "../../../cloud/error-policies.ts";
 import type { Cidr } from "../../../core/brand.ts";
-import { isKubeError } from "../../../kube/errors/kube-error.ts";
+import { undefinedIf } from "../../../kube/errors/kube-error.ts";
 import { toTime } from "../../../kube/objects.ts";
 import { nodeConditionsPatch } from "../../../kube/patches/node-patch.ts";
 import { CloudError } from "../../../provider/errors.ts";
@@ -55,12 +55,10 @@ export class ConditionWriter {
     const { writes, isSelected } = this.#options;
     const plan = this.#plan(name);
     if (plan === undefined || isPaused(plan.node) || !isSelected(plan.node)) return settled;
-    try {
-      await writes.patch(plan.node, nodeConditionsPatch(plan.node, [plan.condition]), plan.why, signal);
-    } catch (error) {
-      // Another Node has the name now, or none. If there is one, its change causes the next sync.
-      if (!isKubeError(error, "precondition", "not-found")) throw error;
-    }
+    // Another Node may have the name now, or none. If there is one, its change causes the next sync.
+    await writes
+      .patch(plan.node, nodeConditionsPatch(plan.node, [plan.condition]), plan.why, signal)
+      .catch(undefinedIf("precondition", "not-found"));
     return settled;
   }
 

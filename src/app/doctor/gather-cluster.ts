@@ -9,13 +9,11 @@ import { listAll, listPages } from "../../kube/client/list-all.ts";
 import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
 import type { Event } from "../../kube/objects.ts";
 import { events, services } from "../../kube/resources.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { AnyProvider } from "../../provider/provider.ts";
 import { otherControllerFor } from "../configuration/cloud-settings.ts";
-import type { ReadFlags } from "../flags/read-flags.ts";
 import { type LeaseFact, leaseFact } from "../leadership/judge-leases.ts";
 import { findLeadership, readLease, readLeases } from "../leadership/read-leases.ts";
 import { isSelectedBy } from "../manager/compose-nodes.ts";
+import type { Operator } from "../operator.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
 import { withoutRetry } from "../without-retry.ts";
 import { nodeFacts, podFacts, signingRequestFacts, type WorkloadFact, workloadFacts } from "./raw-objects.ts";
@@ -45,14 +43,10 @@ export interface RefusalFact {
   readonly age: Milliseconds;
 }
 
-export interface ClusterSources {
+interface ClusterSources extends Operator {
   /** Without a write gate, over a transport that lets only reads and reviews through. */
   readonly api: KubeApi;
   readonly times: ServerTimes;
-  readonly clock: Clock;
-  readonly program: string;
-  readonly provider: AnyProvider;
-  readonly settings: ReadFlags;
 }
 
 async function read<T>(signal: AbortSignal, get: () => Promise<T>): Promise<Read<T>> {
@@ -191,7 +185,7 @@ async function readAccess(
 
 /** The holder that was seen to renew the Lease, whatever the clocks show. */
 async function readOwnLease(
-  { api, settings: { flags }, clock }: ClusterSources,
+  { api, settings: { flags }, platform: { clock } }: ClusterSources,
   signal: AbortSignal,
 ): Promise<LeaseFact | undefined> {
   const lease = await readLease(api, flags, signal);
@@ -215,13 +209,13 @@ export type ClusterFacts = Awaited<ReturnType<typeof gatherCluster>>;
 
 /** Throws a KubeError if the API server does not answer. */
 export async function gatherCluster(sources: ClusterSources, signal: AbortSignal) {
-  const { api, times, clock, settings } = sources;
+  const { api, times, settings, platform } = sources;
   const version = (await api.request({ verb: "get", resource: "version", path: "/version" }, signal)) as {
     readonly gitVersion?: string;
     readonly minor?: string;
   };
   const serverClock = times.of(api.origin);
-  const now = clock.now() + (serverClock?.aheadMs ?? 0);
+  const now = platform.clock.now() + (serverClock?.aheadMs ?? 0);
   const [workloads, lease, nodes, served, refusals, pods, signingRequests, otherLeases] = await Promise.all([
     read(signal, () => readWorkloads(sources, signal)),
     read(signal, () => readOwnLease(sources, signal)),

@@ -20,7 +20,7 @@ import { type ClusterFacts, gatherCluster } from "./gather-cluster.ts";
 import { ServerTimes } from "./server-times.ts";
 
 async function cluster(operator: Operator): Promise<Facts["cluster"]> {
-  const { platform, program, provider, settings, userAgent, signal } = operator;
+  const { platform, settings, userAgent, signal } = operator;
   const { clock } = platform;
   const times = new ServerTimes(clock);
   const transport = times.observe(new ReadOnlyTransports().kubeWithReviews(platform.transport));
@@ -29,7 +29,7 @@ async function cluster(operator: Operator): Promise<Facts["cluster"]> {
     const hooks = { userAgent, mayWrite: () => true as const, onRequest: () => undefined };
     const { api } = await connectKube(settings.flags, { ...platform, transport }, hooks, stop);
     origin = api.origin;
-    return gatherCluster({ api, times, clock, program, provider, settings }, stop);
+    return gatherCluster({ ...operator, api, times }, stop);
   };
   try {
     return { value: await withDeadline(clock, patienceOf(operator), "The API server", signal, gather) };

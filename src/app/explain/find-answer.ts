@@ -97,10 +97,8 @@ export async function namespaceOf(operator: Operator): Promise<string> {
 export async function findAnswer(operator: Operator, asked: NamedObject | undefined): Promise<ExplainAnswer> {
   const { server, offline, "server-ca-file": caFile } = operator.settings.flags;
   const asksManager = (server !== undefined || caFile !== undefined) && !offline;
-  const { platform, settings, program, signal } = operator;
   const api = await readingApi(operator);
-  const asker = { flags: settings.flags, program };
-  const access = { api, ...(await findLeaders(api, asker, platform.clock.now(), signal)) };
+  const access = { api, ...(await findLeaders(api, operator)) };
   const answer = await (asksManager ? fromManager : fromEvaluation)(operator, asked, access);
   const { own, several } = access;
   const [severalLeaders, other] = [textOf(several), own?.kind === "other" ? textOf(own.found) : undefined];

@@ -10,9 +10,9 @@ import type { Lease } from "../../kube/objects.ts";
 import { leases } from "../../kube/resources.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Flags } from "../flags/flag-table.ts";
+import type { Operator } from "../operator.ts";
 import { leaseOf } from "../permissions.ts";
 import {
-  type Asker,
   judgeLease,
   judgeSeveral,
   type LeaderProblem,
@@ -94,14 +94,11 @@ export interface Leaders {
   readonly several?: LeaderProblem;
 }
 
-/** `now` is the wall clock of this machine. */
 export async function findLeaders(
   api: Pick<KubeApi, "listPage" | "get">,
-  asker: Asker,
-  now: number,
-  signal: AbortSignal,
+  { settings: { flags }, program, platform, signal }: Operator,
 ): Promise<Leaders> {
-  const { flags } = asker;
+  const now = platform.clock.now();
   const unlessRefused = (error: unknown): undefined => {
     signal.throwIfAborted();
     if (!isKubeError(error)) throw error;
@@ -115,7 +112,7 @@ export async function findLeaders(
     (await readLeases(api, flags, now, signal).catch(unlessRefused)) ??
     (await readOwn().catch(unlessRefused));
   if (found === undefined) return {};
-  const judged = judgeLease(found.own, asker);
+  const judged = judgeLease(found.own, { flags, program });
   const leading = judged.kind === "none" ? [] : [found.own ?? []].flat();
   return defined({
     own: flags["leader-elect"] ? { ...judged, renewTime: found.own?.renewTime } : undefined,

@@ -210,7 +210,7 @@ function describeConfiguration({
 }
 
 export async function collectBundle(operator: Operator, redaction: Redaction): Promise<Collection> {
-  const { platform, program, signal, settings } = operator;
+  const { program, signal, settings } = operator;
   const { flags } = settings;
   const collection = new Collection();
   addConfiguredSecrets(redaction, operator);
@@ -226,8 +226,7 @@ export async function collectBundle(operator: Operator, redaction: Redaction): P
     if (flags.server === undefined && flags["server-ca-file"] === undefined) {
       collection.missing.push("manager/: no manager was asked; set --server or --server-ca-file");
     } else {
-      const leaders = await findLeaders(api, { flags, program }, platform.clock.now(), signal);
-      const address = await findManager(operator, { api, ...leaders });
+      const address = await findManager(operator, { api, ...(await findLeaders(api, operator)) });
       await collectManager(collection, address, operator, connection);
     }
   } catch (error) {

@@ -8,7 +8,7 @@ import { KubeError } from "../kube/errors/kube-error.ts";
 import type { AnyProvider } from "../provider/provider.ts";
 import { linkedController } from "../runtime/abortable.ts";
 import { drainOn } from "../runtime/draining.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { AdjustableLog } from "../telemetry/log.ts";
 import { version } from "./build-info.ts";
 import { annotationsWithDefaults } from "./configuration/cloud-settings.ts";
 import type { Configuration } from "./configuration/configuration.ts";
@@ -27,10 +27,9 @@ export interface ProcessOptions {
   readonly program: string;
   readonly console: Console;
   readonly platform: ManagerPlatform;
-  readonly log: Log;
-  readonly setVerbosity: (level: number) => void;
+  readonly log: AdjustableLog;
   /** Has been read, without errors. */
-  readonly first: Configuration;
+  readonly configuration: Configuration;
   readonly readConfiguration: () => Promise<Configuration>;
 }
 
@@ -51,9 +50,9 @@ export class ProcessLife {
   constructor(options: ProcessOptions, signal: AbortSignal) {
     const { platform, log } = options;
     this.#options = options;
-    this.#settings = options.first.settings;
+    this.#settings = options.configuration.settings;
     this.#reloads = new ConfigurationReloads({
-      first: options.first,
+      first: options.configuration,
       readConfiguration: options.readConfiguration,
       prepare: (next, diff) => this.#prepareReload(next, diff),
       provider: options.provider,
@@ -119,8 +118,9 @@ export class ProcessLife {
 
   /** Creates the manager and opens the ports. */
   async #open(): Promise<Manager> {
-    const { provider, program, platform, log, console, setVerbosity, first } = this.#options;
-    const { settings } = first;
+    const { provider, program, platform, log, console, configuration } = this.#options;
+    const { settings } = configuration;
+    const { setVerbosity } = log;
     const { serving, systemd } = console;
     const manager = await createManager(
       defined({
@@ -155,7 +155,7 @@ export class ProcessLife {
   #prepareReload({ settings }: Configuration, diff: ConfigurationDiff): () => Promise<void> {
     const apply = this.#manager?.prepareReload({ ...diff, settings });
     return async () => {
-      this.#options.setVerbosity(settings.flags.v);
+      this.#options.log.setVerbosity(settings.flags.v);
       await apply?.();
       this.#settings = settings;
     };

@@ -12,7 +12,7 @@ export const runManagerCommand: Command = {
   },
   requires: "nothing",
   async run(invocation, words) {
-    const { provider, program, console, platform, configuration, readConfiguration, signal } = invocation;
+    const { platform, configuration } = invocation;
     const log = await openLog(invocation);
     const problems = [
       ...runtimeVariables(platform.environment).problems,
@@ -22,19 +22,7 @@ export const runManagerCommand: Command = {
     for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
     if (invocation.refuse(problems)) return;
     const { ProcessLife } = await import("../process-life.ts");
-    const life = new ProcessLife(
-      {
-        provider,
-        program,
-        console,
-        platform,
-        log,
-        setVerbosity: log.setVerbosity,
-        first: configuration,
-        readConfiguration,
-      },
-      signal,
-    );
+    const life = new ProcessLife({ ...invocation, log }, invocation.signal);
     invocation.exitCode = await life.run();
   },
 };

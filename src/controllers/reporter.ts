@@ -158,12 +158,12 @@ export function problemFinding({ reason, text, severity }: Problem): Finding {
   return { kind: "problem", reason, text, ...severityOf({ severity }) };
 }
 
-/** Topics that say more about their events than the type of an event does. */
+/** Topics that decide the kind of their findings. For other topics, the type of the event decides. */
 const kindOfTopic: Readonly<Partial<Record<string, Finding["kind"]>>> = {
   ...{ hold: "hold", notices: "notice", waiting: "wait" },
 };
 
-/** What of a topic applies now. */
+/** The findings of one topic that apply now. */
 export function findingsIn(topic: string, reported: Reported | undefined): readonly Finding[] {
   const { events, attempts, since } = reported ?? {};
   return [...(events?.values() ?? [])].map(({ type, reason: own, cause, severity, message: text }) => {
@@ -173,6 +173,6 @@ export function findingsIn(topic: string, reported: Reported | undefined): reado
   });
 }
 
-/** What applies to an object now. */
+/** All findings that apply to an object now. */
 export const allFindings = (topics: ReadonlyMap<string, Reported>): readonly Finding[] =>
   [...topics].flatMap(([topic, reported]) => findingsIn(topic, reported));

@@ -223,7 +223,7 @@ export class RouteEvidence {
     this.#known.set(keyOf(route), defined({ certainty: certainty ?? "possible", proofs: [], replacedAt }));
   }
 
-  /** The cloud works on something, perhaps on this route for a former leader: what listings lacked until now proves nothing. */
+  /** The cloud is busy, perhaps with this route for a former leader. Listings so far do not prove that the route is absent. */
   #restart(route: DesiredRoute): void {
     const known = this.#known.get(keyOf(route));
     if (known?.certainty !== undefined) this.#known.set(keyOf(route), { ...known, proofs: [] });

@@ -31,7 +31,7 @@ export interface ChangeResult {
   readonly outcome: ChangeOutcome;
 }
 
-/** The cloud works on something else first. */
+/** The cloud refused the change because it is working on another one. */
 export const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>
   outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "busy";
 

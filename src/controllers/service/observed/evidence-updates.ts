@@ -60,8 +60,8 @@ export class EvidenceUpdates {
   }
 
   /**
-   * Notes what the latest listing says about this group: also about an owner that became known only after it was noted. An answer that is
-   * known already changes nothing.
+   * Notes what the latest listing shows of this group, including owners that became known after the last note. A known answer changes
+   * nothing.
    */
   noteAgain(state: GroupState): void {
     const { group, changedAt = never } = state;

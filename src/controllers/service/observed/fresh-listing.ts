@@ -15,7 +15,7 @@ import { ingressOf, isSameIngress } from "../status/status.ts";
 import { ListingIndex } from "./listing-index.ts";
 import { type Adoption, adoptionOf, hadOther, nameOf, primaryOf } from "./ownership.ts";
 
-/** What is read in depth, or was read lately: these parts, all of the load balancer, or all of it after a recent listing. */
+/** What is read in depth, or was read recently: these parts, all of the load balancer, or all of it after a recent listing. */
 export type Reading = readonly string[] | "all" | "after listing";
 
 /** What the listing has for a group. */
@@ -27,7 +27,7 @@ export interface Found extends Adoption {
   readonly duplicates: readonly ObservedLoadBalancer[];
   /** What the latest listing has for the group, as it is there, if that is one load balancer and no change came later. */
   readonly listed: ObservedLoadBalancer | undefined;
-  /** What a plan may count as read lately, once the load balancer has been observed. */
+  /** What a plan may count as recently read, once the load balancer has been observed. */
   readonly read: Reading;
 }
 
@@ -77,7 +77,7 @@ export class FreshListing {
     return this.#deps.listing.latest?.endedAt ?? never;
   }
 
-  /** The load balancer of this group. If it has none, the one that these Services request to adopt. `reading`: what a plan needs of it. */
+  /** The load balancer of this group, or else the one that these Services request to adopt. `reading`: the parts that a plan relies on. */
   find(state: GroupState, members: readonly Service[], reading: Reading = []): Found | "not yet" {
     if (!this.#isFresh(state)) return this.#keptBy(state, members, reading) ?? "not yet";
     const { balancers, services, listing } = this.#deps;
@@ -109,7 +109,7 @@ export class FreshListing {
     return { duplicates: none, problems: [], beganAt, knownAt, listed: this.#listedFor(state), ...parts };
   }
 
-  /** The last observation, with what is read again of it. */
+  /** The last observation, with the parts that are read again. */
   #keptBy(state: GroupState, members: readonly Service[], reading: Reading): Found | undefined {
     const { kept, listingRequestedAt, editedAt } = state;
     if (kept === undefined || listingRequestedAt !== undefined || !this.#isValid(kept.listedAt, state))
@@ -293,7 +293,7 @@ export function nextReading({ steps, problems = [] }: ReadPlan, read: Reading): 
   // What prevents all changes may have been corrected in the cloud.
   if (problems.some(({ severity }) => severity === "error")) return "all";
   const parts = [...new Set(steps.flatMap(({ outdates = ["all"] }) => outdates))];
-  // A step that outdates nothing rests on something all the same.
+  // Steps that outdate no part still rely on parts that are not known.
   if (steps.length > 0 && parts.length === 0) return "all";
   if (parts.every((part) => read.includes(part))) return undefined;
   return read.length > 0 || parts.includes("all") ? "all" : parts;

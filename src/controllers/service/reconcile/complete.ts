@@ -28,7 +28,7 @@ import { addressesOf, ingressOf, isOtherIngress, isSameIngress } from "../status
 import { checkDelay } from "./apply-steps.ts";
 import type { PlannedGroup, ReconcileContext, ReconcileDeps } from "./context.ts";
 import {
-  awaitProof,
+  checkAbsence,
   checkMassRelease,
   judgeAbsence,
   requestProof,
@@ -129,7 +129,7 @@ async function removeFinalizer(
   if (observed?.owners.includes(uid) === true) {
     return pollCloud(context, "the cloud to delete the load balancer");
   }
-  const unproved = awaitProof(context, [service], [uid]) ?? (await checkMassRelease(context, service));
+  const unproved = checkAbsence(context, [service], [uid]) ?? (await checkMassRelease(context, service));
   if (unproved !== undefined) return unproved;
   // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
   if (isLeftElsewhere(context, uid)) {
@@ -244,7 +244,7 @@ function recordReleased(
   { controller, groupStates, group }: ReconcileContext,
   owners: readonly ServiceUID[],
 ): void {
-  groupStates.released(group, owners);
+  groupStates.noteReleased(group, owners);
   groupStates.dropServices(owners, controller.services);
 }
 

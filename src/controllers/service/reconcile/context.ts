@@ -1,5 +1,5 @@
-// What the stages of a reconcile share: the group being reconciled, the parts of the controller that they use, the plan, and the lock on
-// the owners of its load balancer.
+// The types that the stages of a reconcile share: the context, with the group and the parts of the controller, and the plan. Also the lock
+// on the owners of load balancers.
 
 import { proofsApart } from "../../../cloud/reads-lag.ts";
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
@@ -41,6 +41,7 @@ export interface PlanInput extends Pick<AppliedPlan, "observed" | "duplicates"> 
   readonly gone: readonly ServiceUID[];
   /** What the latest listing had for the group, if that was one load balancer. */
   readonly listed: ObservedLoadBalancer | undefined;
+  /** The parts that the plan may rely on. */
   readonly read: Reading;
 }
 
@@ -68,7 +69,7 @@ export function servicesOf(
   return groupStates.membersOf(group).flatMap((key) => controller.services.get(key) ?? []);
 }
 
-/** Nothing is created or removed for this reason, and an operator can release that. */
+/** Puts the group on hold for this reason until an operator releases it, or a later reconcile ends the hold. */
 export function holdReleasably(
   { controller: { removals }, groupStates, state }: ReconcileContext,
   { reason, message }: Pick<Hold, "reason" | "message">,

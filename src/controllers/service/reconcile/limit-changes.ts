@@ -1,6 +1,6 @@
-// Decides what a group may do about what is absent. A load balancer that listings do not show counts as absent only after proof. What
-// is absent, or whose Service vanished from the API, is created again or removed only if not too many are, and only after that was
-// recorded. No further load balancer is created while listings show none of those that Fairlead created. Targets stay while Nodes may be
+// Limits what a group may change because something is absent. A load balancer that listings do not show is absent only after proof. The mass
+// limit applies to load balancers that are created again, and to those whose Service vanished from the API; each is recorded before the
+// change. If listings show none of the load balancers that Fairlead created, no further one is created. Targets stay while Nodes may be
 // missing in the API server.
 
 import {
@@ -82,7 +82,7 @@ export function undecidedOwners(
   return { owners, names, hold: massRemovalHeld(names, held), decidedAfter: recheckAfter };
 }
 
-/** What these Services have is kept until it is decided. */
+/** Keeps the load balancers of these Services until the decision. */
 export function waitForDecision(
   context: ReconcileContext,
   { names, hold, decidedAfter }: Undecided,
@@ -99,7 +99,7 @@ export async function checkMassLimit(
 ): Promise<Outcome | undefined> {
   const { massLimit, group, services, state } = context;
   const { observed, serving, gone } = plan;
-  // It is there again, or its Service is.
+  // The load balancer is there again, or its Service is.
   if (observed !== undefined && vanishedOwners(state, plan).length === 0) endRelease(context);
   const { isListingDoubted } = massLimit;
   const hidden = hiddenWithoutService(state, plan, isListingDoubted);
@@ -109,14 +109,14 @@ export async function checkMassLimit(
   if (!isConcerned) return undefined;
   // The decision of the mass limit may have ended a hold: then the absence is not proved any more.
   if (massLimit.mayChange(group))
-    return observed === undefined ? awaitProof(context, services, [...serving, ...gone]) : undefined;
+    return observed === undefined ? checkAbsence(context, services, [...serving, ...gone]) : undefined;
   return hidden.length === 0
     ? holdAbsent(context, services, massRecreationHeld)
     : holdAbsent(context, [], (held) => massWaitHeld(hidden, held));
 }
 
-/** Undefined when it is certain that these owners have no load balancer in the group. Otherwise reports that, and waits. */
-export function awaitProof(
+/** Undefined when it is certain that these owners have no load balancer in the group. Otherwise reports the missing proof, and waits. */
+export function checkAbsence(
   context: ReconcileContext,
   services: readonly Service[],
   owners: readonly ServiceUID[],
@@ -125,7 +125,7 @@ export function awaitProof(
   return absence.kind === "certain" ? undefined : waitForProof(context, services, absence);
 }
 
-/** Records what counts for the mass limit before it is done. Undefined when the steps may be applied now. */
+/** Records a change that counts for the mass limit, before it is made. Undefined when the steps may be applied now. */
 export async function recordChange(
   { controller: { removals, isObserving }, massLimit, group, state }: ReconcileContext,
   plan: PlannedGroup,
@@ -138,12 +138,12 @@ export async function recordChange(
   return result === "recorded" ? undefined : requeue(milliseconds(0), "the change is recorded");
 }
 
-/** If it is absent again later, an operator must release it again. */
+/** Ends the release by an operator. If the load balancer is absent again later, it must be released again. */
 export function endRelease({ controller, group }: ReconcileContext): void {
   controller.removals.endRelease(removalKind, group);
 }
 
-/** Whether it would create a load balancer again that is absent, or remove one whose Service vanished. */
+/** Whether the plan would create an absent load balancer again, or remove one whose Service vanished. */
 function isCounted(state: GroupState, plan: PlannedGroup): boolean {
   const { observed, serving, steps } = plan;
   if (steps.length === 0) return false;
@@ -153,8 +153,8 @@ function isCounted(state: GroupState, plan: PlannedGroup): boolean {
 }
 
 /**
- * Whether it would create one that an earlier request may have created, or one that Fairlead deleted: what hides the others may have
- * answered the lookups too.
+ * Whether the plan would create a load balancer that an earlier request may have created, or that Fairlead deleted. The fault that hides
+ * the others may also have affected the lookups.
  */
 function repeatsCreation({ evidence }: GroupState, { observed, serving, steps }: PlannedGroup): boolean {
   if (observed !== undefined || steps.length === 0) return false;
@@ -186,8 +186,8 @@ const isProvedByListings = (known: OwnerEvidence | undefined): boolean =>
   known?.certainty === "exists" && known.notFoundAt === undefined;
 
 /**
- * Keeps the finalizer of a Service that no longer needs a load balancer while too many load balancers are absent: the listings that
- * prove it for this one are not believed then. Undefined when it may go.
+ * Keeps the finalizer of a Service that no longer needs a load balancer while too many load balancers are absent: the listings
+ * that prove the absence of its own load balancer are not believed then. Undefined when the finalizer may be removed.
  */
 export async function checkMassRelease(
   context: ReconcileContext,
@@ -195,10 +195,10 @@ export async function checkMassRelease(
 ): Promise<Outcome | undefined> {
   const { group, state, massLimit } = context;
   const uid = serviceUID(service.metadata.uid);
-  // Whatever hides the others may also answer lookups.
+  // The fault that hides the others may also affect lookups.
   if (!isProvedByListings(state.evidence.get(uid)) && !massLimit.isListingDoubted) return undefined;
   return massLimit.mayChange(group)
-    ? awaitProof(context, [service], [uid])
+    ? checkAbsence(context, [service], [uid])
     : holdAbsent(context, [service], massReleaseHeld);
 }
 
@@ -238,12 +238,12 @@ export function judgeAbsence(
   return absenceOf({ owners, confirmAfter, restartedAt, listedAt: freshListing.knownAt });
 }
 
-/** Reports it on the Services, and waits. */
+/** Reports the missing proof on the Services, and waits. */
 export function waitForProof(
   context: ReconcileContext,
   services: readonly Service[],
   absence: Unproved,
-  /** Another load balancer with the same mark that is shown. */
+  /** Another load balancer with the same mark that the cloud shows. */
   replacement?: string,
 ): Outcome {
   const { state } = context;
@@ -295,7 +295,7 @@ export async function checkUnlisted(
   return recheckListing(context, problem.reason);
 }
 
-/** What a step creates. The details may differ: a Node may have joined in between. */
+/** Identifies what a step creates. The other data may differ: a Node may have joined in between. */
 export const whatOf = ({ do: what, on = "" }: Step): string => `${what} ${on}`;
 
 export const targetRemovalHeld = "TargetRemovalHeld";

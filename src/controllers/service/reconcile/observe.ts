@@ -37,7 +37,7 @@ interface Observation {
   readonly balancer: ObservedLoadBalancer | undefined;
   /** Further load balancers with the mark of the group. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** What was read of it lately. */
+  /** The parts that were read recently. */
   readonly read: Reading;
   readonly listed: Found["listed"];
 }
@@ -148,7 +148,7 @@ function noteManaged(
       restartedAt: massLimit.restartedFor(state.group),
     } as const;
     const next = awaited(judge({ certainty: "exists", proofs }, rule));
-    if (next !== undefined) state.manage({ ...managed, proofs });
+    if (next !== undefined) state.setManaged({ ...managed, proofs });
     return next;
   };
   const next = unproved();
@@ -156,7 +156,7 @@ function noteManaged(
     const { at = knownAt } = next;
     return { kind: "unproved", checkAt: at, decidedAt: at, isExpected: managed?.name === undefined };
   }
-  if (managed?.name !== shown.name || managed.proofs !== undefined) state.manage(shown);
+  if (managed?.name !== shown.name || managed.proofs !== undefined) state.setManaged(shown);
   return undefined;
 }
 

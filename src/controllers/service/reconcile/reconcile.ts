@@ -41,7 +41,7 @@ async function reconcileStages(context: ReconcileContext): Promise<Outcome> {
   return outcome;
 }
 
-/** `reading`: what a plan needs of the load balancer. */
+/** `reading`: the parts of the load balancer that the plan relies on. */
 async function reconcileFrom(context: ReconcileContext, reading: Reading): Promise<Outcome> {
   // No Service has left this group, so what the cloud has for it is an orphan.
   if (context.services.length === 0 && context.state.pendingReleases.size === 0) return settled;
@@ -80,7 +80,7 @@ async function reconcileFrom(context: ReconcileContext, reading: Reading): Promi
   return updated.kind === "settled" && !plan.areTargetsHeld ? completeGroup(context, plan) : updated;
 }
 
-/** A user wants a load balancer again that this reconcile, which began before, would remove. */
+/** The plan would remove a load balancer that a user has requested again since the reconcile began. */
 function isTakenBack({ controller: { services } }: ReconcileDeps, { members }: PlannedGroup): boolean {
   return members.some(({ service: { metadata }, desired }) => {
     const latest = services.get(keyOf(metadata));
@@ -88,7 +88,7 @@ function isTakenBack({ controller: { services } }: ReconcileDeps, { members }: P
   });
 }
 
-/** Reconciles the group unless another one with the same owner is being reconciled, and records how it ended. */
+/** Reconciles the group unless another group with the same owner is being reconciled, and records the outcome. */
 export async function reconcileGroup(
   deps: ReconcileDeps,
   group: string,
@@ -101,7 +101,7 @@ export async function reconcileGroup(
   if (!ownerLock.acquire(group, [...owners, ...groupStates.pendingReleasesOf(group)])) return waiting;
   const state = groupStates.of(group);
   const { hold } = state;
-  state.begin();
+  state.beginReconcile();
   const call = { signal, urgency: "user-change", maxWait: maxWaitInWorker } as const;
   const context = { ...deps, group, services, state, call };
   try {
@@ -167,7 +167,7 @@ function resultOf(update: Done | CloudError | "lost") {
   return update.isGone === true ? "gone" : "done";
 }
 
-/** Changes that never converge are slowed down. */
+/** Slows down changes that never converge. */
 function untilNextPlan({ progress: { changeDelay } }: GroupState): Outcome | undefined {
   return changeDelay > 0 ? requeue(changeDelay, "the cloud to show the changes") : undefined;
 }

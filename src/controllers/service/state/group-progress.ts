@@ -2,7 +2,7 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 
-/** Beyond the number of planned steps. */
+/** Changes beyond the number of planned steps that are not delayed. */
 const immediateChanges = 10;
 const firstChangeDelay: Milliseconds = seconds(2);
 const maxChangeDelay: Milliseconds = minutes(5);
@@ -11,10 +11,10 @@ export class GroupProgress {
   #failures = 0;
   #changes = 0;
   #mostSteps = 0;
-  /** The steps applied since the last completion, hashed. */
+  /** The hashes of the steps that were applied since the last completion. */
   readonly #applied = new Set<string>();
 
-  /** Failed reconciles since the last step that succeeded, whatever waits lie between; the third writes a condition. */
+  /** Failed reconciles since the last step that succeeded. Waits do not end the count. The third failure writes a condition. */
   get failures(): number {
     return this.#failures;
   }
@@ -38,7 +38,7 @@ export class GroupProgress {
     this.#changes += 1;
   }
 
-  /** The step was completed. */
+  /** The first completion of a step ends the failures. */
   noteCompleted(step: string): void {
     if (this.#applied.has(step)) return;
     this.#applied.add(step);

@@ -1,5 +1,5 @@
-// What is remembered about one group of Services that share a load balancer, and everything that can happen to it. Each thing that happens
-// is a method, and nothing else writes to a record. One table defines how long each part of it lasts.
+// The record of a group: what the controller remembers about Services that share a load balancer. Its methods change it; only `GroupStates`
+// adds and removes members. A table defines how long each part of the record lasts.
 
 import { type AcceptedStep, RecentSteps } from "../../../cloud/reads-lag.ts";
 import type { Milliseconds, ServiceUID } from "../../../core/brand.ts";
@@ -38,22 +38,22 @@ export interface GoneService {
   readonly isDeletionSeen: boolean;
 }
 
-/** The step of an operation, hashed; which owners it serves, and which have left when it is done. A removal is no progress. */
-export interface OperationOf {
+/** An operation, with the hash of its step. `leaving`: owners that have no load balancer when it is done. */
+interface StartedOperation {
   readonly step: string;
   readonly serving: readonly ServiceUID[];
   readonly leaving: readonly ServiceUID[];
-  /** It removes the load balancer of those that it serves, to create another one. */
+  /** It removes the load balancer of the owners that it serves, to create another one. */
   readonly isRemoval: boolean;
   readonly isProgress: boolean;
   /** It completes a load balancer that was absent. */
   readonly isCreation: boolean;
 }
 
-/** The last observation, if it may spare a listing of everything, or another reading in depth. */
+/** The last observation, if a later reconcile may use it instead of a listing, or instead of another reading in depth. */
 export interface KeptObservation {
   readonly balancer: ObservedLoadBalancer;
-  /** When the listing began on which it is based, and when its mark was read (monotonic). */
+  /** When its listing began, and when its mark was read (monotonic). */
   readonly listedAt: number;
   readonly markedAt: number;
   /** When all of it was read in depth (monotonic), and until when that may prove that nothing is to be done. */
@@ -63,7 +63,7 @@ export interface KeptObservation {
   readonly outdated: readonly string[];
 }
 
-/** The load balancer is complete: without a change, it is planned again only now and then. */
+/** The load balancer is complete. Without a change, the group is planned again only at long intervals. */
 export interface Rest {
   /** What the latest listing had for the group when it was observed. An object that the listing repeats has not changed. */
   readonly listed: ObservedLoadBalancer;
@@ -73,7 +73,7 @@ export interface Rest {
 
 /** Which one of several load balancers with the mark of a group is managed. */
 export interface ManagedBalancer {
-  /** Undefined: the one with the addresses of the Services, which this process has not seen yet. */
+  /** Undefined: the load balancer with the addresses of the Services, which this process has not seen yet. */
   readonly name?: string | undefined;
   /** The listings that show only another one with the mark of the group. */
   readonly proofs?: readonly Proof[];
@@ -82,15 +82,15 @@ export interface ManagedBalancer {
 /** A step that creates the load balancer. */
 type Creation = Omit<Parameters<BalancerEvidence["creations"]["note"]>[0], "isAccepted">;
 
-/** What a record needs of a plan whose steps are applied. */
+/** The part of a plan that the record needs while its steps are applied. */
 export interface AppliedPlan {
-  /** The load balancer of the group, and further ones with its mark: the removal of one leaves others. */
+  /** The load balancer of the group, and others with its mark. If there are others, the removal of one leaves the rest. */
   readonly observed: ObservedLoadBalancer | undefined;
   readonly duplicates: readonly ObservedLoadBalancer[];
   readonly steps: readonly Step[];
-  /** Owners that have a load balancer when the steps are applied. */
+  /** Owners that have a load balancer after all steps. */
   readonly serving: readonly ServiceUID[];
-  /** Owners that have none when the steps are applied. */
+  /** Owners that have no load balancer after all steps. */
   readonly leaving: readonly ServiceUID[];
 }
 
@@ -98,7 +98,7 @@ export function createsBalancer({ observed, serving, steps }: AppliedPlan): bool
   return observed === undefined && serving.length > 0 && steps.length > 0;
 }
 
-/** Undefined: only a listing shows the effect of these steps, as of those that create or remove a load balancer. */
+/** Returns undefined if only a listing shows the effect of the steps, for example if they remove a load balancer. */
 export function keptAfter<K extends Pick<KeptObservation, "outdated">>(
   kept: K | undefined,
   { leaving, steps }: Pick<AppliedPlan, "leaving" | "steps">,
@@ -125,7 +125,7 @@ interface RunningStep {
   readonly removes: boolean;
 }
 
-/** Everything may read it; only the methods change it. Times are monotonic. */
+/** All times are monotonic. */
 export class GroupRecord {
   readonly group: string;
   /** Keys of the Services in the group. */
@@ -155,7 +155,7 @@ export class GroupRecord {
   listingRequestedAt: number | undefined;
   /** Once this time has come, an older listing is outdated: a refused target is tried again. */
   listingDueAt: number | undefined;
-  /** When the last request for a creation was sent whose outcome is unknown: it may take effect later, and a listing then shows it. */
+  /** When the last creation with an unknown outcome was sent: it may take effect later, and a listing then shows the load balancer. */
   uncertainCreationAt: number | undefined;
   /** When the group last changed the cloud; older listings are outdated. */
   changedAt: number | undefined;
@@ -170,7 +170,7 @@ export class GroupRecord {
   /** What is known about the existence of the load balancer. After a restart, the Services and the next listings show it. */
   readonly evidence: BalancerEvidence = new BalancerEvidence();
   /** The step of the last operation. After a restart, two listings prove what it has done. */
-  operation: OperationOf | undefined;
+  operation: StartedOperation | undefined;
   /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
   hold: Hold | undefined;
   /** Further load balancers with the mark of the group, in the last observation. */
@@ -189,7 +189,7 @@ export class GroupRecord {
     this.group = group;
   }
 
-  /** Gives what ends now its first value. */
+  /** Resets the parts that end with this event. */
   reset(event: GroupReset): void {
     const fresh: Readonly<Record<string, unknown>> = { ...new GroupRecord(this.group) };
     const ended = Object.entries(groupLifetimes).filter(([, events]) => events.includes(event));
@@ -202,7 +202,7 @@ export class GroupRecord {
     if (isOtherAccount) this.evidence.creations.clear();
   }
 
-  /** The Service shows traces of a load balancer from before this session, or that it may have been removed. */
+  /** The Service shows that an earlier session may have created or removed its load balancer. */
   noteTraces(uid: ServiceUID, certainty: Certainty | undefined, isEnding: boolean, at: number): void {
     this.evidence.expect(uid, certainty, at);
     if (isEnding) this.evidence.assumeRemoval(uid);
@@ -233,7 +233,7 @@ export class GroupRecord {
     this.evidence.noteListing(...listing);
   }
 
-  /** A reconcile observes the cloud as it was then. */
+  /** A reconcile has observed the state of the cloud at this time. */
   noteObservation(at: number, kept: KeptObservation | undefined): void {
     this.recentSteps.observedAt = at;
     this.kept = kept;
@@ -245,7 +245,7 @@ export class GroupRecord {
     this.editedAt = at;
   }
 
-  manage(managed: ManagedBalancer): void {
+  setManaged(managed: ManagedBalancer): void {
     this.managed = managed;
   }
 
@@ -253,12 +253,12 @@ export class GroupRecord {
     this.duplicates = duplicates;
   }
 
-  /** The load balancer of the group is shown. */
+  /** The cloud shows the load balancer of the group. */
   noteShown(owners: readonly ServiceUID[]): void {
     this.evidence.noteShown(owners);
   }
 
-  /** A lookup did not find it. */
+  /** A lookup did not find the load balancer. */
   noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
     this.evidence.noteLookup(lookup, confirmAfter);
   }
@@ -268,13 +268,13 @@ export class GroupRecord {
     this.evidence.forget(owners);
   }
 
-  /** A reconcile begins. */
-  begin(): void {
+  /** The hold and the rest of the last reconcile no longer apply. */
+  beginReconcile(): void {
     this.hold = undefined;
     this.rest = undefined;
   }
 
-  /** Nothing is left to do. */
+  /** The load balancer is complete. */
   noteRest(rest: Rest): void {
     this.rest = rest;
   }
@@ -288,7 +288,7 @@ export class GroupRecord {
     this.waitingSince ??= at;
   }
 
-  /** Listings that began before are too old for the next plan. */
+  /** Listings that began before this time are too old for the next plan. */
   outdate(at: number): void {
     this.changedAt = at;
     this.kept = undefined;
@@ -395,11 +395,11 @@ export class GroupRecord {
   }
 
   /**
-   * A deletion that the cloud reports as done may have had no effect. Before a Service may go, listings must prove it, unless a later answer
-   * already does. One that stays gets another load balancer at once, and what is left of the old one would be reported as a duplicate.
+   * A deletion that the cloud reports as done may have had no effect. A Service keeps its finalizer until listings or a lookup prove the
+   * effect. A Service that still needs a load balancer gets another one at once; remains of the old one are reported as a duplicate.
    */
   #noteDone(
-    { serving, leaving, isRemoval }: Pick<OperationOf, "serving" | "leaving" | "isRemoval">,
+    { serving, leaving, isRemoval }: Pick<StartedOperation, "serving" | "leaving" | "isRemoval">,
     at: number,
     isGone: boolean,
   ): void {
@@ -423,7 +423,7 @@ export class GroupRecord {
 
   /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
   noteSuccess({ isSettled }: { readonly isSettled: boolean }): void {
-    // What waits for a proof after a failure has not succeeded yet.
+    // A group that waits for a proof after a failure has not succeeded yet.
     if (isSettled) this.progress.endFailures();
     this.backoffUntil = undefined;
   }
@@ -437,7 +437,7 @@ export class GroupRecord {
     this.failedChange = undefined;
   }
 
-  /** Until then, only a change of a Service retries it. */
+  /** Until this time, only a change of a Service retries the group. */
   backOff(until: number): void {
     this.backoffUntil = until;
   }
@@ -445,7 +445,7 @@ export class GroupRecord {
 
 type Collections = "members" | "pendingReleases" | "goneServices";
 
-/** What stages and triggers get: they may read all of it, and call the methods of the record. */
+/** The record as stages and triggers see it: they read it and call its methods. */
 export type GroupState = Readonly<Omit<GroupRecord, Collections | "progress" | "evidence">> & {
   readonly members: ReadonlySet<string>;
   readonly pendingReleases: ReadonlySet<ServiceUID>;
@@ -468,8 +468,8 @@ export function isBackingOff({ backoffUntil }: GroupState, now: number): boolean
 export type GroupReset = "session" | "gone" | "left";
 
 /**
- * What ends each part in a process that goes on. Nothing: it ends with the record, when the group has no Service and no pending release.
- * Nothing survives a restart.
+ * The events that end each part. A part without events lasts as long as the record: until the group has no Service and no pending
+ * release. No part survives a restart.
  */
 export const groupLifetimes: Readonly<Record<string, readonly GroupReset[]>> = {
   members: [],

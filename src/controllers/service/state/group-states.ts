@@ -1,5 +1,5 @@
-// The records of all groups: which Services each has, and the one place where they change. A record is created when a Service joins
-// its group, and dropped as a whole. Nothing else drops the record of a group or Service.
+// The records of all groups, and the Services that each group has. Only this class adds members to groups, removes them, and drops the
+// records of groups and Services. A record is created when a Service joins its group, and is dropped as a whole.
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { ServiceStore } from "../deps.ts";
@@ -7,7 +7,7 @@ import { isManaged } from "../predicates.ts";
 import { GroupRecord, type GroupState } from "./group-state.ts";
 import type { ServiceState, ServiceStates } from "./service-states.ts";
 
-/** Names of at most 36 characters each. */
+/** How many names of dropped groups are remembered, of at most 36 characters each. */
 const maxFormer = 5000;
 
 export class GroupStates {
@@ -17,7 +17,7 @@ export class GroupStates {
   readonly #former = new Set<string>();
   readonly #remembersGroups: boolean;
 
-  /** `remembersGroups`: marks do not name the cluster. Otherwise the mark says whose a load balancer is. */
+  /** `remembersGroups`: set if marks do not name the cluster. Otherwise the mark says which cluster a load balancer belongs to. */
   constructor(services: ServiceStates, { remembersGroups = false } = {}) {
     this.#services = services;
     this.#remembersGroups = remembersGroups;
@@ -95,7 +95,7 @@ export class GroupStates {
   /** Removes the Service from its group. It has no load balancer there. */
   dismiss(key: string): void {
     const state = this.#services.member(key);
-    for (const group of this.remove(key)) if (state !== undefined) this.released(group, [state.uid]);
+    for (const group of this.remove(key)) if (state !== undefined) this.noteReleased(group, [state.uid]);
   }
 
   /** The owner has a load balancer in a group that it does not belong to. */
@@ -113,7 +113,7 @@ export class GroupStates {
   }
 
   /** The group no longer has a load balancer of these owners. */
-  released(group: string, owners: readonly ServiceUID[]): void {
+  noteReleased(group: string, owners: readonly ServiceUID[]): void {
     const state = this.#records.get(group);
     for (const uid of owners) {
       state?.pendingReleases.delete(uid);
@@ -122,7 +122,7 @@ export class GroupStates {
     state?.evidence.forget(owners);
   }
 
-  /** Whether this process knew a Service of the group. What is listed for it is then of this cluster, even if its mark does not say so. */
+  /** Whether this process knew a Service of the group. Its load balancer then belongs to this cluster, even if the mark does not say so. */
   wasKnown(group: string): boolean {
     return this.#records.has(group) || this.#former.has(group);
   }
@@ -140,7 +140,7 @@ export class GroupStates {
     }
   }
 
-  /** Drops the state of a group without members. If a release is pending, what that needs is kept. */
+  /** Drops the state of a group without members. While a release is pending, the parts that it needs are kept. */
   drop(group: string): void {
     const record = this.#records.get(group);
     if (record === undefined || record.members.size > 0) return;

@@ -45,7 +45,7 @@ export class RefusedTargets {
     return [...this.#refusals];
   }
 
-  /** Returns false if it is withheld already: several steps of one plan may report the same target. */
+  /** Returns false if the target is withheld already: several steps of one plan may report it. */
   note(target: BalancerTarget, text: string, now: number, first = firstBackoff): boolean {
     const content = contentOf(target);
     const known = this.#refusals.get(target.node);
@@ -56,7 +56,7 @@ export class RefusedTargets {
     return true;
   }
 
-  /** Whether it is left out for now, as it is. */
+  /** Whether the target is left out for now. A changed target is not. */
   #isWithheld(target: BalancerTarget, now: number): boolean {
     const refusal = this.#refusals.get(target.node);
     return refusal !== undefined && refusal.retryAt > now && refusal.content === contentOf(target);

@@ -1,5 +1,5 @@
-// What is remembered about each Service, and everything that can happen to it: each thing that happens is a method, and nothing else
-// writes to a record. A record is created when the Service is first read, and nothing of it survives a restart.
+// The record of each Service: what the controller remembers about it. The methods of a record, and of the collection, change it. A record
+// is created when the Service is first read, and is lost in a restart.
 
 import { type Cidr, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
@@ -26,7 +26,7 @@ export interface EndpointSubscription {
   readonly close: () => void;
 }
 
-/** The last valid values, which replace invalid ones. */
+/** The last valid values. They replace invalid ones. */
 export interface LastValid {
   readonly lastSettings: Partial<Values<Fields>> | undefined;
   readonly lastRanges: readonly Cidr[] | "unspecified" | undefined;
@@ -40,7 +40,6 @@ interface Read extends LastValid {
   readonly isServed: boolean;
 }
 
-/** Everything may read it; only the methods change it. Times are monotonic. */
 export class ServiceRecord implements LastValid {
   readonly key: string;
   readonly uid: ServiceUID;
@@ -84,12 +83,12 @@ export class ServiceRecord implements LastValid {
     this.endpoints = undefined;
   }
 
-  /** Returns false if it is withheld already. */
+  /** The cloud refused a target. Returns false if the target is withheld already. */
   noteRefusal(...refusal: Parameters<RefusedTargets["note"]>): boolean {
     return this.refused.note(...refusal);
   }
 
-  /** Returns whether one of them was refused before. */
+  /** The cloud has these targets. Returns whether one of them was refused before. */
   noteAccepted(targets: readonly BalancerTarget[], at: number): boolean {
     return this.refused.accept(targets, at);
   }
@@ -103,6 +102,7 @@ export class ServiceRecord implements LastValid {
     this.hasLeftovers = exist;
   }
 
+  /** The Service is gone from the API. */
   noteVanished(isDeletionSeen: boolean): void {
     this.isDeletionSeen = isDeletionSeen;
   }
@@ -111,19 +111,19 @@ export class ServiceRecord implements LastValid {
     this.lacksFinalizer = !isPresent;
   }
 
-  /** Names of load balancers that are being released. */
+  /** The names of the load balancers that are being released. */
   noteReleasing(names: string): void {
     this.releasedName = names;
   }
 
-  /** These events apply now. */
+  /** The events of this topic that apply now. Undefined: none does. */
   notePublished(topic: EventTopic, reported: Reported | undefined): void {
     if (reported === undefined) this.published.delete(topic);
     else this.published.set(topic, reported);
   }
 }
 
-/** What stages and triggers get: they may read all of it, and call the methods of the record. */
+/** The record as stages and triggers see it: they read it and call its methods. */
 export type ServiceState = Readonly<Omit<ServiceRecord, "refused" | "published">> & {
   readonly refused: Pick<RefusedTargets, "all" | "retryAt" | "withhold">;
   readonly published: ReadonlyMap<EventTopic, Reported>;
@@ -163,7 +163,7 @@ export class ServiceStates {
     return record;
   }
 
-  /** Its desired state was computed. */
+  /** The desired state of the Service was computed. Ends the subscription and the refusals that it no longer needs. */
   noteRead(state: ServiceState, { isServed, ...known }: Read): void {
     const { lastTargetRules: rules } = known;
     if (rules?.policy !== "endpoints") state.closeEndpoints();
@@ -191,7 +191,7 @@ export class ServiceStates {
     this.#members.delete(state.key);
   }
 
-  /** Only `GroupStates` calls this. `isReleasePending`: what the release needs is kept. */
+  /** Only `GroupStates` calls this. `isReleasePending`: the parts that the release needs are kept. */
   drop(state: ServiceState, isReleasePending: boolean): void {
     const { key, uid, onDelete, releasedName } = state;
     state.closeEndpoints();

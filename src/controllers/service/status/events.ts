@@ -159,13 +159,13 @@ export function createdButNotListed({
 }
 
 export interface MassHold {
-  /** Load balancers that exist or existed. */
+  /** The number of load balancers that exist or existed. */
   readonly managed: number;
   /** Absent from the cloud. */
   readonly missing: number;
   /** Services that vanished from the API. Several may share a load balancer. */
   readonly vanished: number;
-  /** Removed or created again within the window. */
+  /** Removed, or created again, within the window. */
   readonly recent: number;
   readonly allowed: number;
   readonly howToRelease: string;

@@ -25,7 +25,7 @@ import type { EndpointNodes } from "./endpoint-nodes.ts";
 import { VanishedNodes } from "./vanished-nodes.ts";
 
 export interface ServiceTargets extends ChosenTargets {
-  /** The rules of the Service, or the last valid ones while one of them is invalid. Undefined: those are not known either. */
+  /** The rules of the Service, or the last valid ones while a rule is invalid. Undefined if there are no valid ones. */
   readonly rules: TargetRules | undefined;
   /** The endpoints are not known yet: nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;

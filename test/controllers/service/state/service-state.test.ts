@@ -49,7 +49,7 @@ test("a Service that leaves a group while it completes stays pending there", () 
   groups.remove("default/a");
   const gone = groups.pendingReleasesOf("x");
   groups.assign("default/b", uid("b"), "y");
-  groups.released("x", gone);
+  groups.noteReleased("x", gone);
   expect(groups.pendingReleasesOf("x")).toEqual([uid("b")]);
   expect(groups.isReleasePendingElsewhere(uid("b"), "y")).toBe(true);
   expect(groups.isReleasePendingElsewhere(uid("b"), "x")).toBe(false);
@@ -101,7 +101,7 @@ test("the records of a Service and its group are dropped once the Service is gon
   groups.of("x").outdate(1);
   groups.drop("x");
   expect(groups.all).toMatchObject([{ changedAt: 1, pendingReleases: new Set([uid("web")]) }]);
-  groups.released("x", [uid("web")]);
+  groups.noteReleased("x", [uid("web")]);
   groups.dropServices([uid("web")], store);
   groups.drop("x");
   expect([services.all, groups.all]).toEqual([[], []]);

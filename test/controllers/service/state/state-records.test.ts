@@ -11,7 +11,7 @@ import { GroupStates } from "../../../../src/controllers/service/state/group-sta
 import { ServiceRecord, ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
 import { milliseconds, serviceUID } from "../../../../src/core/brand.ts";
 
-// The records of a group and of a Service: only their methods change them, and a table defines how long each part of a group lasts.
+// The records of groups and Services: only the files of the folder state change them. A table defines how long each part of a group lasts.
 
 const uid = serviceUID("web");
 const folder = join(import.meta.dir, "../../../../src/controllers/service");
@@ -32,9 +32,9 @@ describe("the record of a group", () => {
       state.hold = undefined;
       // @ts-expect-error The store assigns members.
       state.members.add("default/web");
-      // @ts-expect-error Pacing changes with what happens.
+      // @ts-expect-error Only methods of the record change the progress.
       state.progress.noteFailure();
-      // @ts-expect-error Evidence changes with what happens.
+      // @ts-expect-error Only methods of the record change the evidence.
       state.evidence.noteShown([uid]);
     };
     expect(writes).toBeInstanceOf(Function);
@@ -149,16 +149,16 @@ describe("the record of a Service", () => {
     const writes = (): void => {
       // @ts-expect-error A stage may only read.
       state.releasedName = "lb-1";
-      // @ts-expect-error The cloud's refusals change with what happens.
+      // @ts-expect-error Only methods of the record change the refusals.
       state.refused.clear();
-      // @ts-expect-error What was reported changes with what happens.
+      // @ts-expect-error Only methods of the record change what was published.
       state.published.clear();
     };
     expect(writes).toBeInstanceOf(Function);
     expect(state.releasedName).toBeUndefined();
   });
 
-  test("keeps until its release only how to release its load balancer", () => {
+  test("keeps only what the release needs while its load balancer is being released", () => {
     const states = new ServiceStates();
     const state = states.create("default/web", uid);
     const names = Object.keys(new ServiceRecord("default/web", uid));

@@ -107,7 +107,7 @@ export function rancherApi(settings: Settings, { account, inputs }: Context) {
       return { items: page.data, next: following ?? undefined };
     });
 
-  /** Changes what a link or an action of an object stands for. Every response of this API has a type. */
+  /** Sends a change to a link or an action of an object. Every response of this API has a `type`. */
   const send = <T>(
     method: "PUT" | "POST" | "DELETE",
     operation: string,

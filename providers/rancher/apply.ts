@@ -16,13 +16,13 @@ import type { RancherApi } from "./api.ts";
 import { clusterOf, markedOwner, metadataOf, type RancherStep, withoutMark } from "./balancer.ts";
 import { type ApiLoadBalancer, type ApiService, type ApiStack, isGoing, type Resource } from "./resources.ts";
 
-type IsTaken = (name: string, stackID: string | undefined, call: Call) => Promise<boolean>;
+type IsTakenByOtherKind = (name: string, stackID: string | undefined, call: Call) => Promise<boolean>;
 
 /**
- * Whether a service of another kind has the name of an external service. Services that ask at the same time share one listing. Only what is
- * listed counts: a name that is not found may be free again.
+ * Returns a function that checks whether a service of another kind has the name of an external service. Concurrent calls for a name share
+ * one listing. Nothing is kept: the name may be free again later.
  */
-export function takenNames(api: RancherApi): IsTaken {
+export function takenNames(api: RancherApi): IsTakenByOtherKind {
   const running = new Map<string, (call: Call) => Promise<boolean>>();
   const read = async (name: string, stackID: string | undefined, call: Call) => {
     const named = await collect(api.list<ApiService>("service", call, { name }));
@@ -48,7 +48,7 @@ export async function findStack(api: RancherApi, name: string, call: Call): Prom
 
 interface ApplyContext {
   readonly api: RancherApi;
-  readonly isTaken: IsTaken;
+  readonly isTakenByOtherKind: IsTakenByOtherKind;
   readonly cluster: string;
 }
 
@@ -136,7 +136,7 @@ async function ensureStack(api: RancherApi, name: string, call: Call): Promise<s
 }
 
 async function createShared(
-  { api, isTaken }: ApplyContext,
+  { api, isTakenByOtherKind }: ApplyContext,
   { on = "", body, nodes }: StepOf<"create service">,
   call: Call,
 ): Promise<StepOutcome> {
@@ -146,7 +146,7 @@ async function createShared(
   } catch (error) {
     if (!isNameTaken(error)) throw error;
     // Another Service has created it at the same time, or it is being removed: a later plan sees which.
-    if (!(await isTaken(on, body.stackId, call)))
+    if (!(await isTakenByOtherKind(on, body.stackId, call)))
       return inProgress(`external service ${on}, which exists in Rancher`);
     const text = `Another kind of service in Rancher has the name ${on} in the stack of the load balancer. Rename it or the Node.`;
     return done(
@@ -157,8 +157,8 @@ async function createShared(
 }
 
 /**
- * The plan was made from a listing, and other load balancers may use or remove the external service since then. It is read last: another
- * cluster marks it before it uses it.
+ * Since the listing that the plan was made from, other load balancers may have used or removed the external service. The service is read
+ * last, because another cluster marks it before using it.
  */
 async function removeUnused(
   { api, cluster }: ApplyContext,

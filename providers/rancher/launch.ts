@@ -1,5 +1,4 @@
-// Where the containers of a load balancer run: its image, its hosts, its address, what it has of the annotations, and what can be changed.
-// Pure.
+// Where the containers of a load balancer run: its image, hosts and address, its current settings, and which of them can be changed. Pure.
 
 import { errorProblem, ipFamily, isSameIp, type Plan, type Problem, type Values } from "#ccm";
 import {

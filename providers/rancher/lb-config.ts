@@ -205,7 +205,7 @@ export function sameConfig(one: LbConfig, other: LbConfig): boolean {
   return a === b;
 }
 
-/** As the annotation says them. */
+/** The protocols of the port rules, in the form of the annotation. */
 export function protocolsOf(rules: readonly PortRule[]): Protocols | undefined {
   const byPort: Record<string, Protocol> = {};
   for (const { sourcePort, protocol } of rules) {

@@ -114,7 +114,7 @@ export function rancherLoadBalancers(
   cluster: string,
 ): LoadBalancers<Annotations, Observed, RancherStep, Prefetched> {
   const stack = operator["load-balancers-stack"];
-  const isTaken = takenNames(api);
+  const isTakenByOtherKind = takenNames(api);
   return {
     groupOf: ({ defaultName }) => balancerName(defaultName),
     list: async function* (call) {
@@ -138,7 +138,7 @@ export function rancherLoadBalancers(
       const ruled = ruledIDs(balancer.lbConfig);
       return [...services.values()].filter(({ service }) => ruled.has(service.id)).length;
     },
-    apply: (step, call) => applyStep({ api, isTaken, cluster }, step, call),
+    apply: (step, call) => applyStep({ api, isTakenByOtherKind, cluster }, step, call),
     moveMark: (observed) => moveMark(observed, cluster),
     publish: ({ settings }, observed) => {
       const { publicEndpoints, lbConfig } = observed?.balancer ?? {};

@@ -236,7 +236,7 @@ test("leaves an external service that another cluster has marked since it was li
   const { services } = h.cloud.environment;
   services.time = seconds(0);
   const metadata = { "fairlead.dev/cluster": "other", "fairlead.dev/service-uid": "uid-of-other" };
-  // While it is checked whether anything uses it.
+  // The mark appears while the manager lists the consumers.
   lying(h, "GET /externalServices/{id}/consumedbyservices", (data) => {
     const own = h.externals.find(({ name }) => name === "node-0");
     if (own !== undefined) services.update(own, { metadata });

@@ -1,5 +1,5 @@
-// Steps that start a job of the cloud, and its end. A job does not know what it is for, so the id of the operation contains it: the Services
-// that get the facts of the result, and what to wait for.
+// Steps that start a job of the cloud, and the checks of these jobs. The cloud does not store the purpose of a job, so the operation id
+// contains it: the Services that get the facts of the result, and the text to wait for.
 
 import type { ServiceUID } from "../core/brand.ts";
 import type { Call } from "../provider/call.ts";
@@ -36,7 +36,7 @@ export type JobState =
     }
   | CloudError;
 
-/** A step that has started a job: in progress until `pendingJobs` finds its end. `remember` is stored now. */
+/** The outcome of a step that has started a job: in progress until `pendingJobs` reports its end. `remember` is stored immediately. */
 export function jobStarted(
   { job, owners = [], waitingFor, members = {} }: JobOperation,
   remember?: FactChanges,

@@ -9,7 +9,7 @@ import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
 import { abortable } from "../runtime/abortable.ts";
 
-/** Query parameters: none when undefined. A list repeats the parameter; use `join(",")` for a list in one value. */
+/** Query parameters. An undefined value is omitted. A list repeats the parameter; use `join(",")` for a list in one value. */
 export type Query = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 /** One request of a `JsonApi`. */

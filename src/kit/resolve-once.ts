@@ -45,7 +45,7 @@ export function resolveOnce<T>(read: (call: Call) => Promise<T>): (call: Call) =
       return await abortable(joined.result, call.signal);
     } finally {
       joined.callers -= 1;
-      // The last caller ends the request. It has an answer or a failure then, or all callers were cancelled.
+      // The last caller ends the request. By then it has an answer or has failed, or all callers were cancelled.
       if (joined.callers === 0) {
         if (running === joined) running = undefined;
         joined.stop.abort(call.signal.reason);

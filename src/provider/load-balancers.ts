@@ -216,9 +216,9 @@ export interface LoadBalancers<
    */
   rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | "unspecified" | undefined;
   /**
-   * Pure. Whether this load balancer can reach a target: its region, its network, its kind of machine, an address. The function that is
-   * returned answers for each target: true, or why not, as in "they have no address in network lan". The Service reports it once for all
-   * such Nodes, so do not name the Node.
+   * Pure. Whether this load balancer can reach a target: its region, its network, its kind of machine, an address. The returned
+   * function answers for one target: true, or why not, as in "they have no address in network lan". The Service reports the cause once for
+   * all such Nodes, so do not name the Node.
    * Answer true while what it depends on is unknown, such as `Machine.handles`: a target that cannot be reached is removed.
    * Absent: all Nodes are reachable.
    */

@@ -86,7 +86,7 @@ export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]):
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
 }
 
-/** For `catch`: undefined after an error of these kinds, or of any kind without one. Throws every other error. */
+/** A handler for `catch`: returns undefined for a KubeError of these kinds, or of any kind if none is given. Throws other errors. */
 export const undefinedIf =
   (...kinds: readonly KubeErrorKind[]) =>
   (error: unknown): undefined => {

@@ -64,7 +64,7 @@ export class Invocation {
     await this.console.out(this.printsJson ? `${JSON.stringify(data, undefined, 2)}\n` : text);
   }
 
-  /** What a command did after it has printed its data: with --output=json not among the data. */
+  /** Prints what a command did after it printed its data. With --output=json, stdout has only the data, so the text goes to stderr. */
   async printOutcome(text: string): Promise<void> {
     if (this.printsJson) this.console.err(text);
     else await this.console.out(text);
@@ -76,7 +76,7 @@ export class Invocation {
     return yes || (this.console.readLine !== undefined && !this.printsJson);
   }
 
-  /** Asks the person at the terminal, unless --yes answers. */
+  /** Asks the person at the terminal, unless --yes is set. */
   async isConfirmed(question: string): Promise<boolean> {
     if (this.configuration.settings.flags.yes) return true;
     this.console.err(`${question} Type yes: `);

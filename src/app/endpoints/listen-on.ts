@@ -21,7 +21,7 @@ import { type PortFields, portFieldNames } from "../flags/groups/serving.ts";
 import type { PortContext } from "./port-context.ts";
 import { serviceNames, webhookCertificateName } from "./webhook-registration.ts";
 
-interface Served {
+interface PortOptions {
   readonly asksForCertificate: boolean;
   readonly handle: ServedHandler;
   /** Called with the expiry of the certificate that is served. */
@@ -85,7 +85,7 @@ function listenError(flags: PortFlags, error: unknown): Error {
 export async function listenOn(
   flags: PortFlags,
   { platform, listen, log }: Pick<PortContext, "platform" | "listen" | "log">,
-  { handle, asksForCertificate, onCertificate }: Served,
+  { handle, asksForCertificate, onCertificate }: PortOptions,
 ): Promise<OpenPort> {
   const names = tlsNames({
     prefix: flags.prefix,

@@ -1,4 +1,4 @@
-// What the ports of a process work with: all their parts read it.
+// The context that all parts of the serving ports share.
 
 import type { AnnotationTable } from "../../controllers/service/annotations/annotations.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -11,6 +11,7 @@ import type { Manager } from "../manager/manager.ts";
 import type { ProcessMetrics } from "../metrics/process-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 
+/** The part of the context that the process provides. */
 export interface ServingOptions {
   readonly flags: Flags;
   readonly platform: ManagerPlatform;

@@ -96,7 +96,7 @@ export class Describer {
   /** No source fails that was never listed: its Nodes are unknown, and must be looked at. */
   readonly #isListed: boolean;
 
-  /** `isOffline`: the manager has only just begun to evaluate, and makes no attempt. */
+  /** `isOffline`: the manager runs only to evaluate for this command, and makes no attempt. */
   constructor(manager: Manager, isOffline = false) {
     this.#manager = manager;
     this.#isOffline = isOffline;

@@ -81,7 +81,7 @@ export interface Description extends NamedObject {
   readonly events?: readonly DescribedEvent[];
 }
 
-/** Other components report about the same objects, too, such as the kubelet. */
+/** Other components, such as the kubelet, also write events about these objects. */
 const isByManager = ({ source }: DescribedEvent): boolean => eventSources.some((known) => known === source);
 
 /** Before what a manager has said in an event. */
@@ -127,7 +127,7 @@ type Stated = Pick<Description, "state">;
 /** Neither Fairlead nor a user has anything to do. */
 export const isSettled = ({ state }: Stated): boolean => state === "settled" || state === "unmanaged";
 
-/** It stays as it is until something else changes. */
+/** The object stays in this state until something else changes. */
 export const isStuck = ({ state }: Stated): boolean =>
   state === "waiting" || state === "held" || state === "problem";
 
@@ -147,7 +147,7 @@ export interface Known {
 
 /** An object to describe. */
 export interface Subject extends NamedObject, Pick<Known, "notes" | "nextAttemptInSeconds"> {
-  /** Of managers and other components, the newest first. Absent if the manager itself describes the object. */
+  /** The events of managers and other components, newest first. Absent if the manager itself describes the object. */
   readonly events?: readonly DescribedEvent[] | undefined;
   /** How the journal names the object and what belongs to it. */
   readonly journalNames: readonly string[];

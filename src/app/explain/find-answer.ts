@@ -77,7 +77,7 @@ async function explainEvaluated(
     },
   };
   const { warnings, ...found } = await explainFrom(source, asked, api, signal);
-  /** The problem is named once: above the objects about which nothing is known, or else with what else is not known. */
+  /** The problem of the cloud is reported once: above objects in an unknown state, or else among the warnings. */
   const isUnknown = found.objects.some(({ state }) => state === "unknown");
   const about = isUnknown ? defined({ cloudProblem }) : {};
   const all = [

@@ -1,5 +1,5 @@
-// Explains from the API server alone, where the cloud is not configured: the object, its conditions, and the events of the running
-// manager.
+// Explains objects without a running manager: adds their events to what a source finds. One source is the API server alone, for commands
+// without access to the cloud.
 
 import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -80,7 +80,7 @@ async function readEvents(
 /** In a list, the events of this many objects are read. */
 const maxWithEvents = 10;
 
-/** What was found; without a name, every object that needs attention. */
+/** The objects that were found; if no name was given, every object that needs attention. */
 type Found = Required<Pick<ExplainAnswer, "objects" | "warnings">> & Pick<ExplainAnswer, "notFound">;
 
 /** Where a command finds objects without a running manager. */
@@ -183,7 +183,7 @@ async function read(api: KubeApi, asked: NamedObject, rules: Rules, signal: Abor
   return volumeSubject({ objects: { kind, claim, volume, attachments }, ...known });
 }
 
-/** The API server, where a command has nothing else. */
+/** The API server alone. */
 export const fromApiServer = (api: KubeApi, rules: Rules, signal: AbortSignal): ObjectSource => ({
   unsettled: async () =>
     [

@@ -23,7 +23,7 @@ export class PlanReporter {
     this.#log = log;
   }
 
-  /** What would be changed, each change once. The values may be computed again; the last ones count. */
+  /** The planned changes, each once. If the values of a change were computed again, it has the last ones. */
   get planned(): readonly JournalEntry[] {
     return [...this.#planned.values()];
   }

@@ -68,7 +68,7 @@ export interface ManagerOptions {
   readonly identity?: string;
   /** A short status for systemd. */
   readonly onStatus?: (text: string) => void;
-  /** How the reloads of the configuration went. If unset, it is never read again. */
+  /** The results of reloading the configuration. If unset, the configuration is never reloaded. */
   readonly reloads?: Pick<ConfigurationReloads, "pendingRestart" | "isRefused">;
 }
 
@@ -88,7 +88,7 @@ export interface Manager extends ReportedManager {
   /** Undefined unless the volume controller runs here. */
   readonly volumes: VolumeObjects | undefined;
   report(): ManagerReport;
-  /** In observe mode: what would be changed, each change once. */
+  /** The changes that observe mode has planned, each once. */
   planned(): readonly JournalEntry[];
   readonly permissions: Pick<MissingPermissions, "problem" | "notice">;
   /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */

@@ -1,4 +1,4 @@
-// Asks /healthz of a manager every 10 ms, which is answered from memory: the slowest answer shows how long its event loop stood still.
+// Requests /healthz of a manager every 10 ms. The answer is in memory, so the slowest answer shows how long the event loop was blocked.
 
 import { mainThreadMs } from "./process-cost.ts";
 
@@ -7,8 +7,8 @@ export interface LoopPauses {
   readonly p99Ms: number;
   readonly worstMs: number;
   /**
-   * The most that the thread of the event loop ran while one answer was awaited. On a busy machine it says more than `worstMs`, which
-   * includes the time that other processes ran.
+   * The longest time that the thread of the event loop ran during one request. On a busy machine, `worstMs` also includes the time that
+   * other processes ran.
    */
   readonly worstRunMs: number;
 }

@@ -16,9 +16,9 @@ Measures the executable in dist/ (npm run build fake).
   idle         memory and cloud calls of an idle manager         [--nodes 0,1000]
   volumes      create and attach volumes, then an idle minute    [--count 0,500]
   scrape       load on /metrics, and its effect on the Lease     [--seconds 60] [--rate 500]
-  takeover     many Services on each cloud, and how long the manager stands still
+  takeover     many Services on each cloud, and how long the event loop is blocked
                                                                  [--clouds aws,…] [--count 1000] [--nodes 50]
-  stall        hostile input, and how long the manager stands still
+  stall        hostile input, and how long the event loop is blocked
   all          all of the above at all sizes, as one page        [--output FILE] [--write]
   client-node  cost of importing @kubernetes/client-node (decision 0003)
 

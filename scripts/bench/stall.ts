@@ -1,4 +1,4 @@
-// Feeds the manager what a hostile tenant or client could send, and measures how long its event loop stands still: the slowest answer
+// Feeds the manager what a hostile tenant or client could send, and measures how long its event loop is blocked: the slowest answer
 // of /healthz, which is computed from memory, and the longest time between two renewals of the Lease.
 
 import { endpointSlices, leases, nodes, services } from "../../src/kube/resources.ts";
@@ -247,5 +247,5 @@ export async function measureStall(options: BenchOptions, attack: Attack): Promi
 }
 
 export function stallSection(runs: readonly StallRun[]): Section {
-  return sectionOf("Hostile input, and how long the manager stands still", columns, runs);
+  return sectionOf("Hostile input, and how long the event loop is blocked", columns, runs);
 }

@@ -1,5 +1,5 @@
-// Measures each cloud with many Services: creating them, adding a Node, and the takeover by another replica, with the longest time that
-// the event loop of the manager stood still. A leader that stands still for ten seconds loses its Lease.
+// Measures each cloud with many Services: their creation, another Node, and the takeover by another replica. Reports the longest time that
+// the event loop of the manager was blocked: a leader that is blocked for ten seconds loses its Lease.
 
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -56,7 +56,7 @@ const columns: Columns<Row> = [
 export const executableOf = (cloud: string): string =>
   resolve(import.meta.dir, "../../dist", `${cloud}-cloud-controller-manager`);
 
-/** After this time without a request to the cloud, a step is over. */
+/** A step ends after this time without a request to the cloud. */
 const quietMs = 5000;
 const maxSeconds = 1800;
 

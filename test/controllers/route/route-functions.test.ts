@@ -207,7 +207,7 @@ describe("OpenChanges", () => {
     expect(open.nextAfter(clock.monotonic())).toBeUndefined();
   });
 
-  test("return a lost operation after those that ended, because the end of one for the same range would clear it", async () => {
+  test("return lost operations after completed ones, so that a completed one for the same range does not clear the loss", async () => {
     const clock = new VirtualClock();
     const pending = { limit: 10, check: async () => new Map([["second", { done: true } as const]]) };
     const open = new OpenChanges(

@@ -133,7 +133,7 @@ test("accepted steps are remembered only where reads lag", async () => {
   expect(await countOf(seconds(5))).toBe(1);
 });
 
-test("what two proofs of absence show is as far apart as without a lag", () => {
+test("the lag of reads is added to the time between two proofs of absence", () => {
   const settings = { confirmAfter: seconds(30) } as never;
   expect(confirmAfterOf({ balancers: {} as never, settings })).toBe(seconds(30));
   expect(confirmAfterOf({ balancers: { readsLag: seconds(10) } as never, settings })).toBe(seconds(40));

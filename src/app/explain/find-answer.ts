@@ -28,8 +28,8 @@ import {
   withoutLeader,
   withoutPromises,
 } from "./description.ts";
+import { explainFrom, fromApiServer, listingRefusal, type ObjectSource } from "./explain-offline.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
-import { explainFrom, fromApiServer, listingRefusal, type ObjectSource } from "./from-api-server.ts";
 
 const isOnlyAbsent = ({ reason }: Problem): boolean =>
   reason === "MissingSetting" || reason === "UnreadableFile";

@@ -12,7 +12,7 @@ import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { type ReportedManager, unlisted } from "../report/manager-report.ts";
 
-/** Maximum number of remembered changes; beyond it, a change may be logged again. */
+/** Maximum number of remembered changes. Beyond it, all are forgotten, and a change may be logged again. */
 const capacity = 50_000;
 
 export class PlanReporter {

@@ -10,7 +10,7 @@ import { events, leases, nodes, services } from "../../kube/resources.ts";
 import { buildDetails } from "../build-info.ts";
 import { readConfig } from "../configuration/cloud-settings.ts";
 import { connectionOf, findManager, type ManagerAddress, readPage } from "../explain/ask-manager.ts";
-import { explainFrom, fromApiServer } from "../explain/from-api-server.ts";
+import { explainFrom, fromApiServer } from "../explain/explain-offline.ts";
 import { findLeaders } from "../leadership/read-leases.ts";
 import { type Operator, readingApi } from "../operator.ts";
 import { leaseOf } from "../permissions.ts";

@@ -224,7 +224,7 @@ describe("explain without a running manager", () => {
       if (name.startsWith("new-")) w.cloud.machines.remove(id);
     const { objects } = JSON.parse((await explain(w, ["-o=json"])).out);
     const described = objects.filter(({ name }: Description) => name.startsWith("new-"));
-    // The command makes no attempt, and has seen nothing for long.
+    // The command makes no attempt, and does not know since when a problem exists.
     const shapes = described.map(({ notes: [note], nextAttemptInSeconds }: Description) => [
       ...[note?.reason, note?.sinceSeconds, nextAttemptInSeconds],
     ]);

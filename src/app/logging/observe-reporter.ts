@@ -12,7 +12,7 @@ import type { Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { type ReportedManager, unlisted } from "../report/manager-report.ts";
 
-/** Maximum number of remembered changes. Beyond it, all are forgotten, and a change may be logged again. */
+/** Maximum number of remembered changes. Beyond it, all are forgotten. */
 const capacity = 50_000;
 
 export class PlanReporter {
@@ -40,7 +40,12 @@ export class PlanReporter {
     const key = `${target} ${object} ${kind} ${why}`;
     const before = this.#planned.get(key);
     if (before !== undefined && describeChange(before) === change) return;
-    if (this.#planned.size >= capacity) this.#planned.clear();
+    if (this.#planned.size >= capacity) {
+      this.#planned.clear();
+      this.#log.warn(
+        `More than ${capacity} changes would be made. The log may repeat the earlier ones, and a plan lists only the later ones.`,
+      );
+    }
     this.#planned.set(key, entry);
     this.#log.info(`Would ${change}`, { object, because: why });
   }

@@ -145,3 +145,28 @@ describe("describePatch", () => {
     );
   });
 });
+
+test("a plan that is too large says that it lacks the earlier changes [F76]", () => {
+  const warnings: string[] = [];
+  const ignore = () => undefined;
+  const log = {
+    info: ignore,
+    debug: ignore,
+    error: ignore,
+    warn: (text: string) => void warnings.push(text),
+  };
+  const plans = new PlanReporter(log);
+  const common = {
+    at: 0,
+    target: "cluster",
+    action: "patch",
+    why: "the Node joined",
+    outcome: "observed",
+  } as const;
+  for (let index = 0; index < 50_000; index++) plans.report({ ...common, object: `node/${index}` });
+  expect([plans.planned.length, warnings]).toEqual([50_000, []]);
+  plans.report({ ...common, object: "node/last" });
+  expect(warnings).toEqual([
+    expect.stringMatching(/^More than 50000 changes would be made\. .* only the later ones\.$/),
+  ]);
+});

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { exactly } from "../../../src/controllers/route/deps.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import type { CloudError } from "../../../src/provider/errors.ts";
 import type { Pending, StepOutcome } from "../../../src/provider/plan.ts";
@@ -215,6 +216,21 @@ test("a route that the cloud refuses as busy after a takeover is created only af
   await w.pass(300);
   expect([attempts(), w.cloud.table.length]).toEqual([2, 1]);
   expect(w.network("n1")).toBe("False RouteCreated");
+  await w.stop();
+});
+
+test("a lost route that the cloud always refuses as busy is reported on its Node", async () => {
+  const w = new RouteWorld({ settings: { fullCheck: exactly(seconds(60)) } });
+  const created = { type: "NetworkUnavailable", status: "False", reason: "RouteCreated" } as const;
+  for (const index of [1, 2, 3, 4, 5]) {
+    w.add(`n${index}`, `10.244.${index}.0/24`, { conditions: [created] });
+    if (index > 1) w.cloud.put(`10.244.${index}.0/24`, { targetKey: `n${index}` });
+  }
+  w.cloud.failures.set("10.244.1.0/24", refusal("busy", "the network is locked"));
+  await w.settle();
+  await w.pass(1800);
+  expect(w.reasons("n1")).toContain("FailedToCreateRoute");
+  expect(w.network("n1")).toBe("True NoRouteCreated");
   await w.stop();
 });
 

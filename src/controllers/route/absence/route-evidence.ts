@@ -23,6 +23,8 @@ interface Known extends Evidence {
   readonly replacedAt?: number | undefined;
   /** From an earlier session: another leader may have created it since, and the Node shows it then. */
   readonly isEarlier?: true;
+  /** The cloud refused it as busy, and its proof has started again. */
+  readonly wasBusy?: true;
   /** Only a former leader may have requested it. From then on, it is new (monotonic). */
   readonly newFrom?: number | undefined;
 }
@@ -223,10 +225,14 @@ export class RouteEvidence {
     this.#known.set(keyOf(route), defined({ certainty: certainty ?? "possible", proofs: [], replacedAt }));
   }
 
-  /** The cloud is busy, perhaps with this route for a former leader. Listings so far do not prove that the route is absent. */
+  /**
+   * The cloud is busy, perhaps with this route for a former leader. Listings so far do not prove that the route is absent. A route that is
+   * refused again is a failure that is reported, not a new doubt.
+   */
   #restart(route: DesiredRoute): void {
     const known = this.#known.get(keyOf(route));
-    if (known?.certainty !== undefined) this.#known.set(keyOf(route), { ...known, proofs: [] });
+    if (known?.certainty === undefined || known.wasBusy === true) return;
+    this.#known.set(keyOf(route), { ...known, proofs: [], wasBusy: true });
   }
 
   #noteCreation(route: DesiredRoute, outcome: ChangeOutcome): void {

@@ -157,8 +157,8 @@ async function createShared(
 }
 
 /**
- * Since the listing that the plan was made from, other load balancers may have used or removed the external service. The service is read
- * last, because another cluster marks it before using it.
+ * Since the listing that the plan was made from, other load balancers may have begun to use the external service, or removed it. Its users
+ * are read last: load balancers of this cluster use it without a change of its mark.
  */
 async function removeUnused(
   { api, cluster }: ApplyContext,
@@ -166,11 +166,11 @@ async function removeUnused(
   call: Call,
 ): Promise<StepOutcome> {
   try {
-    const pages = api.listAt<Marked>("GET consumedbyservices", consumers, call);
-    const users = (await collect(pages)).filter((one) => one.id !== user && !isGoing(one));
     const service = await api.read<Marked>("GET externalService", link, call);
     const marked = clusterOf(service.metadata);
     if (isGoing(service) || (marked !== undefined && marked !== cluster)) return done();
+    const pages = api.listAt<Marked>("GET consumedbyservices", consumers, call);
+    const users = (await collect(pages)).filter((one) => one.id !== user && !isGoing(one));
     // One without a mark may be released, and adopted again.
     const isOfOthers = users.every(({ metadata }) => ![undefined, cluster].includes(clusterOf(metadata)));
     if (users.length === 0) await api.send("DELETE", `DELETE (${title})`, link, call);

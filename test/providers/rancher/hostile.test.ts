@@ -236,12 +236,15 @@ test("leaves an external service that another cluster has marked since it was li
   const { services } = h.cloud.environment;
   services.time = seconds(0);
   const metadata = { "fairlead.dev/cluster": "other", "fairlead.dev/service-uid": "uid-of-other" };
-  // The mark appears while the manager lists the consumers.
-  lying(h, "GET /externalServices/{id}/consumedbyservices", (data) => {
+  // The mark appears just before the manager reads the external service.
+  const receive = h.cloud.receive.bind(h.cloud);
+  h.cloud.receive = (request) => {
     const own = h.externals.find(({ name }) => name === "node-0");
-    if (own !== undefined) services.update(own, { metadata });
-    return data;
-  });
+    const isRead =
+      request.method === "GET" && /\/externalServices\/[^/]+$/.test(new URL(request.url).pathname);
+    if (own !== undefined && isRead) services.update(own, { metadata });
+    return receive(request);
+  };
   h.world.delete("web");
   await h.world.until(() => h.world.find("web") === undefined, "the deletion", 120);
   await h.world.pass(60);

@@ -33,9 +33,11 @@ export function takenNames(api: RancherApi): IsTakenByOtherKind {
   return async (anyCase, stackID, call) => {
     const name = anyCase.toLowerCase();
     const key = `${stackID} ${name}`;
-    const shared = running.get(key) ?? resolveOnce((call) => read(name, stackID, call));
+    const shared =
+      running.get(key) ??
+      resolveOnce((joined) => read(name, stackID, joined).finally(() => running.delete(key)));
     running.set(key, shared);
-    return shared(call).finally(() => running.delete(key));
+    return shared(call);
   };
 }
 

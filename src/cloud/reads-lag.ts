@@ -17,6 +17,9 @@ export function proofsApart(confirmAfter: Milliseconds, { readsLag }: MayLag): M
   return readsLag === undefined ? confirmAfter : milliseconds(Math.max(confirmAfter, margin) + readsLag);
 }
 
+/** What a plan needs to know about steps that the cloud has just accepted. It drops those that every read shows by now. */
+export type PlannedAfter = Readonly<Pick<RecentSteps, "observedAt" | "has" | "isEmpty" | "keepAfter">>;
+
 export interface AcceptedStep {
   /** Monotonic. */
   readonly at: number;
@@ -89,7 +92,7 @@ export function recentStep(
  */
 export function withoutRecent(
   plan: Plan<Step>,
-  recentSteps: RecentSteps,
+  recentSteps: PlannedAfter,
   { readsLag }: MayLag,
   { desired, hashOf }: { readonly desired: () => string; readonly hashOf: (step: Step) => string },
 ): Plan<Step> {

@@ -4,7 +4,7 @@
 import { type RecentSteps, withoutRecent } from "../../cloud/reads-lag.ts";
 import { fingerprintOf, hashStep, textOfDesired } from "../../controllers/service/desired/difference.ts";
 import { needsLookup } from "../../controllers/service/reconcile/observe.ts";
-import { keptAfter } from "../../controllers/service/state/group-state.ts";
+import { keptAfter } from "../../controllers/service/state/group-parts.ts";
 import { type Milliseconds, milliseconds, type ServiceUID } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";

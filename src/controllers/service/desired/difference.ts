@@ -11,7 +11,8 @@ import type { Step } from "../../../provider/plan.ts";
 import { cloudCondition } from "../../well-known.ts";
 import type { Desired } from "../deps.ts";
 import type { ServiceSettings } from "../settings.ts";
-import type { Change, Fingerprint, GroupState } from "../state/group-state.ts";
+import type { Change, Fingerprint } from "../state/group-parts.ts";
+import type { GroupState } from "../state/group-state.ts";
 import type { Member } from "./members.ts";
 
 const targetHashes = new WeakMap<BalancerTarget, string>();

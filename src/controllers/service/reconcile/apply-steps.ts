@@ -18,7 +18,8 @@ import { describeDesired, describeReason, hashStep, textOfDesired } from "../des
 import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer } from "../predicates.ts";
-import { type Change, createsBalancer, type GroupState } from "../state/group-state.ts";
+import { type Change, createsBalancer } from "../state/group-parts.ts";
+import type { GroupState } from "../state/group-state.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import { addressesOf, ingressOf } from "../status/status.ts";
 import { noteRefused } from "./choose-steps.ts";

@@ -14,7 +14,7 @@ import { nextLateCheck } from "../../absence/creations.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
 import type { Member } from "../desired/members.ts";
 import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
-import type { Change } from "../state/group-state.ts";
+import type { Change } from "../state/group-parts.ts";
 import {
   addressChange,
   addressChanged,

@@ -16,7 +16,8 @@ import { removalKind } from "../observed/balancer-mass-count.ts";
 import type { Reading } from "../observed/fresh-listing.ts";
 import type { StandbyChanges } from "../queue/relevant-change.ts";
 import type { TriggerDeps } from "../queue/triggers.ts";
-import type { AppliedPlan, Fingerprint, GroupState, Hold } from "../state/group-state.ts";
+import type { AppliedPlan, Fingerprint, Hold } from "../state/group-parts.ts";
+import type { GroupState } from "../state/group-state.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
 
 export interface ReconcileContext extends ReconcileDeps {

@@ -23,7 +23,8 @@ import { hasVanished, removalKind } from "../observed/balancer-mass-count.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
 import type { OwnerEvidence } from "../state/balancer-evidence.ts";
-import { createsBalancer, type GroupState, type Hold } from "../state/group-state.ts";
+import { createsBalancer, type Hold } from "../state/group-parts.ts";
+import type { GroupState } from "../state/group-state.ts";
 import {
   balancerMissing,
   createdButNotListed,

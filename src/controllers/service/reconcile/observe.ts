@@ -19,7 +19,7 @@ import {
   nameOwners,
 } from "../observed/ownership.ts";
 import { hasFinalizer } from "../predicates.ts";
-import type { KeptObservation } from "../state/group-state.ts";
+import type { KeptObservation } from "../state/group-parts.ts";
 import { waitingFor } from "../status/events.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
 import { checkDelay } from "./apply-steps.ts";

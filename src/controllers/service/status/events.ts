@@ -14,7 +14,7 @@ import { describeError, textOfError } from "../../classify-error.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";
-import type { Change, Hold } from "../state/group-state.ts";
+import type { Change, Hold } from "../state/group-parts.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
 export function changeStarted(change: Change | "release"): ObjectEvent | undefined {

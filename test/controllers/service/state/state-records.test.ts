@@ -36,6 +36,8 @@ describe("the record of a group", () => {
       state.progress.noteFailure();
       // @ts-expect-error Only methods of the record change the evidence.
       state.evidence.noteShown([uid]);
+      // @ts-expect-error Only methods of the record add a step.
+      state.recentSteps.forget("add");
     };
     expect(writes).toBeInstanceOf(Function);
     expect(state.hold).toBeUndefined();

@@ -9,13 +9,16 @@ import { commandLine, oneNamed, orFail, wholeNumber } from "./command-line.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-const usage = `Usage: npm run simulate -- [--seeds N] [--from N] [--processes N] [--mutation NAME] [--ignore N,N] [--first] [VARIANT …]
+const usage = `Usage: npm run simulate -- [--seeds N] [--from N] [--processes N] [--mutation NAME] [--ignore N,N] [--first]
+                           [--record FOLDER] [--against FOLDER] [VARIANT …]
 
 Runs the simulation with N seeds (100), and prints each seed that violates an invariant.
   --from N         the first seed (1)
   --processes N    how many run at the same time (the number of processors)
   --mutation NAME  run with this protection of src removed; --first stops at the first seed that finds it
   --ignore N,N     invariants that do not end a run
+  --record FOLDER  write every request of the manager and every write of others to a file in this folder
+  --against FOLDER compare each seed with its recording there, made by another revision, and print the first difference
 Variants, alone or together:
 ${variants.map(({ name, what }) => `  ${`--${name}`.padEnd(17)}with ${what}`).join("\n")}
 Replay one seed with FAIRLEAD_SEED=N npm test -- ./test/simulation, or with its variants: --from N --seeds 1 VARIANT …
@@ -27,6 +30,8 @@ const { values } = commandLine(usage, {
   processes: { type: "string", default: String(cpus().length) },
   mutation: { type: "string" },
   ignore: { type: "string", default: "" },
+  record: { type: "string", default: "" },
+  against: { type: "string", default: "" },
   first: { type: "boolean", default: false },
   volumes: { type: "boolean", default: false },
   lookups: { type: "boolean", default: false },
@@ -43,10 +48,10 @@ let done = 0;
 
 function report(result: SeedResult): void {
   done += 1;
-  const { seed, invariants, texts, failure } = result;
-  if (failure !== undefined || invariants.length > 0) {
+  const { seed, texts, failure, difference } = result;
+  const [text = failure ?? difference] = failure === undefined ? texts : [];
+  if (text !== undefined) {
     failed.push(result);
-    const [text = ""] = failure === undefined ? texts : [failure];
     process.stdout.write(`seed ${seed}: ${text}\n`);
   }
   if (done % 50 === 0 || done === count) {
@@ -73,6 +78,8 @@ async function work(): Promise<void> {
         BUN_JSC_useFTLJIT: "0",
         FAIRLEAD_MUTATION: mutation ?? "",
         FAIRLEAD_IGNORE: values.ignore,
+        FAIRLEAD_RECORD: values.record && resolve(values.record),
+        FAIRLEAD_AGAINST: values.against && resolve(values.against),
       },
     },
   );
@@ -102,7 +109,8 @@ await Promise.all(Array.from({ length: wholeNumber("processes", values.processes
 const byInvariant = Object.groupBy(failed, ({ invariants }) => invariants.join("+"));
 for (const [invariants, results = []] of Object.entries(byInvariant)) {
   const list = results.map(({ seed }) => seed).toSorted((a, b) => a - b);
-  process.stdout.write(`invariant ${invariants}: ${list.length} seeds: ${list.slice(0, 30).join(" ")}\n`);
+  const what = invariants === "" ? "no invariant, but a difference or an error" : `invariant ${invariants}`;
+  process.stdout.write(`${what}: ${list.length} seeds: ${list.slice(0, 30).join(" ")}\n`);
 }
 process.stdout.write(`${done} seeds, ${failed.length} failed\n`);
 process.exit(failed.length > 0 ? 1 : 0);

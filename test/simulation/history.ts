@@ -1,7 +1,8 @@
-// Records every write to the API server and every disruption: printed for a failing seed, and hashed to compare two runs of
-// one seed.
+// Records every write to the API server and every disruption: printed for a failing seed, and hashed to compare two runs of one seed. A
+// recording has every request and write, to compare two revisions of the manager.
 
 import type { Clock } from "../../src/platform/clock.ts";
+import type { TransportRequest } from "../../src/platform/transport.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
 
@@ -13,19 +14,24 @@ interface Line {
 
 const maxLines = 400;
 
+/** Receives each request to the API server and the cloud, and each write of others, as a line. */
+export type RecordLine = (line: string) => void;
+
 export class History {
   /** The replica that is writing; undefined for kubelets, users and the server itself. */
   writer: string | undefined;
   writes = 0;
   readonly #clock: Clock;
   readonly #server: ApiServer;
+  readonly #record: RecordLine | undefined;
   #lines: string[] = [];
   #hash = 0n;
 
-  constructor(clock: Clock, server: ApiServer) {
+  constructor(clock: Clock, server: ApiServer, record?: RecordLine) {
     this.#clock = clock;
     this.#server = server;
-    server.onWrite((change) => this.#record(change));
+    this.#record = record;
+    server.onWrite((change) => this.#noteWrite(change));
   }
 
   /** Hash of everything recorded so far. */
@@ -50,19 +56,32 @@ export class History {
     return this.#lines.slice(-count);
   }
 
-  #record(change: StoredChange): void {
+  /** For the recording alone. */
+  noteRequest(sender: string, request: TransportRequest): void {
+    if (this.#record === undefined) return;
+    const { method, url, body } = request;
+    const { pathname, search } = new URL(url);
+    const content = typeof body === "string" ? ` ${body}` : "";
+    this.#record(`${this.#time} ${sender} ${method} ${pathname}${search}${content}`);
+  }
+
+  #noteWrite(change: StoredChange): void {
     this.writes += 1;
     const { type, storage, object, before } = change;
     const who = this.writer ?? "others";
     const name = `${storage}/${object.metadata.name}`;
     this.#hash = BigInt(Bun.hash(this.#server.store.jsonOf(object), this.#hash));
+    if (this.writer === undefined) this.#record?.(`${this.#time} ${who} ${type} ${name}`);
     const isPrinted = storage === "nodes" && (this.writer !== undefined || type !== "MODIFIED");
     this.#add({ text: `${who} ${type} ${name} ${isPrinted ? changed(before, object) : ""}`, isPrinted });
   }
 
+  get #time(): string {
+    return (this.#clock.monotonic() / 1000).toFixed(3).padStart(9);
+  }
+
   #add({ text, isPrinted }: Line): void {
-    const time = (this.#clock.monotonic() / 1000).toFixed(3).padStart(9);
-    const line = `${time} ${text}`;
+    const line = `${this.#time} ${text}`;
     this.#hash = BigInt(Bun.hash(line, this.#hash));
     if (!isPrinted) return;
     this.#lines.push(line);

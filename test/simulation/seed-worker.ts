@@ -1,6 +1,7 @@
 // A process that runs seeds of the simulation: reads one per line, as variants.ts writes it, and prints one line of JSON per outcome.
 // scripts/simulate.ts and the tests of the mutations start it.
 
+import { Recording, recordingFrom } from "./recording.ts";
 import { runSimulation } from "./run-simulation.ts";
 import { fromLine } from "./variants.ts";
 
@@ -10,17 +11,23 @@ export interface SeedResult {
   readonly invariants: readonly number[];
   readonly texts: readonly string[];
   readonly failure?: string;
+  /** Where the run differs from its recording by another revision. */
+  readonly difference?: string | undefined;
 }
 
 const ignored = (process.env["FAIRLEAD_IGNORE"] ?? "").split(",").filter(Boolean).map(Number);
 
+const folders = recordingFrom(process.env);
+
 const resultOf = async (line: string): Promise<SeedResult> => {
   const { seed, ...chosen } = fromLine(line);
+  const recording = folders && new Recording(folders, line);
   try {
-    const { violations } = await runSimulation({ seed, ignored, ...chosen });
+    const { violations } = await runSimulation({ seed, ignored, ...chosen, record: recording?.record });
+    const difference = await recording?.end();
     const invariants = [...new Set(violations.map(({ invariant }) => invariant))];
     const texts = violations.map(({ invariant, at, text }) => `${invariant} at ${at / 1000} s: ${text}`);
-    return { seed, invariants, texts };
+    return { seed, invariants, texts, difference };
   } catch (error) {
     const failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { seed, invariants: [], texts: [], failure };

@@ -23,7 +23,7 @@ import { CloudLies } from "./cloud-lies.ts";
 import { CloudVariants } from "./cloud-variants.ts";
 import { configurationFile, type LiveSettings } from "./configuration-file.ts";
 import { HiddenMachines } from "./hidden-machines.ts";
-import { History } from "./history.ts";
+import { History, type RecordLine } from "./history.ts";
 import { countManaged, countMissing } from "./node-deviations.ts";
 import { Invariants } from "./node-invariants.ts";
 import { OperationInvariants } from "./operation-invariants.ts";
@@ -47,6 +47,8 @@ export interface WorldOptions extends Variants {
   /** Answers requests to other clouds; undefined leaves a request to the simulated cloud. */
   readonly divert?: Divert;
   readonly beforeReplicas?: (clock: VirtualClock) => void;
+  /** Receives every request of the replicas and every write of others as a line. */
+  readonly record?: RecordLine | undefined;
 }
 
 const nodes = resourceNamed("nodes");
@@ -119,7 +121,7 @@ export class World {
     this.cloud.balancers.hasUniqueNames = seed % 2 === 0;
     this.hiddenMachines = new HiddenMachines(clock);
     this.cloudLies = new CloudLies(this.cloud, seededRandom(seed ^ 0x11e5));
-    this.history = new History(clock, this.server);
+    this.history = new History(clock, this.server, options.record);
     this.invariants = new Invariants(this, readFlags(["--master=http://test-api-server"]).lifecycle);
     this.users = new Users(this.server, this.history);
     this.cloudInvariants = new CloudInvariants(this, (invariant, text) =>
@@ -229,6 +231,7 @@ export class World {
       cloud: (me) => (request, signal) =>
         history.asWriter(me.name, () => this.cloudAccess.transport(request, signal)),
       onSend: (me, request, to) => {
+        history.noteRequest(me.name, request);
         if (to === "kube" && isListing(request)) this.listings += 1;
         const isListed =
           to === "cloud" ? this.variants.listingTimes?.requestSent(me.name, request) : undefined;

@@ -2,7 +2,7 @@
 // a guess. Answers come from memory and never wait. `request` requests a newer one, and subscribers are notified when
 // it has arrived.
 
-import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Urgency } from "../provider/call.ts";
@@ -288,12 +288,12 @@ export class Inventory {
     }, 0);
   }
 
-  /** The shortest interval at which this many Nodes like this one can be checked. */
-  checkInterval(identity: NodeIdentity, nodes: number): Milliseconds {
-    const intervals = this.#relevant(identity).map(({ source, latest }) =>
-      checkInterval(source, nodes, latest?.items.length),
+  /** The interval at which this many Nodes like this one are checked. */
+  checkInterval(identity: NodeIdentity, nodes: number, pace: Pace): Milliseconds {
+    const declared = this.#relevant(identity).map(({ source, latest }) =>
+      declaredInterval(source, nodes, latest?.items.length),
     );
-    return milliseconds(Math.max(0, ...intervals));
+    return milliseconds(Math.max(intervalOf(this.costOf(identity, nodes), pace), ...declared));
   }
 
   /** Requests a listing of all sources. */
@@ -356,12 +356,24 @@ function newestFailure(sources: readonly SourceInventory[]): SourceFailure | und
     );
 }
 
-// How often Nodes of one source can be checked, where it limits the requests per hour.
+// How often Nodes are checked: the more requests it takes, the less often.
+
+/** `soon`: an answer is expected to change, as while a machine is terminating. */
+type Pace = "soon" | "regular";
+
+/** Checks that take more requests than this every minute are limited to 4 requests per minute; those that are `soon`, to 20. */
+const fewRequests = 10;
+
+/** The interval between checks that take this many requests each. */
+export function intervalOf(requests: number, pace: Pace): Milliseconds {
+  const regular = requests <= fewRequests ? 60 : requests * 15;
+  return seconds(Math.min(300, pace === "soon" ? Math.max(15, requests * 3) : regular));
+}
 
 type Limits = Pick<InstanceSource, "requestsPerHour" | "lookups">;
 
-/** The shortest interval between two checks of this many Nodes; 0 without a limit. `machines`: as many as the last listing had. */
-export function checkInterval(
+/** The shortest interval that the source allows for this many Nodes; 0 without a limit. `machines`: as many as the last listing had. */
+export function declaredInterval(
   { requestsPerHour, lookups }: Limits,
   nodes: number,
   machines = Number.POSITIVE_INFINITY,

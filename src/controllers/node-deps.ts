@@ -108,8 +108,6 @@ export interface LifecycleSettings {
    * upstream).
    */
   readonly removeShutdownTaint: "when-running" | "when-ready";
-  /** The interval between checks of a Node that is not Ready although its instance exists. */
-  readonly recheck: { readonly shortest: Milliseconds; readonly longest: Milliseconds };
 }
 
 export const lifecycleDefaults: LifecycleSettings = {
@@ -118,5 +116,4 @@ export const lifecycleDefaults: LifecycleSettings = {
   removalLimit: defaultRemovalLimit,
   minAge: minutes(10),
   removeShutdownTaint: "when-running",
-  recheck: { shortest: minutes(1), longest: minutes(5) },
 };

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { checkInterval } from "../../src/cloud/inventory.ts";
+import { declaredInterval, intervalOf } from "../../src/cloud/inventory.ts";
 import { QueryPace } from "../../src/cloud/query-pace.ts";
 import { minutes, seconds } from "../../src/core/brand.ts";
 
@@ -13,12 +13,24 @@ test.each([
 ] as const)(
   "the check interval checks Nodes no more often than the source allows: %s",
   (_, source, nodes, interval) => {
-    expect(checkInterval(source, nodes)).toBe(interval as never);
+    expect(declaredInterval(source, nodes)).toBe(interval as never);
   },
 );
 
+test.each([
+  ["soon", 1, 15],
+  ["soon", 5, 15],
+  ["soon", 20, 60],
+  ["regular", 1, 60],
+  ["regular", 10, 60],
+  ["regular", 20, 300],
+  ["regular", 400, 300],
+] as const)("the check interval grows with the requests of a check: %s, %d", (pace, requests, interval) => {
+  expect(intervalOf(requests, pace)).toBe(seconds(interval));
+});
+
 test("the check interval counts no more Nodes than the source has machines", () => {
-  expect(checkInterval({ requestsPerHour: 100, lookups: lookupOf(1) }, 500, 10)).toBe(minutes(6));
+  expect(declaredInterval({ requestsPerHour: 100, lookups: lookupOf(1) }, 500, 10)).toBe(minutes(6));
 });
 
 test.each([

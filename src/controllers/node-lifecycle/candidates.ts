@@ -38,7 +38,7 @@ export class Candidates {
   readonly #pendingLookups: PendingLookups;
   readonly #byName = new Map<string, Candidate>();
   readonly #listeners = new Set<(name: string) => void>();
-  #scheduledChecks = 0;
+  #terminating = 0;
 
   constructor(clock: Clock, pendingLookups: PendingLookups) {
     this.#clock = clock;
@@ -49,9 +49,9 @@ export class Candidates {
     return this.#byName;
   }
 
-  /** The number of Nodes with a scheduled check. */
-  get scheduledChecks(): number {
-    return this.#scheduledChecks;
+  /** The number of Nodes whose instance was terminating when it was last observed. */
+  get terminating(): number {
+    return this.#terminating;
   }
 
   evidenceOf(name: string): NodeEvidence {
@@ -86,14 +86,14 @@ export class Candidates {
   }
 
   /**
-   * Schedules the next check, unless one is scheduled already, and returns the delay until then. Checks with one interval
-   * fall on the same moments, so that one answer serves them all.
+   * Schedules the next check, unless an earlier one is scheduled already, and returns the delay until then. Checks with one
+   * interval fall on the same moments, so that one answer serves them all.
    */
-  scheduleCheck(name: string, interval: () => Milliseconds): Milliseconds {
+  scheduleCheck(name: string, interval: Milliseconds): Milliseconds {
     const now = this.#clock.monotonic();
-    const scheduled = this.#byName.get(name)?.nextCheck;
-    const isAhead = scheduled !== undefined && scheduled > now;
-    const nextCheck = isAhead ? scheduled : now + untilNext(now, interval());
+    const { nextCheck: scheduled = 0 } = this.#byName.get(name) ?? {};
+    const next = now + untilNext(now, interval);
+    const nextCheck = scheduled > now ? Math.min(scheduled, next) : next;
     this.update(name, { nextCheck });
     return milliseconds(nextCheck - now);
   }
@@ -123,7 +123,7 @@ export class Candidates {
 
   forget(name: string): void {
     this.#pendingLookups.forget(name);
-    if (this.#byName.get(name)?.nextCheck !== undefined) this.#scheduledChecks -= 1;
+    this.#terminating -= terminatingIn(this.#byName.get(name));
     if (this.#byName.delete(name)) this.#notify(name);
   }
 
@@ -147,8 +147,7 @@ export class Candidates {
   }
 
   #put(name: string, candidate: Candidate): Candidate {
-    const checksOf = ({ nextCheck }: Partial<Candidate> = {}): number => (nextCheck === undefined ? 0 : 1);
-    this.#scheduledChecks += checksOf(candidate) - checksOf(this.#byName.get(name));
+    this.#terminating += terminatingIn(candidate) - terminatingIn(this.#byName.get(name));
     this.#byName.set(name, candidate);
     this.#notify(name);
     return candidate;
@@ -157,4 +156,8 @@ export class Candidates {
   #notify(name: string): void {
     for (const listener of this.#listeners) listener(name);
   }
+}
+
+function terminatingIn(candidate: Candidate | undefined): number {
+  return Number(candidate?.evidence?.state === "terminating");
 }

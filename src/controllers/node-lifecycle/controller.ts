@@ -1,7 +1,7 @@
 // The node-lifecycle controller: taints Nodes whose instance is shut down, and deletes Nodes whose instance is proved to be
 // gone. All decisions are made in `plan.ts`; this file collects what they need and applies them.
 
-import type { InventoryUpdate } from "../../cloud/inventory.ts";
+import { type InventoryUpdate, intervalOf } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -233,10 +233,13 @@ export class LifecycleController {
     const { name } = node.metadata;
     this.#candidates.update(name, { held: undefined });
     if (!this.#candidates.isCheckDue(name)) {
-      const identity = identityOf(node);
-      const requests = () => inventory.costOf(identity, this.#candidates.scheduledChecks + 1);
-      const atLeast = inventory.checkInterval(identity, this.#candidates.all.size);
-      return requeue(this.#scheduleCheck(name, requests, atLeast), "the next check");
+      const { all, terminating } = this.#candidates;
+      const isTerminating = this.#candidates.evidenceOf(name).state === "terminating";
+      const [count, pace] = isTerminating
+        ? ([terminating, "soon"] as const)
+        : ([all.size, "regular"] as const);
+      const interval = inventory.checkInterval(identityOf(node), count, pace);
+      return requeue(this.#candidates.scheduleCheck(name, interval), "the next check");
     }
     const since = clock.monotonic();
     // The lookup accepts observations of this age too; if they differed, it would be requested without end.
@@ -260,8 +263,8 @@ export class LifecycleController {
       const query = { urgency: "deletion-proof", ...defined({ method }) } as const;
       this.#pendingLookups.ask(name, identityOf(node), query);
     } else this.#pendingLookups.forgetFailed(name, identityOf(node));
-    const pages = () => inventory.sources.reduce((sum, { latest }) => sum + (latest?.pages ?? 1), 0);
-    return requeue(this.#scheduleCheck(name, pages), reason);
+    const pages = inventory.sources.reduce((sum, { latest }) => sum + (latest?.pages ?? 1), 0);
+    return requeue(this.#candidates.scheduleCheck(name, intervalOf(pages, "regular")), reason);
   }
 
   async #remove(node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> {
@@ -285,15 +288,6 @@ export class LifecycleController {
   /** The mass limit held this Node, and holds none any more. */
   #isHoldOver(name: string): boolean {
     return this.#candidates.heldFor(name) === massDeletionReason && !this.#massCount.isHolding;
-  }
-
-  /** `requests`: the number of requests per check. The interval limits the requests per minute. */
-  #scheduleCheck(name: string, requests: () => number, atLeast = milliseconds(0)): Milliseconds {
-    const { shortest, longest } = this.#options.settings.recheck;
-    return this.#candidates.scheduleCheck(name, () => {
-      const usual = Math.min(longest, Math.max(shortest, requests() * seconds(15)));
-      return milliseconds(Math.max(usual, atLeast));
-    });
   }
 }
 

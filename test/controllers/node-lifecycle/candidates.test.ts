@@ -5,6 +5,7 @@ import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.t
 import { deletionForbidden } from "../../../src/controllers/node-lifecycle/events.ts";
 import { addGone, noEvidence } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
+import { minutes, seconds } from "../../../src/core/brand.ts";
 import type { Instances } from "../../../src/provider/instances.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
@@ -26,23 +27,32 @@ const held = { events: new Map([["DeletionForbidden", deletionForbidden(node())]
 test("forgetting a candidate drops its evidence, its next check and its pending lookup", () => {
   const { candidates, pendingLookups } = setUp();
   candidates.of(node());
-  candidates.update("n0", { evidence: proved, nextCheck: 7, held });
+  candidates.update("n0", { evidence: { ...proved, state: "terminating" }, nextCheck: 7, held });
   pendingLookups.ask("n0", identityOf(node()), { urgency: "deletion-proof" });
-  expect(candidates.scheduledChecks).toBe(1);
+  expect(candidates.terminating).toBe(1);
   candidates.forget("n0");
-  expect([candidates.all.size, candidates.scheduledChecks, pendingLookups.has("n0")]).toEqual([0, 0, false]);
+  expect([candidates.all.size, candidates.terminating, pendingLookups.has("n0")]).toEqual([0, 0, false]);
 });
 
-test("the number of scheduled checks counts each candidate once, however often its check is moved", () => {
+test("the number of terminating instances counts each candidate once, however often it is observed", () => {
+  const { candidates } = setUp();
+  const evidence = { ...noEvidence(0), state: "terminating" } as const;
+  candidates.of(node());
+  candidates.update("n0", { evidence });
+  candidates.update("n0", { evidence, held: undefined });
+  expect(candidates.terminating).toBe(1);
+  candidates.update("n0", { evidence: undefined });
+  expect(candidates.terminating).toBe(0);
+  candidates.update("another", { evidence });
+  expect(candidates.terminating).toBe(0);
+});
+
+test("a check is only ever moved to an earlier moment", () => {
   const { candidates } = setUp();
   candidates.of(node());
-  candidates.update("n0", { nextCheck: 7 });
-  candidates.update("n0", { nextCheck: 9, held: undefined });
-  expect(candidates.scheduledChecks).toBe(1);
-  candidates.update("n0", { nextCheck: undefined });
-  expect(candidates.scheduledChecks).toBe(0);
-  candidates.update("another", { nextCheck: 1 });
-  expect(candidates.scheduledChecks).toBe(0);
+  expect(candidates.scheduleCheck("n0", minutes(1))).toBe(minutes(1));
+  expect(candidates.scheduleCheck("n0", seconds(15))).toBe(seconds(15));
+  expect(candidates.scheduleCheck("n0", minutes(1))).toBe(seconds(15));
 });
 
 test("a Node that gets its provider id keeps the last observation of its machine but no proof, and a new Node keeps neither", () => {

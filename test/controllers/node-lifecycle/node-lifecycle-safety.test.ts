@@ -52,7 +52,7 @@ test("keeps a Node whose proof is from an earlier leadership session, even when 
 });
 
 test("keeps a Node that became Ready just before the controller's own write to it", async () => {
-  const lifecycle = { proofs: 1, recheck: { shortest: seconds(1), longest: seconds(1) } } as const;
+  const lifecycle = { confirmAfter: seconds(0) };
   const w = setUp({ lag: 5000, lifecycle, machines: [machine("n0", { state: "stopped" })] });
   // A real server answers such a write with metadata only, so the previously known status stays.
   const send = w.nodes.api.patchKnown.bind(w.nodes.api);
@@ -67,6 +67,8 @@ test("keeps a Node that became Ready just before the controller's own write to i
   w.start("lifecycle");
   await w.until(() => w.nodes.node("n0").spec.taints !== undefined, "the shutdown taint");
   w.cloud.machines.delete("n0");
+  await w.pass(1);
+  w.lifecycle.checkNow("n0");
   await w.pass(60);
   expect(w.nodes.names()).toEqual(["n0"]);
 });

@@ -1,8 +1,8 @@
 // The controller of kubelet serving certificates: approves requests whose names and addresses the inventory proves, denies those that
 // are certainly wrong, and leaves all others pending with a reason. It is off by default.
 
-import type { Answer } from "../../cloud/inventory.ts";
-import { type Milliseconds, minutes } from "../../core/brand.ts";
+import { type Answer, intervalOf } from "../../cloud/inventory.ts";
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { shortList } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type CertificateSigningRequest, type Node, toTime } from "../../kube/objects.ts";
@@ -45,9 +45,12 @@ export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
 
 /**
  * An instance that was observed so recently proves an address, however long the request has been pending: addresses move. Its absence
- * also takes an answer that is newer than the request.
+ * also takes an answer that is newer than the request. The requests of one Node cause no more than one query in this time.
  */
 const maxObservationAge: Milliseconds = minutes(1);
+
+/** How long the requests that have waited for their turn are collected. */
+const turnLength: Milliseconds = milliseconds(100);
 
 const whatNow =
   "Fairlead denied it; the kubelet requests another one later. If a name or an address is missing in the cloud, add it there.";
@@ -67,6 +70,10 @@ export class ServingCertificateController {
   readonly #lookups: PendingLookups;
   /** The pending requests. */
   readonly #seen = new Map<string, SeenRequest>();
+  /** When the next query for each Node may be sent, monotonic. */
+  readonly #nextQuery = new Map<string, number>();
+  /** Queries are sent in turns, so that those for several Nodes share a listing. Monotonic. */
+  #turn = { ends: 0, next: 0 };
   /** The Nodes of each machine. A provider id has several spellings. */
   readonly #byMachine: Index<Node>;
   #requests: ReadonlyStore<CertificateSigningRequest> | undefined;
@@ -87,6 +94,7 @@ export class ServingCertificateController {
     const stops = [
       store.subscribe(({ key }) => this.queue.add(key)),
       nodes.subscribe(({ key, before, after }) => {
+        if (after === undefined) this.#nextQuery.delete(key);
         // The Node that leaves was perhaps the second one of a machine.
         const other = before && after === undefined ? this.#sharing(before) : undefined;
         for (const node of other === undefined ? [key] : [key, other])
@@ -116,6 +124,7 @@ export class ServingCertificateController {
     } finally {
       for (const stop of stops) stop();
       this.#seen.clear();
+      this.#nextQuery.clear();
       this.#requests = undefined;
     }
   }
@@ -140,11 +149,11 @@ export class ServingCertificateController {
     const { content } = seen;
     const node = this.#deps.nodes.get(nodeOfRequest(request) ?? "");
     const wrong = wrongRequest(request, content);
-    const decision: Decision | "unanswered" =
+    const decision =
       wrong !== undefined || "malformed" in content
-        ? { kind: "deny", message: wrong ?? "The request is malformed." }
+        ? ({ kind: "deny", message: wrong ?? "The request is malformed." } as const)
         : this.#decide(request, { ...seen, content }, node);
-    if (decision === "unanswered") return waiting;
+    if (decision.kind === "query") return this.#query(name, decision.node);
     this.#lookups.forget(name);
     if (decision.kind === "wait") this.#reportWait(request, node, decision.message);
     else await this.#answer(request, node, decision, signal);
@@ -165,7 +174,7 @@ export class ServingCertificateController {
     request: CertificateSigningRequest,
     { at: seenAt, content }: Pick<SeenRequest, "at"> & { readonly content: WellFormed },
     node: Node | undefined,
-  ): Decision | "unanswered" {
+  ): Decision | { readonly kind: "query"; readonly node: Node } {
     const { inventory, isSelected, clock } = this.#deps;
     const wait = (message: string): Decision => ({ kind: "wait", message });
     if (node === undefined)
@@ -194,8 +203,25 @@ export class ServingCertificateController {
       if ((isRecent || decision.kind === "wait") && (asOf >= seenAt || decision.kind === "approve"))
         return decision;
     }
+    return { kind: "query", node };
+  }
+
+  /** A kubelet may send any number of requests, so queries have a pace per Node and one for all. */
+  #query(key: string, node: Node): Outcome {
+    const { inventory, clock } = this.#deps;
+    const { name } = node.metadata;
+    const identity = identityOf(node);
+    if (!this.#lookups.has(key)) {
+      const now = clock.monotonic();
+      const isTurn = now < this.#turn.ends;
+      const at = Math.max(this.#nextQuery.get(name) ?? 0, isTurn ? 0 : this.#turn.next);
+      if (at > now) return requeue(milliseconds(at - now), "the pace of queries");
+      this.#nextQuery.set(name, now + maxObservationAge);
+      const interval = intervalOf(inventory.costOf(identity, this.#seen.size), "soon");
+      if (!isTurn) this.#turn = { ends: now + turnLength, next: now + interval };
+    }
     this.#lookups.ask(key, identity, { urgency: "new-node" });
-    return "unanswered";
+    return waiting;
   }
 
   /** Undefined if the inventory has no answer. */

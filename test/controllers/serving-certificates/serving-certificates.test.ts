@@ -11,10 +11,10 @@ import { Store } from "../../../src/kube/watch/store.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { Journal } from "../../../src/runtime/journal.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
-import { machine, outage } from "../../support/scripted-source.ts";
+import { machine, outage, type ScriptOptions } from "../../support/scripted-source.ts";
 
 class World {
-  readonly at = new NodeControllers({ machines: [machine("n0")] });
+  readonly at: NodeControllers;
   readonly store = new Store<CertificateSigningRequest>();
   readonly patches: { readonly name: string; readonly patch: Patch }[] = [];
   readonly decided: string[] = [];
@@ -24,7 +24,8 @@ class World {
   readonly #stop = new AbortController();
   readonly #ended: Promise<void>;
 
-  constructor(mode: "enforce" | "observe" = "enforce") {
+  constructor(mode: "enforce" | "observe" = "enforce", script: Omit<ScriptOptions, "clock"> = {}) {
+    this.at = new NodeControllers({ machines: [machine("n0")], script });
     const { clock, inventory, nodes }: NodeControllers = this.at;
     const controller = new ServingCertificateController({
       ...{ clock, inventory, nodes: nodes.store, random: seededRandom(1) },
@@ -105,8 +106,8 @@ class World {
 
 let world: World | undefined;
 afterEach(() => world?.end());
-const open = (mode?: "enforce" | "observe"): World => {
-  world = new World(mode);
+const open = (...options: ConstructorParameters<typeof World>): World => {
+  world = new World(...options);
   return world;
 };
 
@@ -137,9 +138,9 @@ describe("the controller of serving certificates", () => {
     // The cloud gets the address in the same minute: the answer before it must not lead to a denial.
     w.at.cloud.put(machine("n0", { addresses: [{ kind: "InternalIP", value: "10.0.0.9" }] }));
     w.request("second", { addresses: ["10.0.0.9"] });
-    await w.at.pass(30);
+    await w.at.pass(60);
     w.request("third", { addresses: ["10.0.0.1"] });
-    await w.at.pass(30);
+    await w.at.pass(60);
     expect(w.answers).toEqual(["first Approved", "second Approved", "third Denied"]);
     expect(w.events.at(-1)).toMatchObject({
       reason: "ServingCertificateDenied",
@@ -279,6 +280,45 @@ describe("the controller of serving certificates", () => {
     await w.at.pass(60);
     expect(w.answers).toEqual(["csr Approved"]);
   });
+
+  test("has the cloud asked once a minute for one kubelet that sends a request every second [F83 N4]", async () => {
+    const w = open();
+    w.join();
+    for (let count = 0; count < 600; count += 1) {
+      w.request(`csr-${count}`, { addresses: ["10.0.0.9"] });
+      await w.at.pass(1);
+    }
+    expect(w.at.cloud.calls.length).toBeLessThanOrEqual(11);
+    await w.at.pass(60);
+    expect(w.answers.length).toBe(600);
+  });
+
+  test.each([
+    ["listings of one page", 100, 41],
+    ["listings of five pages, or lookups", 20, 41 * 5],
+    ["listings of 20 pages, or lookups", 5, 11 * 20],
+  ])(
+    "limits the requests for 100 kubelets that send a request every minute: %s [F83 N4]",
+    async (_, pageSize, limit) => {
+      const w = open("enforce", { pageSize, lookups: { id: 1 } });
+      const names = Array.from({ length: 100 }, (_, index) => `n${index}`);
+      w.at.cloud.put(...names.map((name) => machine(name)));
+      for (const name of names) w.join(name);
+      w.at.inventory.requestListing(w.at.clock.monotonic(), "refresh");
+      await w.at.pass(5);
+      const requests = (): number =>
+        w.at.cloud.lookupCalls.length + w.at.cloud.listings * (names.length / pageSize);
+      const before = requests();
+      for (let count = 0; count < 600; count += 1) {
+        const node = names[(count * 7) % 100] ?? "";
+        w.request(`csr-${count}`, { node, addresses: ["10.0.0.9"] });
+        await w.at.pass(1);
+      }
+      expect(requests() - before).toBeLessThanOrEqual(limit);
+      await w.at.pass(120);
+      expect(w.answers.length).toBe(600);
+    },
+  );
 
   test("only logs its decision in observe mode [F83]", async () => {
     const w = open("observe");

@@ -851,6 +851,37 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "query-the-cloud-for-each-certificate-request",
+    breaks:
+      "One kubelet causes a listing per second by requests with an address that its instance does not have.",
+    foundBy: {
+      file: "test/controllers/serving-certificates/serving-certificates.test.ts",
+      test: "has the cloud asked once a minute for one kubelet that sends a request every second",
+    },
+    edits: [
+      {
+        file: "src/controllers/serving-certificates/controller.ts",
+        find: "if (at > now) return",
+        replace: 'if (at > now && key === "") return',
+      },
+    ],
+  },
+  {
+    name: "pace-checks-by-the-nodes-scheduled-so-far",
+    breaks: "Many Nodes that are not Ready cost a lookup each, at the interval for a few.",
+    foundBy: {
+      file: "test/controllers/node-lifecycle/check-pace.test.ts",
+      test: "cost at most",
+    },
+    edits: [
+      {
+        file: "src/controllers/node-lifecycle/controller.ts",
+        find: '([all.size, "regular"] as const)',
+        replace: '([1, "regular"] as const)',
+      },
+    ],
+  },
+  {
     name: "forget-routes-that-a-lost-lease-cut-off",
     breaks: "A route whose creation the end of a session cut off is created again at once.",
     foundBy: {

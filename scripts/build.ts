@@ -1,9 +1,11 @@
 // `npm run build`: compiles a provider into one executable per target, with its checksum, its SBOM and the third-party notices.
 // The provider is the name of a folder in `providers/` or the path of a module that exports the result of defineProvider.
 
-import { mkdirSync, writeFileSync } from "node:fs";
-import { basename, resolve } from "node:path";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+import { programOf } from "../src/provider/program.ts";
 import { buildExecutable, prepare } from "./build/executable.ts";
+import { findModule } from "./build/provider-module.ts";
 import { readSources } from "./build/sources.ts";
 import { startTime } from "./build/start-time.ts";
 import { readTarget, type Target, targets } from "./build/targets.ts";
@@ -52,19 +54,33 @@ function readOptions(): BuildOptions {
   };
 }
 
+const fileName = (program: string, target: Target | undefined): string =>
+  target === undefined ? program : `${program}-${target}`;
+
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-async function build({ wanted, targets: chosen, outdir, runtime }: BuildOptions): Promise<void> {
+/** Nobody should run the executable of an earlier build after a failed one. */
+function removeEarlier(program: string, { targets: chosen, outdir }: BuildOptions): void {
+  for (const target of chosen)
+    for (const ending of ["", ".sha256", ".cdx.json"])
+      rmSync(resolve(outdir, `${fileName(program, target)}${ending}`), { force: true });
+}
+
+async function build(options: BuildOptions): Promise<void> {
+  const { wanted, targets: chosen, outdir, runtime } = options;
+  // A module that cannot be built has no name, but its folder usually has the same.
+  const name = basename(dirname(findModule(wanted, fromCaller("."))));
+  removeEarlier(programOf({ name }), options);
   const prepared = await prepare(wanted, fromCaller("."), readSources());
   const { provider, sources, contents, materials } = prepared;
+  removeEarlier(provider.program, options);
   mkdirSync(outdir, { recursive: true });
   const packages = materials.map(({ name, version }) => `${name} ${version}`).join(", ") || "none";
   print(
     `Building ${provider.name} ${sources.version}: ${contents.files.length} source files, ${(contents.bytes / 1000).toFixed(0)} kB minified; packages: ${packages}; Bun ${Bun.version}`,
   );
   for (const target of chosen) {
-    const suffix = target === undefined ? "" : `-${target}`;
-    const outfile = resolve(outdir, `${provider.program}${suffix}`);
+    const outfile = resolve(outdir, fileName(provider.program, target));
     const { sha256, bytes } = await buildExecutable(prepared, { target, outfile, runtime });
     writeFileSync(`${outfile}.sha256`, `${sha256}  ${basename(outfile)}\n`);
     const size = `${(bytes / 1_000_000).toFixed(1)} MB`;

@@ -4,7 +4,7 @@
 import { resolve } from "node:path";
 import { defined } from "../../src/core/defined.ts";
 import { ScriptError } from "../command-line.ts";
-import { ccmImports, type ProviderModule } from "./provider-module.ts";
+import { ccmImports, messagesText, type ProviderModule } from "./provider-module.ts";
 import { bunTarget, type Target } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -46,7 +46,7 @@ function common({ path, exportName }: ProviderModule, defines: Readonly<Record<s
 
 interface Built {
   readonly success: boolean;
-  readonly logs: readonly unknown[];
+  readonly logs: readonly (BuildMessage | ResolveMessage)[];
   readonly outputs: readonly { readonly size: number; readonly kind: string; readonly path: string }[];
   readonly metafile?: { readonly inputs: Readonly<Record<string, unknown>> };
 }
@@ -54,9 +54,7 @@ interface Built {
 async function build(config: object): Promise<Built> {
   const built = (await Bun.build(config as Bun.BuildConfig)) as unknown as Built;
   if (!built.success) {
-    throw new ScriptError(
-      `The executable could not be built:\n${built.logs.map((log) => `${log}\n`).join("")}`,
-    );
+    throw new ScriptError(`The executable could not be built:\n${messagesText(built.logs)}`);
   }
   return built;
 }

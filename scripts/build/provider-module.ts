@@ -11,7 +11,15 @@ import { ScriptError } from "../command-line.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
-/** An error that the user can fix. It is printed without a stack trace. */
+/** The messages of the bundler, each with its place and its line. */
+export function messagesText(logs: readonly (BuildMessage | ResolveMessage)[]): string {
+  const texts = logs.map(({ message, position }) =>
+    position === null
+      ? message
+      : `${position.file}:${position.line}:${position.column}: ${message}\n    ${position.lineText.trim()}`,
+  );
+  return texts.map((text) => `${text}\n`).join("");
+}
 
 /**
  * Resolves "#ccm" outside the repository too, where this package.json does not apply, and keeps test code out of
@@ -86,7 +94,7 @@ export async function readModule(path: string): Promise<ProviderModule> {
   });
   const [output] = built.outputs;
   if (!built.success || output === undefined) {
-    throw new ScriptError(`${path} could not be built:\n${built.logs.map((log) => `${log}\n`).join("")}`);
+    throw new ScriptError(`${path} could not be built:\n${messagesText(built.logs)}`);
   }
   const bundle = Buffer.from(await output.arrayBuffer()).toString("base64");
   const exports = (await import(`data:text/javascript;base64,${bundle}`)) as Record<string, unknown>;

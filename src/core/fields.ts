@@ -145,7 +145,8 @@ export function decimal<const O extends FieldOptions<number>>(
     (raw) => {
       const trimmed = raw.trim();
       const isValid =
-        /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)$/.test(trimmed) && isWithin(Number(trimmed), bounds);
+        /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$/.test(trimmed) &&
+        isWithin(Number(trimmed), bounds);
       return isValid ? { value: Number(trimmed) + 0 } : { wrong: quoted(raw) };
     },
     options,

@@ -62,6 +62,13 @@ const openstackArguments = [
   "--cloud-config=/etc/config/cloud.conf",
   "--cloud-provider=openstack",
 ];
+/** The gates that the framework of Kubernetes 1.37 has, and that of 1.36 had not or Fairlead did not know. */
+const gatesOf137 = [
+  ...["APIServerWebhookAuthenticationToken", "ComponentFlagz", "ComponentStatusz"],
+  ...["ConsistentListFromCacheSkipTimeoutFallback", "DeclarativeValidationBeta", "EtcdRangeStream"],
+  ...["ExcludeAdmissionWebhookVirtualResources", "ManifestBasedAdmissionControlConfig"],
+  ...["ShardedListAndWatch", "WatchListCompression", "WebhookRoundTripLoadBalancing"],
+];
 const separateAccounts = "--use-service-account-credentials";
 
 /** The manifest, its cloud, its arguments, and those of them that have no effect in Fairlead. */
@@ -127,6 +134,20 @@ const shipped: readonly (readonly [string, AnyProvider, readonly string[], reado
       "--bind-address=0.0.0.0",
     ],
     [],
+  ],
+  [
+    "hcloud deploy/ccm.yaml with the flag and the gates of Kubernetes 1.37",
+    hcloud,
+    [
+      ...hcloudArguments.filter((flag) => !flag.startsWith("--feature-gates")),
+      "--concurrent-node-lifecycle-syncs=5",
+      `--feature-gates=${gatesOf137.map((gate) => `${gate}=true`).join(",")}`,
+      "--leader-elect=false",
+    ],
+    [
+      ...["--allow-untagged-cloud", "--concurrent-node-lifecycle-syncs"],
+      ...gatesOf137.map(() => "--feature-gates"),
+    ],
   ],
   [
     "vsphere releases/v1.35 and manifests",

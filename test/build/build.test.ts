@@ -1,8 +1,9 @@
 // Tests the pure parts of the build: targets, packages, notices and the SBOM.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { packageFolders, readMaterial } from "../../scripts/build/materials.ts";
 import { noticesText } from "../../scripts/build/notices.ts";
 import { describedBunVersion, runtimeParts } from "../../scripts/build/runtime-parts.ts";
@@ -98,3 +99,39 @@ test("the SBOM lists the file, its checksum and everything inside without duplic
     for (const each of [ref, ...dependsOn]) expect(known.has(each)).toBe(true);
   }
 });
+
+test.each([
+  [
+    "index.ts",
+    'import "./other.ts";\nexport const acme = {\n  name: "acme"\n  config: {},\n};\n',
+    ':4:3: Expected "}" but found "config"\n    config: {},\n',
+  ],
+  [
+    "other.ts",
+    'import "./missing.ts";\n',
+    ':1:8: Could not resolve: "./missing.ts"\n    import "./missing.ts";\n',
+  ],
+])(
+  "a build with a mistake in %s says where it is, and leaves no executable of an earlier build",
+  (name, text, message) => {
+    const folder = mkdtempSync(join(tmpdir(), "fairlead-build-"));
+    try {
+      const provider = join(folder, "acme");
+      const outdir = join(folder, "dist");
+      for (const each of [provider, outdir]) mkdirSync(each);
+      writeFileSync(join(provider, "index.ts"), 'import "./other.ts";\n');
+      writeFileSync(join(provider, "other.ts"), "");
+      writeFileSync(join(provider, name), text);
+      for (const ending of ["", ".sha256", ".cdx.json"])
+        writeFileSync(join(outdir, `acme-cloud-controller-manager${ending}`), "old");
+      writeFileSync(join(outdir, "other-cloud-controller-manager"), "kept");
+      const command = [process.execPath, join(root, "scripts/build.ts"), provider, "--outdir", outdir];
+      const { exitCode, stderr } = Bun.spawnSync(command, { stdin: "ignore" });
+      expect(exitCode).toBe(2);
+      expect(stderr.toString()).toContain(`${join(provider, name)}${message}`);
+      expect(readdirSync(outdir)).toEqual(["other-cloud-controller-manager"]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);

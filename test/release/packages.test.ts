@@ -38,6 +38,13 @@ describe("a Debian package", () => {
     expect(member("data.tar.gz")).toContain("./usr/bin/x-cloud-controller-manager");
   });
 
+  test("creates the folder of the configuration, which only root can read [F96]", () => {
+    const data = member("data.tar.gz");
+    const at = data.indexOf("./etc/fairlead/\0");
+    expect(at).toBeGreaterThan(data.indexOf("./etc/\0"));
+    expect(data.slice(at + 100, at + 107)).toBe("0000700");
+  });
+
   test("has a template instead of a conffile, so that no upgrade asks a question [F96]", () => {
     expect(member("control.tar.gz")).not.toContain("conffiles");
     expect(member("data.tar.gz")).not.toContain("./etc/fairlead/environment");

@@ -4,9 +4,13 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { type PackageContent, packageTargets } from "../../scripts/release/packages/content.ts";
+import { debianPackage } from "../../scripts/release/packages/deb.ts";
+import { rpmPackage } from "../../scripts/release/packages/rpm.ts";
 import { until } from "../cluster/rig/until.ts";
 import { openWorld } from "../executable/world.ts";
+import { CleanRoot } from "./rig/clean-root.ts";
 import { debianTool, needTool, orSkipped } from "./rig/install.ts";
 import { DebianMachine } from "./rig/machine.ts";
 import { installCommands } from "./rig/page-commands.ts";
@@ -28,6 +32,7 @@ const ran = (...command: readonly string[]): string => {
   if (exitCode !== 0) throw new Error(`"${command.join(" ")}" exited with ${exitCode}:\n${stdout}${stderr}`);
   return `${stdout}${stderr}`;
 };
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const inRelease = (name: string): string => join(builtRelease().folder, name);
 
 const lintian = orSkipped("lintian", () => needTool("lintian"));
@@ -62,6 +67,77 @@ describe.skipIf(rpmTool === undefined)("the RPM package", () => {
     expect(config.equals(readFileSync(join(unpacked, `usr/share/${program}/environment`)))).toBe(true);
     expect(ran("rpm", "--root", installed, "-V", "--nodeps", program)).toBe("");
   });
+});
+
+/** A newer release, whose template of the configuration has another text. */
+const newer: PackageContent = {
+  name: program,
+  version: "99.0.0",
+  summary: "A newer release",
+  description: ["It has another template of the configuration."],
+  files: [
+    { path: "etc/fairlead/environment", mode: 0o600, content: bytes("# Another text.\n"), isConfig: true },
+    { path: `usr/bin/${program}`, mode: 0o755, content: bytes("newer\n") },
+  ],
+  folders: [{ path: "etc/fairlead/", mode: 0o700 }],
+  time: 1_700_000_000,
+};
+
+const chroot = orSkipped("packages in a clean root", () => {
+  CleanRoot.prepare();
+  return true;
+});
+describe.skipIf(chroot === undefined)("In a root that has nothing but a shell", () => {
+  const settings = "HCLOUD_TOKEN=edited\n";
+  const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
+
+  /** Installs the package and edits its configuration. */
+  function installed(tool: "dpkg" | "rpm", file: string) {
+    const machine = new CleanRoot(tool);
+    const before = machine.files();
+    machine.run("-i", inRelease(file));
+    const environment = join(machine.path, "etc/fairlead/environment");
+    expect([modeOf(dirname(environment)), modeOf(environment)]).toEqual(["700", "600"]);
+    expect(modeOf(join(machine.path, "usr/bin", program))).toBe("755");
+    writeFileSync(environment, settings);
+    return { machine, before, environment };
+  }
+
+  const upgrade = (machine: CleanRoot, option: string, name: string, content: Uint8Array): void => {
+    const path = join(folder, name);
+    writeFileSync(path, content);
+    machine.run(option, path);
+    expect(readFileSync(join(machine.path, "usr/bin", program), "utf8")).toBe("newer\n");
+  };
+
+  test.each(packageTargets)(
+    "the Debian package for $debian is installed, upgraded, removed and purged [F96]",
+    ({ debian }) => {
+      const { machine, before, environment } = installed("dpkg", `${program}_${version}_${debian}.deb`);
+      upgrade(machine, "-i", `newer_${debian}.deb`, debianPackage(newer, debian));
+      expect(readFileSync(environment, "utf8")).toBe(settings);
+      machine.run("--remove", program);
+      expect(machine.files()).toEqual(
+        [...before, "etc", "etc/fairlead", "etc/fairlead/environment"].toSorted(),
+      );
+      machine.run("--purge", program);
+      expect(machine.files().filter((path) => path !== "etc")).toEqual(before);
+    },
+  );
+
+  test.skipIf(rpmTool === undefined).each(packageTargets)(
+    "the RPM package for $rpm is installed, upgraded and removed [F96]",
+    ({ rpm: processor }) => {
+      const { machine, environment } = installed("rpm", `${program}-${version}-1.${processor}.rpm`);
+      upgrade(machine, "-U", `newer.${processor}.rpm`, rpmPackage(newer, processor));
+      expect(readFileSync(environment, "utf8")).toBe(settings);
+      machine.run("-e", program);
+      expect(machine.files().filter((path) => path.includes("fairlead"))).toEqual([
+        ...["etc/fairlead", "etc/fairlead/environment.rpmnew", "etc/fairlead/environment.rpmsave"],
+      ]);
+      expect(readFileSync(`${environment}.rpmsave`, "utf8")).toBe(settings);
+    },
+  );
 });
 
 /** A newer release with another template of the configuration, whose executable does not start. */

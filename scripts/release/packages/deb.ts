@@ -80,12 +80,12 @@ function debianFiles({ name, version, time }: PackageContent): readonly PackageF
 }
 
 function dataArchive({ files, folders, time }: PackageContent): Uint8Array {
-  const modes = new Map(folders.map(({ path, mode }) => [path, mode]));
-  const parents = foldersOf(files.map(({ path }) => path)).map((entry) => ({
-    ...entry,
-    mode: modes.get(entry.path) ?? entry.mode,
-  }));
-  const entries = [...parents, ...files.map(({ path, mode, content }) => ({ path, mode, content }))];
+  const own = new Set(folders.map(({ path }) => path));
+  const parents = foldersOf([...files, ...folders].map(({ path }) => path)).filter(
+    ({ path }) => !own.has(path),
+  );
+  const sorted = [...parents, ...folders].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const entries = [...sorted, ...files.map(({ path, mode, content }) => ({ path, mode, content }))];
   return gzip(tar([{ path: "./", mode: 0o755 }, ...entries.map(relative)], time));
 }
 

@@ -1,5 +1,5 @@
-// Upstream's feature gates. All are accepted, so that argument lists of the Go managers work unchanged; gates without effect
-// give a warning, and names that upstream does not have are errors.
+// Upstream's feature gates. All are accepted, so that argument lists of the Go managers work unchanged; gates without effect and
+// unknown names give a warning.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -15,27 +15,35 @@ const relevant: Readonly<Record<string, Reasons>> = {
   CloudControllerManagerWebhook: { off: "--webhooks decides which webhooks are served" },
   ControllerManagerReleaseLeaderElectionLockOnExit: { off: release },
   CloudControllerManagerReleaseLeaderElectionLockOnExit: { off: release },
+  CloudNodeAdditionalLabelsReconciliation: {
+    off: "--reconcile-labels decides whether labels follow the cloud",
+  },
   LoggingBetaOptions: { off: "--logging-format=json is always available" },
   ContextualLogging: {},
 };
 
 const notRelevant = "Fairlead does not have this feature";
 
-/** Gates of logging, metrics and the API server library, which upstream's manager shares. */
+/** Gates of logging, metrics and the API server library, which upstream's manager shares; those that it had once stay. */
 const irrelevant = new Set(
-  `AllAlpha AllBeta LoggingAlphaOptions NativeHistograms APIResponseCompression APIServerIdentity APIServerTracing
-  APIServingWithRoutine AggregatedDiscoveryRemoveBetaType AllowParsingUserUIDFromCertAuth
+  `AllAlpha AllBeta APIResponseCompression APIServerIdentity APIServerTracing APIServerWebhookAuthenticationToken
+  APIServingWithRoutine AggregatedDiscoveryRemoveBetaType AllocatorPoolBufferCap AllowParsingUserUIDFromCertAuth
   AllowUnsafeMalformedObjectDeletion AnonymousAuthConfigurableEndpoints AuthorizeWithSelectors BtreeWatchCache
-  CBORServingAndStorage ConcurrentWatchObjectDecode ConsistentListFromCache ConstrainedImpersonation
-  CoordinatedLeaderElection DeclarativeValidation DeclarativeValidationTakeover DetectCacheInconsistency KMSv1
-  ListFromCacheSnapshot MutatingAdmissionPolicy OpenAPIEnums RemoteRequestHeaderUID ResilientWatchCacheInitialization
-  SeparateCacheWatchRPC SizeBasedListCostEstimate StorageVersionAPI StorageVersionHash
-  StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf StrictCostEnforcementForVAP
-  StrictCostEnforcementForWebhooks StructuredAuthenticationConfiguration
+  CBORServingAndStorage ComponentFlagz ComponentStatusz ConcurrentWatchObjectDecode ConditionalAuthorization
+  ConsistentGetFromCache ConsistentListFromCache ConsistentListFromCacheSkipTimeoutFallback ConstrainedImpersonation
+  CoordinatedLeaderElection DeclarativeValidation DeclarativeValidationBeta DeclarativeValidationTakeover
+  DetectCacheInconsistency EtcdRangeStream ExcludeAdmissionWebhookVirtualResources KMSv1 ListFromCacheSnapshot
+  LoggingAlphaOptions ManagedFieldsOptOut ManifestBasedAdmissionControlConfig MutatingAdmissionPolicy NativeHistograms
+  OpenAPIEnums OpenAPIV2LazyBuild RemoteRequestHeaderUID RequestCostAggregation ResilientWatchCacheInitialization
+  RetryGenerateName SeparateCacheWatchRPC ShardedListAndWatch SizeBasedListCostEstimate StorageVersionAPI
+  StorageVersionHash StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf
+  StrictCostEnforcementForVAP StrictCostEnforcementForWebhooks StructuredAuthenticationConfiguration
   StructuredAuthenticationConfigurationEgressSelector StructuredAuthenticationConfigurationJWKSMetrics
   StructuredAuthorizationConfiguration TokenRequestServiceAccountUIDValidation UnauthenticatedHTTP2DOSMitigation
-  UnknownVersionInteroperabilityProxy WatchCacheInitializationPostStartHook WatchFromStorageWithoutResourceVersion
-  WatchList`.split(/\s+/),
+  UnknownVersionInteroperabilityProxy WatchCacheInitializationPostStartHook WatchFromStorageWithoutPrevKV
+  WatchFromStorageWithoutResourceVersion WatchList WatchListCompression WebhookRoundTripLoadBalancing`.split(
+    /\s+/,
+  ),
 );
 
 /** Gates that older managers had, now always on. */
@@ -45,21 +53,23 @@ const key = "--feature-gates";
 const on = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 const off = new Set(["0", "f", "F", "false", "FALSE", "False"]);
 
-export function gateProblems(gates: ReadonlyMap<string, string>): readonly Problem[] {
+function unknownGate(name: string, isStrict: boolean): Problem {
+  const meant = didYouMean(name, [...Object.keys(relevant), ...irrelevant]);
+  const hint = meant === undefined ? "omit it" : `did you mean ${meant}?`;
+  const text = removed.has(name)
+    ? `${key} contains ${name}, which Kubernetes removed because it is always on; omit it`
+    : `${key} contains the unknown gate ${name.slice(0, 80)}${isStrict ? "" : ", which has no effect"}; ${hint}`;
+  return { severity: isStrict ? "error" : "warning", reason: "UnknownFeatureGate", key, text };
+}
+
+/** With `isStrict`, unknown names are errors, as upstream. */
+export function gateProblems(gates: ReadonlyMap<string, string>, isStrict: boolean): readonly Problem[] {
   return [...gates].flatMap(([name, value]): readonly Problem[] => {
-    const isKnown = Object.hasOwn(relevant, name) || irrelevant.has(name);
-    if (!isKnown) {
-      const meant = didYouMean(name, [...Object.keys(relevant), ...irrelevant]);
-      const hint = meant === undefined ? "omit it" : `did you mean ${meant}?`;
-      const text = removed.has(name)
-        ? `${key} contains ${name}, which Kubernetes removed because it is always on; omit it`
-        : `${key} contains ${name.slice(0, 80)}, which upstream does not have; ${hint}`;
-      return [{ severity: "error", reason: "UnknownFeatureGate", key, text }];
-    }
     if (!on.has(value) && !off.has(value)) {
-      const text = `${key}: ${name} must be true or false, got ${JSON.stringify(value.slice(0, 80))}`;
+      const text = `${key}: ${name.slice(0, 80)} must be true or false, got ${JSON.stringify(value.slice(0, 80))}`;
       return [{ severity: "error", reason: "InvalidFlag", key, text }];
     }
+    if (!Object.hasOwn(relevant, name) && !irrelevant.has(name)) return [unknownGate(name, isStrict)];
     const reason = irrelevant.has(name) ? notRelevant : relevant[name]?.[on.has(value) ? "on" : "off"];
     if (reason === undefined) return [];
     const text = `${key}: ${name}=${value} has no effect: ${reason}`;

@@ -7,6 +7,7 @@ import { commandFields } from "./groups/commands.ts";
 import { ownFields } from "./groups/fairlead.ts";
 import {
   cloudNodeFields,
+  cloudNodeLifecycleFields,
   debuggingFields,
   genericFields,
   globalFields,
@@ -29,6 +30,7 @@ const groups = {
   misc: miscFields,
   Fairlead: ownFields,
   "cloud-node-controller": cloudNodeFields,
+  "cloud-node-lifecycle-controller": cloudNodeLifecycleFields,
   "service-lb-controller": serviceFields,
   "secure serving": secureServingFields,
   authentication: authenticationFields,
@@ -84,6 +86,7 @@ export const upstreamProfile: Readonly<Partial<Record<FlagName, string>>> = {
   "remove-shutdown-taint": "when-ready",
   "node-status-update-frequency": "5m",
   "route-reconciliation-period": "10s",
+  "strict-feature-gates": "true",
 };
 
 function shapeOf(field: Field<unknown>): FlagShape {

@@ -71,7 +71,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   // Observe mode needs no Lease, because it runs next to the manager that holds it.
   const needsNoLease = read.values.mode === "observe" && given["leader-elect"] === undefined;
   const flags: Flags = needsNoLease ? { ...read.values, "leader-elect": false } : read.values;
-  problems.push(...gateProblems(flags["feature-gates"] ?? new Map()));
+  problems.push(...gateProblems(flags["feature-gates"] ?? new Map(), flags["strict-feature-gates"]));
   problems.push(...recordProblems(provider, flags["config-set"]));
 
   const { problems: ofSettings, ...settings } = controllerSettings(flags);

@@ -1,8 +1,10 @@
 import { expect, test } from "bun:test";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 
-const reported = (value: string) =>
-  readFlags([`--feature-gates=${value}`]).problems.map(({ severity, text }) => `${severity}: ${text}`);
+const reported = (value: string, ...flags: readonly string[]) =>
+  readFlags([`--feature-gates=${value}`, ...flags]).problems.map(
+    ({ severity, text }) => `${severity}: ${text}`,
+  );
 
 test("a gate that matches Fairlead's behavior is accepted silently", () => {
   expect(
@@ -19,18 +21,27 @@ test("a gate without effect is accepted with an explanation", () => {
   ]);
 });
 
-test("a gate that Kubernetes removed is refused with an explanation", () => {
-  const [problem] = readFlags(["--feature-gates=CloudDualStackNodeIPs=true"]).problems;
-  expect(problem?.text).toBe(
-    "--feature-gates contains CloudDualStackNodeIPs, which Kubernetes removed because it is always on; omit it",
-  );
+test("a gate that Kubernetes removed is reported with an explanation", () => {
+  expect(reported("CloudDualStackNodeIPs=true")).toEqual([
+    "warning: --feature-gates contains CloudDualStackNodeIPs, which Kubernetes removed because it is always on; omit it",
+  ]);
 });
 
-test("a gate unknown upstream is refused with the nearest name, and so is a wrong value", () => {
+test("an unknown gate is reported with the nearest name, and a malformed one is refused", () => {
   expect(reported("CloudControllerManagerWebhok=true")).toEqual([
-    "error: --feature-gates contains CloudControllerManagerWebhok, which upstream does not have; did you mean CloudControllerManagerWebhook?",
+    "warning: --feature-gates contains the unknown gate CloudControllerManagerWebhok, which has no effect; did you mean CloudControllerManagerWebhook?",
   ]);
-  expect(reported("WatchList=maybe")).toEqual([
-    'error: --feature-gates: WatchList must be true or false, got "maybe"',
+  expect(reported("Zzz=maybe")).toEqual(['error: --feature-gates: Zzz must be true or false, got "maybe"']);
+  expect(reported("WatchList")).toEqual([
+    'error: --feature-gates must be a comma-separated list such as key=value,other=value, got "WatchList"',
+  ]);
+});
+
+test("an unknown gate stops the start with --strict-feature-gates, which the upstream profile sets", () => {
+  const refusal = "error: --feature-gates contains the unknown gate Zzz; omit it";
+  expect(reported("Zzz=true", "--strict-feature-gates")).toEqual([refusal]);
+  expect(reported("Zzz=true", "--compatibility=upstream")).toEqual([refusal]);
+  expect(reported("Zzz=true", "--compatibility=upstream", "--strict-feature-gates=false")).toEqual([
+    "warning: --feature-gates contains the unknown gate Zzz, which has no effect; omit it",
   ]);
 });

@@ -14,6 +14,38 @@ import { ServiceWorld } from "../../support/service-world.ts";
 const errorsOf = (...args: readonly string[]) =>
   readFlags(args).problems.filter(({ severity }) => severity === "error");
 
+test.each([
+  ["--concurrent-service-syncs", "0x5", 5],
+  ["--concurrent-node-syncs", "0b1_01", 5],
+  ["--concurrent-node-syncs", "010", 8],
+  ["--concurrent-service-syncs", "500", 500],
+  ["--secure-port", "0o23_412", 9994],
+  ["--v", "11", 11],
+  ["--kube-api-qps", "1e2", 100],
+] as const)("%s=%s is parsed as pflag does", (name, value, expected) => {
+  const { flags, problems } = readFlags([`${name}=${value}`]);
+  expect(problems).toEqual([]);
+  expect((flags as Readonly<Record<string, unknown>>)[name.slice(2)]).toBe(expected);
+});
+
+test.each(["0x", "1__0", "_1", "09", "0b2", "1.0"])("--concurrent-service-syncs=%s is refused", (value) => {
+  expect(errorsOf(`--concurrent-service-syncs=${value}`).map(({ text }) => text)).toEqual([
+    `--concurrent-service-syncs must be a whole number of at least 1, got "${value}"`,
+  ]);
+});
+
+test.each(["--node-status-update-frequency", "--route-reconciliation-period"])(
+  "%s accepts 0s as upstream does, and raises it to one second with a warning",
+  (name) => {
+    const { flags, routes, problems } = readFlags([`${name}=0s`]);
+    const isNodes = name === "--node-status-update-frequency";
+    expect(Number(isNodes ? flags["node-status-update-frequency"] : routes.fullCheck.every)).toBe(1000);
+    expect(problems.map(({ severity, text }) => `${severity}: ${text}`)).toEqual([
+      `warning: ${name} is "0s", and the shortest interval is 1s, which is used`,
+    ]);
+  },
+);
+
 test("--controllers refuses an unknown controller and accepts Fairlead's and upstream's names", () => {
   expect(
     errorsOf("--controllers=*,-nonsense")
@@ -98,7 +130,7 @@ describe("presets of a provider", () => {
   test("reports an unknown or invalid preset as the provider's", () => {
     const wrong = { ...provider, presets: { "concurrent-node-syncs": "0", "leader-elct": "true" } };
     expect(readFlags([], { provider: wrong }).problems.map(({ text }) => text)).toEqual([
-      'Preset of the provider acme: --concurrent-node-syncs must be a whole number from 1 to 200, got "0"',
+      'Preset of the provider acme: --concurrent-node-syncs must be a whole number of at least 1, got "0"',
       'Preset of the provider acme: --leader-elct is not a known flag; did you mean "--leader-elect"?',
     ]);
   });

@@ -196,7 +196,7 @@ const wrongConfigurations: readonly (readonly [string, string, string])[] = [
   [
     "flags:\n  concurrent-node-syncs: 0\n",
     "4:26: error",
-    "--concurrent-node-syncs must be a whole number from 1 to 200",
+    "--concurrent-node-syncs must be a whole number of at least 1",
   ],
   ["cloud:\n  tokn: x\n", "4:3: error", "did you mean token? [UnknownKey]"],
   ["cloud:\n  endpoint: nonsense\n", "4:13: error", "must be a URL such as"],

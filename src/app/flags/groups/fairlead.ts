@@ -1,10 +1,11 @@
 // Flags that only Fairlead has: safety limits, addresses and labels of Nodes, load balancers, and the settings of the cloud.
 
 import { milliseconds, minutes, seconds } from "../../../core/brand.ts";
-import { duration, flag, integer, oneOf, text } from "../../../core/fields.ts";
+import { duration, flag, oneOf, text } from "../../../core/fields.ts";
 import { cidrList, list, pairs } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
 import { live } from "../flag-notes.ts";
+import { goInteger } from "../pflag.ts";
 
 export const ownFields = {
   mode: oneOf(
@@ -99,6 +100,10 @@ export const ownFields = {
       {},
       { fallback: seconds(10) },
     ),
+    "strict-feature-gates": flag(
+      "Refuse unknown names in --feature-gates, as the Go managers do, instead of reporting them.",
+      { fallback: false },
+    ),
     "config-set": pairs(
       "Settings of the cloud, as name=value. They take precedence over files and environment variables.",
     ),
@@ -116,7 +121,7 @@ export const ownFields = {
   "tracing-endpoint": text(
     "OpenTelemetry collector that receives traces of reconciles and requests as OTLP over HTTP, for example http://127.0.0.1:4318; unset sends none. OTEL_EXPORTER_OTLP_HEADERS may hold headers, as name=value.",
   ),
-  "tracing-sampling-rate-per-million": integer(
+  "tracing-sampling-rate-per-million": goInteger(
     "Number of traces to record per million.",
     { min: 0, max: 1_000_000 },
     { fallback: 1_000_000 },

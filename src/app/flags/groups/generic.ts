@@ -1,13 +1,29 @@
 // Flags for the process as a whole and its connection to Kubernetes: upstream's groups "debugging", "generic" and "misc".
 
-import { minutes, seconds } from "../../../core/brand.ts";
-import { buildField, decimal, duration, flag, integer, oneOf, quoted, text } from "../../../core/fields.ts";
+import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
+import { buildField, decimal, duration, flag, oneOf, quoted, text } from "../../../core/fields.ts";
 import { list, pairs } from "../../../core/list-fields.ts";
-import type { Fields } from "../../../core/settings.ts";
+import type { Field, Fields } from "../../../core/settings.ts";
 import { deprecated, live, noEffect, shorthand } from "../flag-notes.ts";
+import { goInteger } from "../pflag.ts";
 
 /** Upstream's. Many clusters have it. */
 export const defaultClusterName = "kubernetes";
+
+/** Upstream repeats the work without a pause when the period is 0s. */
+function period(what: string): Field<Milliseconds> {
+  const { parse, ...field } = duration(what);
+  const shortest = seconds(1);
+  return {
+    ...field,
+    parse: (raw, { key } = { key: "", what: "flag" }) => {
+      const parsed = parse(raw);
+      if ("wrong" in parsed || parsed.value >= shortest) return parsed;
+      const text = `${key} is ${quoted(raw)}, and the shortest interval is 1s, which is used`;
+      return { value: shortest, problems: [{ severity: "warning", reason: "ShortInterval", key, text }] };
+    },
+  };
+}
 
 export const debuggingFields = {
   profiling: flag("Serve profiles of the runtime and the log level under /debug/ on the secure port.", {
@@ -38,9 +54,8 @@ export const genericFields = {
   "cloud-provider": text("Name of the cloud. Each executable supports one cloud and refuses other names."),
   ...live({
     "cloud-config": text("Path of the cloud's configuration file, in the format of its Go manager."),
-    "route-reconciliation-period": duration(
+    "route-reconciliation-period": period(
       "Interval between full route reconciliations; changes are reconciled immediately. If unset, about twelve hours.",
-      { min: seconds(1) },
     ),
     "feature-gates": pairs(
       "Upstream's feature gates, as Name=true or Name=false. Gates without effect are reported as warnings.",
@@ -74,7 +89,9 @@ export const genericFields = {
   "kube-api-qps": decimal(
     "Maximum requests per second to the API server; 0 for no limit. If unset, the API server's own throttling applies.",
   ),
-  "kube-api-burst": integer("Burst of requests to the API server before --kube-api-qps applies.", { min: 0 }),
+  "kube-api-burst": goInteger("Burst of requests to the API server before --kube-api-qps applies.", {
+    min: 0,
+  }),
   ...noEffect("requests to the API server use JSON", {
     "kube-api-content-type": text("Content type of requests to the API server.", {
       fallback: "application/vnd.kubernetes.protobuf",
@@ -99,9 +116,6 @@ export const genericFields = {
   }),
   ...noEffect("CSI drivers manage volumes", {
     "external-cloud-volume-plugin": text("Volume plugin for in-tree volumes of an external cloud."),
-  }),
-  ...noEffect("Nodes are reconciled when they change", {
-    "node-monitor-period": duration("Interval between syncs of all Nodes.", {}, { fallback: seconds(5) }),
   }),
   ...noEffect(
     "kube-controller-manager allocates pod CIDRs; routes are created for the CIDRs that a Node has",
@@ -128,9 +142,8 @@ export const miscFields = {
     "Path of a kubeconfig file. If unset, the manager uses the service account of its pod, and other commands find the file as kubectl does.",
   ),
   ...live({
-    "node-status-update-frequency": duration(
+    "node-status-update-frequency": period(
       "Interval between listings of all instances. If unset, five minutes, growing to thirty while nothing changes.",
-      { min: seconds(1) },
     ),
   }),
 } as const satisfies Fields;
@@ -149,21 +162,33 @@ export const leaderMigrationFields = {
 
 export const cloudNodeFields = {
   ...live({
-    "concurrent-node-syncs": integer(
+    "concurrent-node-syncs": goInteger(
       "Number of workers that reconcile Nodes concurrently.",
-      { min: 1, max: 200 },
+      { min: 1 },
       { fallback: 64 },
     ),
   }),
   ...noEffect("--concurrent-node-syncs applies to all work on Nodes", {
-    "concurrent-node-status-updates": integer("Number of workers that update Node statuses concurrently."),
+    "concurrent-node-status-updates": goInteger("Number of workers that update Node statuses concurrently."),
   }),
 } as const satisfies Fields;
 
+export const cloudNodeLifecycleFields = noEffect(
+  "Nodes are reconciled when they change, with the workers of --concurrent-node-syncs",
+  {
+    "concurrent-node-lifecycle-syncs": goInteger(
+      "Number of workers that sync Nodes concurrently.",
+      { min: 1 },
+      { fallback: 1 },
+    ),
+    "node-monitor-period": duration("Interval between syncs of all Nodes.", {}, { fallback: seconds(5) }),
+  },
+);
+
 export const serviceFields = live({
-  "concurrent-service-syncs": integer(
+  "concurrent-service-syncs": goInteger(
     "Number of load balancers that are reconciled concurrently.",
-    { min: 1, max: 200 },
+    { min: 1 },
     { fallback: 32 },
   ),
 });
@@ -193,9 +218,9 @@ export const globalFields = {
     notices: flag("Print the licenses of everything in this executable and exit.", { fallback: false }),
     v: shorthand(
       "v",
-      integer(
+      goInteger(
         "Log verbosity: 0 logs decisions and problems, 2 adds details, 4 adds every request.",
-        { min: 0, max: 10 },
+        { min: 0 },
         { fallback: 0 },
       ),
     ),

@@ -285,11 +285,14 @@ export function octaviaLoadBalancers(
       ({ settings }) =>
       ({ labels, machine }) => {
         if (machine !== undefined && machine.source !== mainSource(operator))
-          return `their servers are in the scope ${machine.source}, and load balancers are in the project and region of [Global]`;
+          return {
+            byDesign: `their servers are in the scope ${machine.source}, and load balancers are in the project and region of [Global]`,
+          };
         const selector = settings["node-selector"] ?? operator["node-selector"];
         return (
-          selector?.matches(labels) !== false ||
-          `their labels do not match node-selector ${selector.text} of the settings`
+          selector?.matches(labels) !== false || {
+            byDesign: `their labels do not match node-selector ${selector.text} of the settings`,
+          }
         );
       },
     plan: ([desired], observed, { prefetched }) =>

@@ -20,6 +20,9 @@ export interface BalancerPort {
   readonly appProtocol?: string;
 }
 
+/** The answer of `LoadBalancers.reaches`. */
+export type Reached = true | string | { readonly byDesign: string };
+
 /** A Node that receives traffic of the load balancer. */
 export interface BalancerTarget {
   readonly node: NodeName;
@@ -218,14 +221,14 @@ export interface LoadBalancers<
   /**
    * Pure. Whether this load balancer can reach a target: its region, its network, its kind of machine, an address. The returned
    * function answers for one target: true, or why not, as in "they have no address in network lan". The Service reports the cause once for
-   * all such Nodes, so do not name the Node.
+   * all such Nodes, so do not name the Node. A cause that is `byDesign` is reported only when no target is left.
    * Answer true while what it depends on is unknown, such as `Machine.handles`: a target that cannot be reached is removed.
    * Absent: all Nodes are reachable.
    */
   reaches?(
     member: DesiredWithoutTargets<A>,
     observed: O | undefined,
-  ): (target: BalancerTarget) => true | string;
+  ): (target: BalancerTarget) => Reached;
   /**
    * Pure. The maximum number of targets of this load balancer. If it reaches more Nodes, a stable subset of these is selected.
    */

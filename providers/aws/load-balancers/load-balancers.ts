@@ -274,7 +274,7 @@ export function awsLoadBalancers(
     reaches:
       () =>
       ({ machine }) =>
-        machine === undefined || machine.key.startsWith("i-") || "they are no EC2 instances",
+        machine === undefined || machine.key.startsWith("i-") || { byDesign: "they are no EC2 instances" },
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, { operator, network: prefetched }),
     targetsOnly: (step) => (step.isTargets === true ? step : undefined),

@@ -50,6 +50,13 @@ describe("chooseTargets", () => {
     expect(choose(rules)).toMatchObject({ names: [], reasons: ["TargetsUnreachable"] });
   });
 
+  test("reports Nodes that are no targets by design only when no other Node is left", () => {
+    const reach: Reach = (target) => (lan(target) === true ? true : { byDesign: "they have no instance" });
+    expect(choose({ policy: "all", reach })).toMatchObject({ names: ["b", "d", "e"], reasons: [] });
+    const { texts } = choose({ policy: "all", reach }, [toTarget("a", wan)]);
+    expect(texts.join("\n")).toContain("they have no instance (a)");
+  });
+
   test("reports neither draining Nodes nor those without a known machine", () => {
     const { machine: _, ...joining } = toTarget("a", wan);
     const leaving = toTarget("b", { ...wan, draining: true });

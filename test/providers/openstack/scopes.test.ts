@@ -222,15 +222,18 @@ describe("what only [Global] has", () => {
     return h;
   }
 
-  test("load balancers have no targets in other regions, and the Service says which", async () => {
+  test("load balancers have no targets in other regions, and the Service reports it only when it has no other", async () => {
     const h = withBoth();
     await h.start();
     h.world.create("web", draft());
     await h.settle();
     const members = h.cloud.balancing.pools.list().flatMap((pool) => pool.members.map(({ name }) => name));
     expect(members).toEqual(["near-1"]);
+    expect(h.events()).not.toContain("TargetsUnreachable");
+    h.world.removeNode("near-1");
+    await h.settle();
     expect(h.events()).toContain(
-      "1 of 2 Nodes cannot be targets of this load balancer: their servers are in the scope two, and load balancers are in the project and region of [Global] (far-1).",
+      "1 of 1 Nodes cannot be targets of this load balancer: their servers are in the scope two, and load balancers are in the project and region of [Global] (far-1).",
     );
     await h.world.stop();
   });

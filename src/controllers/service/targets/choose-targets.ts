@@ -5,17 +5,16 @@ import type { NodeName } from "../../../core/brand.ts";
 import { hash } from "../../../core/hash.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
-import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import type { BalancerTarget, Reached } from "../../../provider/load-balancers.ts";
 import { labelPairs, ownPrefix } from "../../well-known.ts";
 import type { NamedSelector, TargetRules } from "../annotations/target-rules.ts";
 import type { LastingProblem } from "../deps.ts";
 
-/** True, or why the load balancer cannot reach the target. */
-export type Reach = (target: BalancerTarget) => true | string;
+export type Reach = (target: BalancerTarget) => Reached;
 
 export interface Unreachable {
   readonly target: BalancerTarget;
-  readonly cause: string;
+  readonly cause: Exclude<Reached, true>;
 }
 
 export interface ReachableTargets {
@@ -46,7 +45,7 @@ function unreachableTargets(unreachable: readonly Unreachable[], count: number):
   // Draining targets leave anyway, and a Node without a known machine has just joined or has an event that says so.
   const reported = unreachable.filter(({ target }) => !target.draining && target.machine !== undefined);
   if (reported.length === 0) return [];
-  const byCause = Map.groupBy(reported, ({ cause }) => cause);
+  const byCause = Map.groupBy(reported, ({ cause }) => (typeof cause === "string" ? cause : cause.byDesign));
   const texts = [...byCause].map(([cause, members]) => {
     const names = shortList(
       members.map(({ target }) => target.node),
@@ -89,7 +88,9 @@ export function chooseTargets(candidates: readonly BalancerTarget[], rules: Targ
       : candidates.filter(({ labels }) => cloudSelector.matches(labels));
   const { reachable: targets, unreachable } = separateReachable(selected, rules.reach);
   const matching = targets.filter((target) => isMatching(target, rules));
-  const missed = unreachable.filter(({ target }) => isMatching(target, rules));
+  const missed = unreachable.filter(
+    ({ target, cause }) => isMatching(target, rules) && (typeof cause === "string" || targets.length === 0),
+  );
   // Pods return sooner than a cloud adds targets, so without any endpoint every Node stays a target, subject to health checks.
   const hasEndpoint = rules.policy !== "endpoints" || matching.some(({ draining }) => !draining);
   const wanted = hasEndpoint ? matching : targets;

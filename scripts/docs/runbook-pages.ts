@@ -14,6 +14,8 @@ interface Place {
   readonly where: string;
   readonly reasons: Reasons;
   readonly look: (reason: string) => readonly string[];
+  /** The objects that `fairlead_problems` counts while a warning applies. */
+  readonly objects?: readonly string[];
 }
 
 /** The executable of any cloud. */
@@ -24,21 +26,25 @@ const places: readonly Place[] = [
   {
     where: "an event on a Node",
     reasons: onNodes,
+    objects: ["Nodes"],
     look: (reason) => [events(reason), `${plugin} explain node NAME`],
   },
   {
     where: "an event on a Node that joins, or the reason of a condition of a Service",
     reasons: ofTheCloud,
+    objects: ["Nodes"],
     look: (reason) => [events(reason), `${plugin} explain node NAME`],
   },
   {
     where: "an event or condition of a Service",
     reasons: onServices,
+    objects: ["Services"],
     look: (reason) => [events(reason), `${plugin} explain service NAMESPACE/NAME`],
   },
   {
     where: "an event on a claim, a PersistentVolume or a VolumeAttachment",
     reasons: onVolumes,
+    objects: ["claims, PersistentVolumes and VolumeAttachments"],
     look: (reason) => [events(reason)],
   },
   { where: "an event on the Lease", reasons: onLeases, look: (reason) => [events(reason)] },
@@ -47,7 +53,12 @@ const places: readonly Place[] = [
     reasons: ofNetworks,
     look: () => ["kubectl describe node NAME"],
   },
-  { where: "the log of the leader", reasons: inTheLog, look: (reason) => [`grep ${reason} LOG`] },
+  {
+    where: "the log of the leader",
+    reasons: inTheLog,
+    objects: ["route tables"],
+    look: (reason) => [`grep ${reason} LOG`],
+  },
 ];
 
 /** What providers report: the meaning contains what to do. */
@@ -108,12 +119,18 @@ ${look(name).join("\n")}
 `;
 }
 
-/** What happens once, as on a Lease, is in no gauge. */
+/** The metric that counts the objects with this reason, if any does. */
 function countedAs(name: string): string {
-  const isElsewhere = places.some(({ reasons }) => reasons !== onLeases && name in reasons);
-  if (name in onLeases && !isElsewhere) return "";
-  const objects = name in inTheLog ? "route tables and Nodes" : "Nodes and Services";
-  return ` \`fairlead_problems{reason="${name}"}\` counts the ${objects} with this\nreason.`;
+  const isReported = providerReasons.some(([own]) => own === name);
+  const objects = places.flatMap(({ reasons, objects: all = [] }) => {
+    const { type, uncounted } = reasons[name] ?? {};
+    return type === "Warning" && uncounted === undefined ? all : [];
+  });
+  const counted = [...new Set([...objects, ...(isReported ? ["Nodes", "Services"] : [])])].toSorted();
+  const isHeld = onNodes[name]?.uncounted === "hold";
+  if (counted.length > 0)
+    return ` \`fairlead_problems{reason="${name}"}\` counts the ${counted.join(" and ")} with this\nreason.`;
+  return isHeld ? ` \`fairlead_node_deletions_held{reason="${name}"}\` counts the Nodes with this\nreason.` : "";
 }
 
 function pageOf(name: string): string {

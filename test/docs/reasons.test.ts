@@ -59,6 +59,25 @@ test("events have the type in the list of reasons", () => {
   }
 });
 
+/** The reason that a function in the sources reports. */
+function reasonOf(name: string): string {
+  const body = sources.flatMap((text) => text.split(/^(?=export |function |const )/m)).find((part) =>
+    new RegExp(`^(?:export )?function ${name}\\b`).test(part),
+  );
+  return /(?:reason: |\b(?:normal|warning|failed)\(\s*)"([A-Z]\w+)"/.exec(body ?? "")?.[1] ?? "";
+}
+
+test("the list says which warnings fairlead_problems does not count: events that happen once, holds, and notes", () => {
+  const uncounted = (names: readonly string[], why: string) =>
+    names
+      .map(reasonOf)
+      .filter((reason) => allReasons[reason]?.type !== "Normal" && allReasons[reason]?.uncounted !== why);
+  const once = found(/\b(?:report|reporter\.publish)\(\w+, (\w+)\(/g);
+  const held = found(/kind: "hold", event: (\w+)\(/g);
+  expect(Math.min(once.length, held.length)).toBeGreaterThan(2);
+  expect([uncounted(once, "once"), uncounted(held, "hold")]).toEqual([[], []]);
+});
+
 test("every warning in the list of reasons has advice on what to do", () => {
   const withoutAdvice = Object.entries(allReasons).filter(
     ([, { type, whatToDo }]) => type === "Warning" && whatToDo === undefined,

@@ -93,6 +93,15 @@ test("a reason of one provider has a page with its meaning and the commands of i
   expect(Object.values(reasonPages()).join("")).not.toContain("fake-cloud-controller-manager");
 });
 
+test("a page names the metric that counts its reason, and none for what no metric counts", () => {
+  const metricsIn = (name: string) => reasonPages()[name]?.match(/fairlead_\w+(?=\{)/g) ?? [];
+  expect(metricsIn("TargetsUnreachable")).toEqual(["fairlead_problems"]);
+  expect(metricsIn("MassDeletionHeld")).toEqual(["fairlead_node_deletions_held"]);
+  for (const name of ["Synced", "DeletingNodeFailed", "AddressChanged", "LeaderElection", "SidecarsUnknown"])
+    expect([name, metricsIn(name)]).toEqual([name, []]);
+  expect(reasonPages()["VolumeFailedDelete"]).toContain("counts the claims, PersistentVolumes and VolumeAtt");
+});
+
 test("the pages of the reasons and the index of the runbooks are up to date; npm run docs generates them", () => {
   for (const [name, page] of Object.entries(reasonPages()))
     expect(read(`docs/runbooks/reasons/${name}.md`)).toBe(page);

@@ -36,6 +36,7 @@ export const onNodes: Reasons = {
   },
   UnconfirmedMatchUsed: {
     type: "Warning",
+    uncounted: "once",
     when: "`--node-match-timeout` ended that wait: the Node got the provider id of the only known match",
     whatToDo: "if the provider id is wrong, delete the Node object; its kubelet creates it again",
   },
@@ -60,16 +61,19 @@ export const onNodes: Reasons = {
   },
   InvalidAnnotation: {
     type: "Warning",
+    uncounted: "note",
     when: "`fairlead.dev/paused` or `fairlead.dev/node-deletion` has an invalid value. The Node is paused, or not deleted",
     whatToDo: "correct the value; the message has the expected ones",
   },
   UnknownAnnotation: {
     type: "Warning",
+    uncounted: "note",
     when: "An annotation under `fairlead.dev/` is unknown and ignored",
     whatToDo: "use the name that the message suggests",
   },
   ForeignProviderID: {
     type: "Warning",
+    uncounted: "note",
     when: "The Node has the provider id of another cloud and is not initialized. Fairlead leaves it alone",
     whatToDo:
       "run the cloud-controller-manager of that cloud, or correct `--provider-id` of the kubelet and delete the Node object",
@@ -80,6 +84,7 @@ export const onNodes: Reasons = {
   },
   InstanceUnreadable: {
     type: "Warning",
+    uncounted: "note",
     when: "The settings of the cloud give no access to the instance, such as a dedicated server of Hetzner without credentials. Fairlead leaves the Node alone. Load balancers have it as a target. The event is Normal once the Node is initialized",
     whatToDo: "to have the Node managed, configure the access that the message names",
   },
@@ -105,28 +110,33 @@ export const onNodes: Reasons = {
   },
   DeletingNodeFailed: {
     type: "Warning",
+    uncounted: "once",
     when: "The instance is gone, and the API server refused to delete the Node",
     whatToDo: "see the message; usually a permission is missing",
     upstream: true,
   },
   DeletionForbidden: {
     type: "Warning",
+    uncounted: "hold",
     when: "The instance is gone, and `fairlead.dev/node-deletion=never` keeps the Node",
     whatToDo: "delete the Node, or remove the annotation",
   },
   DeletionObserved: {
     type: "Warning",
+    uncounted: "hold",
     when: "The instance is gone, and `--node-deletion=observe` keeps the Node",
     whatToDo: "set `--node-deletion=enforce` to delete such Nodes",
   },
   DeletionUnproved: {
     type: "Warning",
+    uncounted: "hold",
     when: "The Node has no provider ID, and the cloud has no instance with its name, but does not show the names of all instances",
     whatToDo:
       "see the message for the instance and the reason; the Node is not deleted before the cloud shows its name. Delete the Node yourself if its instance is gone",
   },
   MassDeletionHeld: {
     type: "Warning",
+    uncounted: "hold",
     when: "The instance looks gone, and so do too many others at once. No Node is deleted",
     whatToDo:
       "check first, in the console of the cloud, whether the instances exist, and whether the token belongs to their project; only if they are gone: to delete all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes`; to delete one Node, annotate this Node with `fairlead.dev/node-deletion=confirmed`",
@@ -150,6 +160,7 @@ export const onNodes: Reasons = {
   },
   RouteWaitsForMachine: {
     type: "Warning",
+    uncounted: "once",
     when: "The cloud has no instance for the Node yet, so its pod ranges get no route. A Node that has its routes keeps them, and is not reported",
     whatToDo: "if it lasts, compare its name and provider id with the cloud",
   },
@@ -184,12 +195,14 @@ export const onNodes: Reasons = {
   },
   ServingCertificateDenied: {
     type: "Warning",
+    uncounted: "once",
     when: "The request of the kubelet for a serving certificate was denied; the message names what is wrong",
     whatToDo:
       "if a name or an address is missing in the cloud, add it there. A request of another user or for another machine is an attack or a wrong configuration of the kubelet",
   },
   ServingCertificateWaiting: {
     type: "Warning",
+    uncounted: "once",
     when: "The request of the kubelet for a serving certificate is neither proved nor certainly wrong; the message has the reason. The kubelet has no such certificate",
     whatToDo: "fix the reason, or check the request and run `kubectl certificate approve`",
   },

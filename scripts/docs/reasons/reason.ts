@@ -8,6 +8,11 @@ export interface Reason {
   readonly whatToDo?: string;
   /** Upstream has the reason under this name and with this message. */
   readonly upstream?: true;
+  /**
+   * Why `fairlead_problems` does not count a warning: it is a hold, it happens once, or it is a note that delays nothing. A test compares
+   * this with the code.
+   */
+  readonly uncounted?: "hold" | "once" | "note";
 }
 export type Reasons = Readonly<Record<string, Reason>>;
 

@@ -47,6 +47,7 @@ export const onServices: Reasons = {
   },
   AddressChanged: {
     type: "Warning",
+    uncounted: "once",
     when: "The Service has none of its former addresses, because its load balancer is another one, or its settings have changed. The message has the former and the new addresses",
     whatToDo: "update DNS records and clients that use the former address",
   },
@@ -75,6 +76,7 @@ export const onServices: Reasons = {
   },
   ServiceVanished: {
     type: "Warning",
+    uncounted: "hold",
     when: "Only in `/debug/state`: the Service vanished from the API without a deletion that Fairlead saw, less than 30 s ago. Its load balancer is kept until then",
     whatToDo: "restore the Service to keep its load balancer",
   },

@@ -68,6 +68,7 @@ const onSnapshots: Reasons = {
   },
   SnapshotParametersIgnored: {
     type: "Warning",
+    uncounted: "once",
     when: "The VolumeSnapshotClass has parameters, which no cloud here uses",
     whatToDo: "remove them, or create such snapshots with the CSI driver of the cloud",
   },
@@ -152,6 +153,7 @@ export const onVolumeLease: Reasons = {
 export const inVolumeLog: Reasons = {
   SidecarsUnknown: {
     type: "Warning",
+    uncounted: "note",
     when: "Whether sidecars run could not be checked, so the volume controller waits",
     whatToDo: onlyIfItLasts,
   },
@@ -165,6 +167,7 @@ export const inVolumeLog: Reasons = {
   },
   IgnoredParameter: {
     type: "Warning",
+    uncounted: "note",
     when: "A StorageClass has a parameter that the driver does not know; it is ignored",
     whatToDo: "correct the parameter in a new StorageClass",
   },

@@ -12,7 +12,7 @@ export const defaultClusterName = "kubernetes";
 
 /** Upstream repeats the work without a pause when the period is 0s. */
 function period(what: string): Field<Milliseconds> {
-  const { parse, ...field } = duration(what);
+  const { parse, ...field } = duration(`${what} Less than 1s counts as 1s.`);
   const shortest = seconds(1);
   return {
     ...field,

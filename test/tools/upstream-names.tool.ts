@@ -4,6 +4,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { metricsPage } from "../../scripts/docs/metrics-page.ts";
 import { flagFields } from "../../src/app/flags/flag-table.ts";
 import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { upstreamFolder } from "../differential/rig/managers.ts";
@@ -39,6 +40,14 @@ describe.skipIf(go === undefined)(`The framework ${pinned}`, () => {
     expect(gates.length).toBeGreaterThan(40);
     const { problems } = readFlags([`--feature-gates=${gates.map((name) => `${name}=true`).join(",")}`]);
     expect(problems.filter(({ reason }) => reason === "UnknownFeatureGate")).toEqual([]);
+  });
+
+  test("has no metric of its client that docs/metrics.md lacks", () => {
+    const path = join(goModule("k8s.io/component-base", pinned), "metrics/prometheus/restclient/metrics.go");
+    const names = [...readFileSync(path, "utf8").matchAll(/Name: +"(\w+)"/g)].map(([, name = ""]) => name);
+    expect(names.length).toBeGreaterThan(10);
+    const page = metricsPage();
+    expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
   test("has no flag that Fairlead does not know", () => {

@@ -4,7 +4,7 @@
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Field } from "../../core/settings.ts";
 import { flagFields } from "../flags/flag-table.ts";
-import { flagHelp, helpText } from "../flags/help-text.ts";
+import { flagHelp, helpText, shortHelp } from "../flags/help-text.ts";
 import { withPresets } from "../flags/provider-flags.ts";
 import { type Command, commandHelp } from "./command.ts";
 
@@ -31,14 +31,17 @@ export const helpCommand: Command = {
       );
       return;
     }
+    const summaries = Object.fromEntries(pages.map(({ name, summary }) => [name, summary]));
+    const { flags, positional } = invocation.configuration.settings;
     // With --help everything else is ignored, as by upstream.
-    if (!invocation.configuration.settings.flags.help) {
+    if (!flags.help) {
+      // A plugin of kubectl without arguments.
+      if (positional.length === 0) return console.out(shortHelp(program, summaries));
       const names = pages.map(({ name }) => name);
       const isUnknown = asked !== undefined && !names.includes(asked);
       if (isUnknown) invocation.refuse(invocation.unknownCommand(asked, commandHint(asked, names)));
       if (isUnknown || invocation.refuse(invocation.unexpectedWords("help", rest))) return;
     }
-    const summaries = Object.fromEntries(pages.map(({ name, summary }) => [name, summary]));
     await console.out(helpText(program, provider, summaries));
   },
 };

@@ -20,6 +20,8 @@ import {
 } from "./description.ts";
 
 const width = 100;
+/** Of the objects with the same cause. */
+const shownNames = 10;
 
 const headings: Readonly<Record<Note["kind"], string>> = {
   hold: "On hold",
@@ -50,6 +52,16 @@ function eventText({ at, type, reason, message, count, source }: DescribedEvent)
   return `  ${at.slice(0, 19).replace("T", " ")}Z  ${type} ${reason}${times}, from ${source}\n${wrapText(message, width, "    ")}`;
 }
 
+/** Those that say the same are one, at the time of the newest. */
+function distinctEvents(events: readonly DescribedEvent[]): readonly DescribedEvent[] {
+  const same = Map.groupBy(events, ({ reason, message, source }) => `${source} ${reason} ${message}`);
+  return [...same.values()].flatMap(([newest, ...others]) =>
+    newest === undefined
+      ? []
+      : { ...newest, count: others.reduce((sum, { count }) => sum + count, newest.count) },
+  );
+}
+
 function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ["", `${title}:`, ...lines];
 }
@@ -76,7 +88,7 @@ export function descriptionText(description: Description): string {
     ...section("Why", notes.map(noteText)),
     ...section("Next attempt", attemptLines(description)),
     ...section("Last decisions", decisions.map(decisionText)),
-    ...section("Events", events.map(eventText)),
+    ...section("Events", distinctEvents(events).map(eventText)),
     "",
   ].join("\n");
 }
@@ -104,10 +116,18 @@ export function overviewText(answer: Omit<ExplainAnswer, "source">): string {
       incomplete === undefined ? "All Nodes and Services" : "The Nodes and Services that could be evaluated";
     return `${head}${all} ${noLeader === undefined ? "are" : "were"} settled.\n`;
   }
-  const texts = descriptions.map((description) => {
-    const { kind, name, state, summary } = description;
-    const text = `${summary} ${remainder(description)}`.trim();
-    return `${kind} ${name}: ${stateText(state)}\n${wrapText(text, width, "  ")}\n`;
+  const alike = Map.groupBy(descriptions, (description) => {
+    const { kind, state, summary } = description;
+    return [kind, stateText(state), `${summary} ${remainder(description)}`.trim()].join("\n");
+  });
+  const texts = [...alike].map(([key, members]) => {
+    const [kind = "", state = "", ...text] = key.split("\n");
+    const names = members.map(({ name }) => name);
+    const rest = names.length > shownNames ? ` and ${names.length - shownNames} more` : "";
+    const list = wrapText(`${names.slice(0, shownNames).join(", ")}${rest}`, width, "  ");
+    const title =
+      names.length === 1 ? `${kind} ${names}: ${state}` : `${names.length} ${kind}s: ${state}\n${list}`;
+    return `${title}\n${wrapText(text.join("\n"), width, "  ")}\n`;
   });
   return `${head}${texts.join("")}`;
 }
@@ -159,10 +179,10 @@ export function notFoundText({ kind, name, meant, left }: NotFound): string {
 export function answerText(answer: ExplainAnswer, isOverview: boolean): string {
   const { source, objects, severalLeaders, otherLeader, cloudProblem, warnings = [] } = answer;
   const shown = isOverview ? overviewText(answer) : objects.map(descriptionText).join("\n");
-  const noted = warnings.map((warning) => `Not known: ${warning}\n`).join("");
+  const noted = warnings.map((warning) => `${wrapText(`Not known: ${warning}`, width)}\n`).join("");
   // One object has it among its reasons.
   const first = [severalLeaders, otherLeader, isOverview ? cloudProblem : undefined]
     .flatMap((text) => (text === undefined ? [] : `${wrapText(text, width)}\n\n`))
     .join("");
-  return `${first}${shown}\n${noted}Source: ${source}\n`;
+  return `${first}${shown}\n${noted}${wrapText(`Source: ${source}`, width)}\n`;
 }

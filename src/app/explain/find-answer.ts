@@ -4,7 +4,7 @@
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
-import { withoutFullStop } from "../../core/text.ts";
+import { commandText, withoutFullStop } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Flags } from "../flags/flag-table.ts";
@@ -180,7 +180,7 @@ async function fromObjects(
   const { flags } = settings;
   const { api } = access;
   const found = await explainFrom(fromApiServer(api, operator, signal), asked, api, signal);
-  const inManager = `Or run explain in the pod of a manager, which has the settings: ${inPod(program, "explain", flags)}`;
+  const inManager = `Or run explain in the pod of a manager, which has the settings: ${commandText(inPod(program, "explain", flags))}`;
   const source = [
     `the API server only, because ${why}.`,
     "What the cloud has, pending attempts and holds are not known.",

@@ -109,6 +109,19 @@ export function flagHelp(name: string, field: Field<unknown>): string {
   return flagBlock(flagEntry(name, field));
 }
 
+/** The commands on one screen, each with the first clause of its summary. */
+export function shortHelp(program: string, commands: Readonly<Record<string, string>>): string {
+  const widest = Math.max(...Object.keys(commands).map(({ length }) => length)) + 4;
+  const lines = Object.entries(commands).map(([name, text]) => {
+    const [clause = ""] = text.split(/[:;]|\.(?= |$)/, 1);
+    return `  ${name}`.padEnd(widest) + wrapText(clause, 80, " ".repeat(widest)).trimStart();
+  });
+  return [
+    ...["Usage:", `  ${program} [command] [flags]`, "", "Commands:", ...lines, ""],
+    ...[`One command: ${program} help COMMAND`, `All flags and settings: ${program} --help`, ""],
+  ].join("\n");
+}
+
 export function helpText(
   program: string,
   provider: Documented,

@@ -33,6 +33,8 @@ const setUp = async (): Promise<ServiceWorld> => {
   return w;
 };
 
+const unwrapped = (out: string): string => out.replaceAll(/\s+/g, " ").trim();
+
 describe("explain without a running manager", () => {
   test("explains a settled Service with exit code 0, and sends no write [F91 N7]", async () => {
     const w = await setUp();
@@ -43,8 +45,8 @@ describe("explain without a running manager", () => {
       "Service default/storefront: settled\n  Its load balancer has the address 192.0.2.1.\n",
     );
     expect(out).toContain("Normal EnsuredLoadBalancer, from service-controller\n    Ensured load balancer\n");
-    expect(out).toEndWith(
-      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. The marks of load balancers are compared with the cluster of the settings here (--cluster-name=kubernetes, or the id where the cloud has one); the manager may have another one. The leader is another_1, which renewed its Lease at 2026-01-01T00:01:02.000000Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.\n",
+    expect(unwrapped(out.slice(out.indexOf("Source:")))).toBe(
+      "Source: offline, from the API server and the cloud. Decisions are what a manager would do now; earlier attempts are only in the events. The marks of load balancers are compared with the cluster of the settings here (--cluster-name=kubernetes, or the id where the cloud has one); the manager may have another one. The leader is another_1, which renewed its Lease at 2026-01-01T00:01:02.000000Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.",
     );
     expect([...kube, ...cloud].filter((request) => !request.startsWith("GET "))).toEqual([]);
     expect(kube.filter((request) => request.includes("leases"))).toEqual([
@@ -102,7 +104,7 @@ describe("explain without a running manager", () => {
     const w = await setUp();
     w.holdLease("another_1", "fake-cloud-controller-manager");
     w.annotateLease({ "fairlead.dev/cluster-name": name });
-    expect((await explain(w, ["service", "storefront"])).out).toContain(text);
+    expect(unwrapped((await explain(w, ["service", "storefront"])).out)).toContain(text);
   });
 
   test("reports that several managers lead, whatever it was asked [F91]", async () => {
@@ -191,7 +193,7 @@ describe("explain without a running manager", () => {
     await w.start("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");
     const { out } = await explain(w, ["service", "storefront", "--offline"]);
-    expect(out).toMatch(/ The leader is \S+, which renewed its Lease at \d{4}-\S+Z\.\n$/);
+    expect(unwrapped(out)).toMatch(/ The leader is \S+, which renewed its Lease at \d{4}-\S+Z\.$/);
   });
 
   test("says why it did not ask the leader, and which flag makes it ask [F91 N7]", async () => {
@@ -199,8 +201,8 @@ describe("explain without a running manager", () => {
     await w.start("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the leadership");
     const { out } = await explain(w, ["service", "storefront"]);
-    expect(out).toEndWith(
-      "Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.\n",
+    expect(unwrapped(out)).toEndWith(
+      "Z. For its reasons, set --server-ca-file: it gets your credentials, so its certificate must be one that you trust.",
     );
   });
 
@@ -270,10 +272,10 @@ describe("explain without a running manager", () => {
       expect(code).toBe(3);
       expect(text).toStartWith("This command does not know the state of the cloud: ");
       expect(text.split(`(${status} from GET`)).toHaveLength(2);
-      expect(text).toContain("Service default/new: not known It has no address yet. ");
+      expect(text).toContain("2 Services: not known default/new, default/wrong It has no address yet. ");
       expect(text).toContain("Service default/storefront: not known It has the address 192.0.2.1. ");
       expect(text).toContain("Node node-0: not known It is Ready and initialized. ");
-      expect(text).toContain("Node node-1: not known It is initialized but not Ready. ");
+      expect(text).toContain("2 Nodes: not known node-1, node-2 It is initialized but not Ready. ");
       // Another program may have other credentials, and another way to the cloud.
       expect(text).not.toMatch(/gets none|keeps it|is not (changed|deleted)/);
       const { objects } = JSON.parse((await explain(w, ["-o=json"])).out);
@@ -421,9 +423,10 @@ describe("explain where the cloud is not configured", () => {
   test("names the ways to a running manager, as plan does [F91 N7]", async () => {
     const w = await setUp();
     const { out } = await explain(w, ["service", "storefront"], { provider: hetzner, environment: {} });
-    expect(out).toContain(
-      "Or run explain in the pod of a manager, which has the settings: kubectl -n kube-system exec POD -- hetzner-cloud-controller-manager explain",
+    expect(unwrapped(out)).toContain(
+      "Or run explain in the pod of a manager, which has the settings: `kubectl",
     );
+    expect(out).toContain("`kubectl -n kube-system exec POD -- hetzner-cloud-controller-manager explain`");
     const planned = await runCommandIn(w, ["plan", "--master=http://test-api-server"], { provider: hetzner });
     expect([planned.code, planned.out]).toEqual([2, ""]);
     expect(planned.err).toContain("HCLOUD_TOKEN or HCLOUD_TOKEN_FILE is required");
@@ -486,7 +489,9 @@ describe("explain with a running manager", () => {
     expect(code).toBe(3);
     expect(out).toMatch(/ {2}in \d+s, or when something changes\n/);
     expect(out).toContain("failed: create balancer");
-    expect(out).toMatch(/Source: the manager replica-2_\S+ at https:\/\/10\.0\.0\.1:10258, the leader\n$/);
+    expect(unwrapped(out)).toMatch(
+      /Source: the manager replica-2_\S+ at https:\/\/10\.0\.0\.1:10258, the leader$/,
+    );
     const json = JSON.parse((await explain(w, ["-o=json", `--server=${url}`], { others })).out);
     expect(json.objects.map(({ name }: { name: string }) => name)).toContain("default/full");
     const missing = await explain(w, ["service", "ful", `--server=${url}`], { others });
@@ -628,12 +633,17 @@ test("a flag of a command is refused by the commands that do not use it [F91 N7]
   }
 });
 
-test("kubectl fairlead without arguments shows the help, and never starts a manager [F91 N7]", async () => {
+test("kubectl fairlead without arguments lists the commands on one screen, and never starts a manager [F91 N7]", async () => {
   world = new ServiceWorld();
   const plugin = { invokedAs: "/usr/local/bin/kubectl-fairlead" };
   const alone = await runCommandIn(world, [], plugin);
   expect([alone.code, alone.kube, alone.cloud]).toEqual([0, [], []]);
   expect(alone.out).toContain("Usage:\n  kubectl fairlead [command] [flags]\n");
+  expect(alone.out).toContain("\n  doctor ");
+  expect(alone.out).toEndWith("All flags and settings: kubectl fairlead --help\n");
+  const lines = alone.out.split("\n");
+  expect([lines.length <= 45, Math.max(...lines.map(({ length }) => length)) <= 80]).toEqual([true, true]);
+  expect((await runCommandIn(world, ["--help"], plugin)).out).toContain("--cluster-cidr");
   const help = await runCommandIn(world, ["explain", "--help"], plugin);
   expect(help.out).toContain("  kubectl fairlead explain service [NAMESPACE/]NAME [flags]\n");
   expect(help.out).toContain("  3  a requested object waits or has a problem, or no manager leads\n");

@@ -3,6 +3,7 @@
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { shortList } from "../../core/text.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
@@ -122,7 +123,7 @@ export class ConfigurationReloads {
     for (const change of diff.changes) log.info(`Configuration: ${change}`);
     this.#pending.replace(pending);
     await apply();
-    log.info("Applied the changed configuration");
+    log.info(`Applied the changed configuration: ${shortList(diff.changes)}`);
     this.#current = next;
     return "applied";
   }

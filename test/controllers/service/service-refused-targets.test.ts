@@ -58,6 +58,22 @@ test("a refused target is reported once, and the status is published without it"
   expect(conditions).toMatchObject([{ type: "CloudWarning", reason: "TargetRefused" }]);
 });
 
+test("no event says that there are new hosts when the cloud refuses every new target", async () => {
+  const { w, refuses, targets } = refusingWorld();
+  const updates = () => w.events("web").filter((event) => event.includes("UpdatedLoadBalancer")).length;
+  refuses.clear();
+  await w.start();
+  w.create("web");
+  await w.pass(30);
+  refuses.add("refused");
+  w.addNode("refused");
+  await w.pass(600);
+  expect([targets(), updates()]).toEqual([[3], 0]);
+  w.addNode("accepted");
+  await w.pass(600);
+  expect([targets(), updates()]).toEqual([[4], 1]);
+});
+
 test("a refused target is tried again with a growing delay of at most an hour, without a write or another event", async () => {
   const { w, script, targets, warnings } = refusingWorld();
   await w.start();

@@ -76,8 +76,17 @@ async function reconcileFrom(context: ReconcileContext, reading: Reading): Promi
   const applied = await applyPlan(context, plan);
   if (applied !== undefined) return applied;
 
-  const updated = await updateStatuses(context, { ...plan, completed: context.state.change });
+  const updated = await updateStatuses(context, { ...plan, completed: completedChange(context, plan) });
   return updated.kind === "settled" && !plan.areTargetsHeld ? completeGroup(context, plan) : updated;
+}
+
+/** Nothing was updated when the cloud has refused every new target. */
+function completedChange({ state, serviceStates }: ReconcileContext, plan: PlannedGroup) {
+  const { targets } = state.lastCompleted ?? {};
+  const isRefused = plan.members.some(({ service }) => serviceStates.of(service).refused.all.length > 0);
+  return state.change === "update" && isRefused && targets === plan.fingerprint.targets
+    ? undefined
+    : state.change;
 }
 
 /** The plan would remove a load balancer that a user has requested again since the reconcile began. */

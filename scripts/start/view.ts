@@ -47,7 +47,8 @@ function nodeCells(node: Node, machine: string | undefined): readonly Cell[] {
 }
 
 function serviceCells({ metadata, status }: Service): readonly Cell[] {
-  const address = status.loadBalancer?.ingress?.[0]?.ip;
+  const { ip, hostname } = status.loadBalancer?.ingress?.[0] ?? {};
+  const address = ip ?? hostname;
   const state: Cell =
     metadata.deletionTimestamp !== undefined
       ? { text: "deleting", color: "dim" }

@@ -80,6 +80,15 @@ describe.each(sizes)("the view at $columns x $rows", (size) => {
     }
   });
 
+  test("shows a Service with a hostname as ready", () => {
+    const [web] = scene(3).services;
+    const hostname = "a82742087ffc0d4711-1234567890.elb.us-west-2.amazonaws.com";
+    const named = { ...web, status: { loadBalancer: { ingress: [{ hostname }] } } } as unknown as Service;
+    const lines = linesOf({ ...scene(3), services: [named] }, size).map(plain);
+    expect(lines.join("\n")).toMatch(/^ {2}service-0 +ready +a82742087ffc0d4711-1234567890/m);
+    expect(lines.filter((line) => line.length >= size.columns)).toEqual([]);
+  });
+
   test("shows how many Nodes and Services do not fit", () => {
     const text = linesOf(scene(100, 20), size).map(plain).join("\n");
     const shown = text.match(/^ {2}node-/gm)?.length ?? 0;

@@ -181,7 +181,7 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
     const created = answered?.body?.loadbalancer;
     if (created === undefined)
       throw new CloudError("unavailable", `${request.operation} returned no load balancer.`, request);
-    return octaviaWorks(created, step, owner && factsOf([owner], { id: created.id }));
+    return octaviaWorks(created, step, owner && factsOf([owner], { id: created.id, creating: created.id }));
   }
   // A 404 to the deletion contradicts the listing, which decides then.
   if (waitsFor === undefined || answered === undefined) return done(remembered);

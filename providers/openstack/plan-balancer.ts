@@ -232,12 +232,11 @@ function planChanges(
   const steps = stepsFor(balancer, owner.uid);
   if (isPending(observed)) return waitFor(activation(balancer));
   if (balancer.provisioning_status === "ERROR") {
-    // One that had no address yet can be created again without harm.
-    const hasAddress = facts["address"] !== undefined || observed.floatingIP !== undefined;
-    const isNew = !hasAddress && isOwner(observed) && othersOf(observed).length === 0;
-    if (!isNew) return errored(balancer);
+    // One that Fairlead creates, and that has not served yet, can be created again without harm.
+    const isNew = facts["creating"] === balancer.id && observed.floatingIP === undefined;
+    if (!isNew || othersOf(observed).length > 0) return errored(balancer);
     const text = `${which} has the status ERROR. Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats.`;
-    const removal = steps.deletion(true, { removes: true, remember: { id: "" } });
+    const removal = steps.deletion(true, { removes: true, remember: { id: "", creating: "" } });
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };
   }
   const conflicts = conflictsOf(observed, ports);
@@ -270,8 +269,8 @@ function planChanges(
   ];
   const needsServers = input.operator["manage-security-groups"] && desired.targets.some(isUnlisted);
   if (changes.length > 0) return { steps: changes, problems };
-  if (address !== undefined && facts["address"] !== address)
-    return { steps: [steps.store("store the address", { address })], problems };
+  if (address !== undefined && (facts["address"] !== address || facts["creating"] !== undefined))
+    return { steps: [steps.store("store the address", { address, creating: "" })], problems };
   return { ...(needsServers ? waitFor(listing, seconds(30)) : { steps: [] }), problems };
 }
 

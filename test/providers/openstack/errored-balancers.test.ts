@@ -1,0 +1,74 @@
+// Load balancers in ERROR: one that Fairlead creates and that never becomes ACTIVE is made again; any other one stays.
+
+import { describe, expect, test } from "bun:test";
+import { draft, OpenStackWorld, prefix, served, tcpPort } from "./openstack-world.ts";
+
+const internal = { "service.beta.kubernetes.io/openstack-internal-load-balancer": "true" };
+const creating = "fairlead.dev/fact-creating";
+const webTag = "kube_service_prod_default_web";
+
+/** Restarts the manager with the load balancer in ERROR, and the Service with these annotations. */
+async function restartInError(
+  h: OpenStackWorld,
+  annotations: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  await h.world.stop();
+  h.cloud.balancing.balancers.change(webTag, { provisioning_status: "ERROR" });
+  h.world.annotate("web", annotations);
+  h.forget();
+  await h.start();
+  await h.settle(600);
+}
+
+describe("a load balancer in ERROR", () => {
+  test.each([
+    ["without a floating IP", internal],
+    ["with a floating IP", {}],
+  ])("that serves %s stays although no annotation has its address", async (_, annotations) => {
+    const h = await served(annotations);
+    const before = [h.balancers().map(({ id }) => id), h.world.addressesOf("web")] as const;
+    await restartInError(h, { [`${prefix}load-balancer-address`]: undefined });
+    expect(h.changes).toEqual([]);
+    expect([h.balancers().map(({ id }) => id), h.world.addressesOf("web")]).toEqual([...before]);
+    expect(h.events()).toContain("It is not changed, and may still forward.");
+  });
+
+  test("that is still being created stays if it has a floating IP", async () => {
+    const h = await served();
+    const [balancer] = h.balancers();
+    await restartInError(h, {
+      [`${prefix}load-balancer-address`]: undefined,
+      [creating]: balancer?.id ?? "",
+    });
+    expect(h.changes).toEqual([]);
+    expect(h.floatingIPs().map(({ port_id }) => port_id)).toEqual([balancer?.vip_port_id ?? ""]);
+  });
+
+  test("that is still being created stays if another Service shares it", async () => {
+    const h = await served(internal);
+    const [balancer] = h.balancers();
+    h.cloud.balancing.balancers.change(webTag, { tags: [webTag, "kube_service_stage_default_web-2"] });
+    await restartInError(h, {
+      [`${prefix}load-balancer-address`]: undefined,
+      [creating]: balancer?.id ?? "",
+    });
+    expect(h.changes).toEqual([]);
+    expect(h.balancers().map(({ id }) => id)).toEqual([balancer?.id ?? ""]);
+  });
+
+  test("that another leader has begun to create is made again", async () => {
+    const h = new OpenStackWorld();
+    h.cloud.balancing.failures = 1;
+    await h.start();
+    h.world.create("web", draft(internal, [tcpPort(80)]));
+    const isBegun = () => h.world.get("web").metadata.annotations?.[creating] !== undefined;
+    await h.world.until(isBegun, "the creation");
+    const id = h.balancers()[0]?.id;
+    await h.world.stop();
+    await h.start();
+    await h.settle(600);
+    expect(h.balancers().map(({ provisioning_status: status }) => status)).toEqual(["ACTIVE"]);
+    expect(h.balancers()[0]?.id).not.toBe(id as string);
+    expect(h.world.get("web").metadata.annotations).not.toHaveProperty(creating);
+  });
+});

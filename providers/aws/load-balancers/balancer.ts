@@ -27,6 +27,8 @@ export interface Observed extends ObservedLoadBalancer {
   readonly groups: readonly ApiSecurityGroup[];
   /** Ids of the security groups that other load balancers have. */
   readonly usedGroups: ReadonlySet<string>;
+  /** The ARNs of the network load balancers of the cluster that check a port, beside those that check the port of traffic. */
+  readonly checkers: ReadonlyMap<string, readonly string[]>;
   /** Attached to the load balancer, or to nothing. */
   readonly targetGroups: readonly ObservedTargetGroup[];
   readonly inDepth?: InDepth | undefined;

@@ -32,9 +32,9 @@ export const openSteps = (changes: readonly GroupChange[], why: string): Steps =
   );
 
 export const closeSteps = (changes: readonly GroupChange[], why: string): Steps =>
-  changes.flatMap(({ group, removed, needsTidying }) =>
+  changes.flatMap(({ group, removed, needsTidying, restsOnListing }) =>
     stepFor(
-      { do: `close security group for ${why}`, on: group },
+      { do: `close security group for ${why}`, on: group, restsOnListing },
       removed.length > 0 && ec2("RevokeSecurityGroupIngress", ingress(group, removed)),
       removed.length > 0 && needsTidying === true && { tidy: group },
     ),

@@ -98,38 +98,56 @@ export function networkRules(
   ]);
 }
 
-const isOfClients = ({ description }: Rule): boolean => description?.startsWith(`${clientText}=`) === true;
+const isOf = (kind: string, { description }: Rule): boolean => description?.startsWith(`${kind}=`) === true;
 
-/** Rules for path MTU discovery are shared by all network load balancers with the same clients. Those without any. */
+/**
+ * Rules that network load balancers share, and that none of them needs: those for path MTU discovery of clients that have no other rule,
+ * and those for health checks if there are no clients at all.
+ */
 export function unusedRules(existing: readonly Rule[]): readonly Rule[] {
-  const clients = new Set(existing.filter(isOfClients).map(({ peer }) => peer));
-  return existing.filter(({ description, peer }) => description === mtuText && !clients.has(peer));
+  const clients = new Set(existing.filter((rule) => isOf(clientText, rule)).map(({ peer }) => peer));
+  return existing.filter((rule) =>
+    rule.description === mtuText ? !clients.has(rule.peer) : clients.size === 0 && isOf(healthText, rule),
+  );
 }
 
-/** `wanted` is for the groups in `ids`; all other groups of the cluster lose what they have of the load balancer. */
+/**
+ * `wanted` is for the groups in `ids`; all other groups of the cluster lose what they have of the load balancer. EC2 has one rule for a
+ * port that several load balancers check, with the name of the first one: it stays while another one checks the port,
+ * and leaves with the last one.
+ */
 export function networkGroupChanges(
-  groups: readonly ApiSecurityGroup[],
-  lb: string,
+  { groups, lb, network, checkers }: Pick<Observed, "groups" | "lb" | "network" | "checkers">,
   ids: readonly string[],
   wanted: readonly Rule[],
 ): readonly GroupChange[] {
   const own = [`${clientText}=${lb}`, `${healthText}=${lb}`];
+  const checkersOf = (rule: Rule) => (isOf(healthText, rule) ? (checkers.get(String(rule.from)) ?? []) : []);
+  const isShared = (rule: Rule) => checkersOf(rule).some((arn) => arn !== network?.LoadBalancerArn);
   return groups.map((group) => {
     const existing = rulesOf(group);
     const rules = ids.includes(group.groupId) ? wanted : [];
+    const isChecked = (rule: Rule) => checkersOf(rule).length > 0;
+    const isLeftOver = (rule: Rule) => isChecked(rule) && !rules.some(({ from }) => from === rule.from);
     const stale = without(
-      existing.filter(({ description = "" }) => own.includes(description)),
+      existing.filter(
+        (rule) => (own.includes(rule.description ?? "") || isLeftOver(rule)) && !isShared(rule),
+      ),
       rules,
     );
     const kept = existing.filter((rule) => !stale.includes(rule));
     // At the end of a load balancer, the group was read a moment ago.
     const isEnd = wanted.length === 0;
     const unused = stale.length > 0 && isEnd ? unusedRules(kept) : [];
-    const left = new Set(kept.filter(isOfClients).map(({ peer }) => peer));
+    const ofClients = (all: readonly Rule[]) => all.filter((rule) => isOf(clientText, rule));
+    const left = new Set(ofClients(kept).map(({ peer }) => peer));
     return {
       ...{ group: group.groupId, added: without(rules, existing), count: existing.length },
       removed: [...stale, ...unused],
-      needsTidying: stale.some((rule) => isOfClients(rule) && (!isEnd || left.has(rule.peer))),
+      needsTidying:
+        ofClients(stale).some(({ peer }) => !isEnd || left.has(peer)) || (isEnd && kept.some(isShared)),
+      // Another load balancer may check the port since the last listing.
+      ...(stale.some(isChecked) && { restsOnListing: true as const }),
     };
   });
 }

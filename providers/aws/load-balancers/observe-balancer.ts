@@ -41,6 +41,7 @@ interface Parts {
   readonly tags: ReadonlyMap<string, Tags>;
   /** How many load balancers have a security group, by id. */
   readonly uses: ReadonlyMap<string, number>;
+  readonly checkers: Observed["checkers"];
   /** Its load balancer was looked up by name, and may lack the tags. */
   readonly member?: Desired | undefined;
 }
@@ -105,7 +106,7 @@ function toObserved(
   balancer: { readonly classic: ApiClassicBalancer } | { readonly network: ApiBalancer },
   parts: Parts,
 ): Observed {
-  const { identity, groups, uses, member } = parts;
+  const { identity, groups, uses, checkers, member } = parts;
   const classic = "classic" in balancer ? balancer.classic : undefined;
   const network = "network" in balancer ? balancer.network : undefined;
   const lb = classic?.LoadBalancerName ?? network?.LoadBalancerName ?? "";
@@ -116,7 +117,7 @@ function toObserved(
   const service = tagIn(tags, serviceTag) ?? named;
   const targetGroups = arn === undefined ? [] : targetGroupsFor(service, arn, parts);
   return {
-    ...{ lb, group: lb, keys: [lb], classic, network, groups, targetGroups },
+    ...{ lb, group: lb, keys: [lb], classic, network, groups, targetGroups, checkers },
     usedGroups: new Set([...uses].flatMap(([id, count]) => (count > (own.has(id) ? 1 : 0) ? [id] : []))),
     name: network === undefined ? lb : `${lb} (network)`,
     ...marked(identity, lb, tags),
@@ -148,6 +149,20 @@ function targetGroupsFor(
     const isAttached = arn !== undefined && one.LoadBalancerArns?.includes(arn) === true;
     return isAttached || (isOwn && (one.LoadBalancerArns ?? []).length === 0) ? [{ ...one, isOwn }] : [];
   });
+}
+
+/** Several load balancers may check the same port of Nodes, such as that of kube-proxy. */
+function checkersIn({
+  identity,
+  targetGroups,
+  tags,
+}: Pick<Parts, "identity" | "targetGroups" | "tags">): Observed["checkers"] {
+  const checkers = new Map<string, readonly string[]>();
+  for (const { HealthCheckPort: port = "", LoadBalancerArns: arns } of targetGroups) {
+    const own = (arns ?? []).filter((arn) => hasClusterTag(identity.tag, tags.get(arn) ?? none));
+    if (port !== null && /^\d+$/.test(port)) checkers.set(port, [...(checkers.get(port) ?? []), ...own]);
+  }
+  return checkers;
 }
 
 /** Names that managers give, and few others: only these cost further requests. */
@@ -183,7 +198,8 @@ export async function listBalancers(
     classics.length + networks.length > 0 ? clusterGroups(api, identity, call) : [],
   ]);
   const tags = await readTags(api, classics, networks, targetGroups, call);
-  const parts = { identity, groups, targetGroups, tags, uses, member };
+  const checkers = checkersIn({ identity, targetGroups, tags });
+  const parts = { identity, groups, targetGroups, tags, uses, checkers, member };
   return [
     ...classics.map((one) => toObserved({ classic: one }, parts)),
     ...networks.map((one) => toObserved({ network: one }, parts)),
@@ -410,6 +426,7 @@ async function lookUpRest(
     ...{ lb, group: lb, keys: [lb], name: lb, owners: [owner.uid], tags: none },
     ...{ ownership: "ours", state: "changing" },
     ...{ groups: merged(ours, naming), usedGroups: new Set(uses.keys()), targetGroups: left },
+    checkers: new Map(),
   };
 }
 

@@ -116,13 +116,13 @@ function planEnd(
   input: PlanInput,
 ): Plan<AwsStep> {
   if (observed === undefined) return { steps: [] };
-  const { lb, classic, network, groups, targetGroups } = observed;
+  const { lb, classic, network, targetGroups } = observed;
   const own = ownGroups(desired, observed, input);
   const ids = own.map(({ groupId }) => groupId);
   const peers = { current: classic?.SecurityGroups ?? [], former: ids, own: ids };
   const closing = [
     ...restOnUses(closeSteps(classicGroupChanges(observed, peers, []), "load balancer")),
-    ...(classic === undefined ? closeSteps(networkGroupChanges(groups, lb, [], []), "load balancer") : []),
+    ...(classic === undefined ? closeSteps(networkGroupChanges(observed, [], []), "load balancer") : []),
   ];
   const arn = network?.LoadBalancerArn;
   const unused = targetGroups.filter((one) => isDeletable(one, arn));

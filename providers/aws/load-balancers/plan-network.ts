@@ -427,7 +427,7 @@ function planChanges(part: Part, observed: Observed, network: ApiBalancer, choic
   const leaves = input.operator["disable-security-group-ingress"];
   const onNodes = leaves
     ? []
-    : networkGroupChanges(observed.groups, lb, chosen.ids, nodeRules(part, subnets));
+    : networkGroupChanges(observed, chosen.ids, nodeRules(part, subnets));
   const own = ownGroupParts(part, observed, network);
   return {
     steps: [

@@ -99,6 +99,8 @@ export interface GroupChange {
   readonly count: number;
   /** Rules that several load balancers share may be unused afterwards, if another one leaves too. */
   readonly needsTidying?: boolean;
+  /** What it removes may be needed by load balancers that the last listing does not show. */
+  readonly restsOnListing?: true;
 }
 
 /** For a group that belongs to one load balancer: exactly these rules. */

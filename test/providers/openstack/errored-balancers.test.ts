@@ -1,4 +1,4 @@
-// Load balancers in ERROR: one that Fairlead creates and that never becomes ACTIVE is made again; any other one stays.
+// Load balancers in ERROR: one that Fairlead creates and that never served is made again; any other one stays. So does what others use.
 
 import { describe, expect, test } from "bun:test";
 import { draft, OpenStackWorld, prefix, served, tcpPort } from "./openstack-world.ts";
@@ -56,6 +56,16 @@ describe("a load balancer in ERROR", () => {
     expect(h.balancers().map(({ id }) => id)).toEqual([balancer?.id ?? ""]);
   });
 
+  test("stays when one of the Services that share it is deleted", async () => {
+    const h = await served(internal);
+    const [balancer] = h.balancers();
+    h.cloud.balancing.balancers.change(webTag, { tags: [webTag, "kube_service_prod_default_shop"] });
+    await restartInError(h, {});
+    h.world.delete("web");
+    await h.settle(600);
+    expect([h.changes, h.balancers().map(({ id }) => id)]).toEqual([[], [String(balancer?.id)]]);
+  });
+
   test("that another leader has begun to create is made again", async () => {
     const h = new OpenStackWorld();
     h.cloud.balancing.failures = 1;
@@ -70,5 +80,35 @@ describe("a load balancer in ERROR", () => {
     expect(h.balancers().map(({ provisioning_status: status }) => status)).toEqual(["ACTIVE"]);
     expect(h.balancers()[0]?.id).not.toBe(id as string);
     expect(h.world.get("web").metadata.annotations).not.toHaveProperty(creating);
+  });
+});
+
+describe("what others use", () => {
+  test("stays: a load balancer that others share, when the Service that created it is deleted", async () => {
+    const h = await served(internal);
+    const [balancer] = h.balancers();
+    h.cloud.balancing.balancers.change(webTag, { tags: [webTag, "kube_service_stage_default_shop"] });
+    await h.settle(3600);
+    h.world.delete("web");
+    await h.settle(600);
+    expect(h.balancers().map(({ id, tags }) => [id, tags])).toEqual([
+      [String(balancer?.id), ["kube_service_stage_default_shop"]],
+    ]);
+  });
+
+  test("stays: a floating IP of spec.loadBalancerIP that another port has", async () => {
+    const h = new OpenStackWorld();
+    const { project } = h.cloud;
+    const taken = {
+      ...{ name: "taken", floating_ip_address: "198.18.9.9", description: "by hand", status: "ACTIVE" },
+      ...{ port_id: "another-port", fixed_ip_address: "10.1.0.9" },
+    };
+    const floating_network_id = project.networks.existing("public").id;
+    project.floatingIPs.put({ id: project.ids.uuid(), floating_network_id, ...taken });
+    await h.start();
+    h.world.create("web", { spec: { ports: [tcpPort(80)], loadBalancerIP: "198.18.9.9" } });
+    await h.settle(600);
+    expect(h.floatingIPs().map(({ port_id }) => port_id)).toEqual(["another-port"]);
+    expect(h.events()).toContain("is in use by the port another-port");
   });
 });

@@ -1,0 +1,195 @@
+// What load balancers of AWS share with others: security groups, their rules, and subnets. None of it is removed while another one needs it.
+
+import { describe, expect, test } from "bun:test";
+import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
+import { BalancerWorld, draft, network, owned, served, tcpPort } from "./balancer-world.ts";
+
+/** A world with the Services `web` and `shop`, and their load balancers. */
+async function bothServed(
+  annotations: Readonly<Record<string, string>>,
+  { settings = {}, spec = {} }: { settings?: Readonly<Record<string, string>>; spec?: object } = {},
+): Promise<BalancerWorld> {
+  const h = new BalancerWorld({ settings });
+  await h.start();
+  // One after the other, so that the first one opens what both need.
+  for (const [index, name] of ["web", "shop"].entries()) {
+    h.world.create(name, draft(annotations, [tcpPort(80, 30_100 + index)], spec));
+    await h.settle();
+  }
+  h.forget();
+  return h;
+}
+
+/** Everything that requests have removed from security groups. */
+const revoked = (h: BalancerWorld): string =>
+  JSON.stringify(h.cloud.seen.flatMap(({ operation, body }) => (operation.includes("Revoke") ? [body] : [])));
+
+describe("rules of the Nodes' security group", () => {
+  const clients = { loadBalancerSourceRanges: ["192.0.2.0/24"] };
+
+  test("for path MTU discovery stay while another network load balancer has the same clients", async () => {
+    const h = await bothServed(network, { spec: clients });
+    h.world.delete("web");
+    await h.settle(3600);
+    expect(revoked(h)).not.toContain("/nlb/mtu");
+    expect(h.changes).not.toContain("AuthorizeSecurityGroupIngress");
+    h.world.delete("shop");
+    await h.settle(300);
+    expect(h.rules()).toEqual([]);
+  });
+
+  test("that name a given security group stay while another classic load balancer has the group", async () => {
+    const h = new BalancerWorld();
+    const given = h.addGroup("given");
+    await h.start();
+    for (const [index, name] of ["web", "shop"].entries())
+      h.world.create(name, draft({ "security-groups": given }, [tcpPort(80, 30_100 + index)]));
+    await h.settle();
+    h.world.delete("shop");
+    await h.settle(3600);
+    expect(h.changes).not.toContain("RevokeSecurityGroupIngress");
+  });
+
+  test("for health checks stay for a load balancer that checks the same port only since the last listing", async () => {
+    const h = new BalancerWorld();
+    await h.start();
+    h.world.create("web", draft({ ...network, "healthcheck-port": "8080" }, [tcpPort(80, 30_100)]));
+    h.world.create("shop", draft(network, [tcpPort(80, 30_101)]));
+    await h.settle(600);
+    const checked = () => h.rules().filter((rule) => rule.startsWith("tcp 8080"));
+    const before = checked();
+    expect(before).not.toEqual([]);
+    h.world.annotate("shop", { [`${prefix}healthcheck-port`]: "8080" });
+    await h.settle(20);
+    h.forget();
+    h.world.delete("web");
+    await h.settle(3600);
+    expect(checked()).toEqual(before);
+    expect(revoked(h)).not.toContain("8080");
+  });
+
+  describe("in Shared mode", () => {
+    const settings = { "cluster-service-load-balancer-health-probe-mode": "Shared" };
+    const shared = (h: BalancerWorld) => h.rules().filter((rule) => rule.startsWith("tcp 10256"));
+
+    test.each(["web", "shop"])(
+      "for health checks stay for the other load balancer when %s is deleted, and leave with the last one",
+      async (first) => {
+        const h = await bothServed(network, { settings });
+        const before = shared(h);
+        expect(before).not.toEqual([]);
+        h.world.delete(first);
+        await h.settle(3600);
+        expect(shared(h)).toEqual(before);
+        expect(revoked(h)).not.toContain("10256");
+        expect(h.changes).not.toContain("AuthorizeSecurityGroupIngress");
+        const other = first === "web" ? "shop" : "web";
+        expect(h.said(other)).not.toContain("outside Fairlead");
+        h.world.delete(other);
+        await h.settle(300);
+        expect(h.rules()).toEqual([]);
+      },
+    );
+
+    test("for health checks stay for the other load balancer when one gets externalTrafficPolicy: Local", async () => {
+      const h = await bothServed(network, { settings });
+      const before = shared(h);
+      const local = { externalTrafficPolicy: "Local", healthCheckNodePort: 31_000 } as const;
+      h.world.edit("web", (one) => ({ ...one, spec: { ...one.spec, ...local } }));
+      await h.settle(3600);
+      expect(shared(h)).toEqual(before);
+      expect(revoked(h)).not.toContain("10256");
+      expect(h.said("shop")).not.toContain("outside Fairlead");
+      h.world.delete("shop");
+      await h.settle(3600);
+      expect([shared(h), h.said("web")]).toEqual([[], expect.not.stringContaining("outside Fairlead")]);
+      h.world.delete("web");
+      await h.settle(300);
+      expect(h.rules()).toEqual([]);
+    });
+
+    test("for health checks leave when all Services are deleted together", async () => {
+      const h = await bothServed(network, { settings, spec: clients });
+      const others = { loadBalancerSourceRanges: ["198.51.100.0/24"] };
+      h.world.edit("shop", (one) => ({ ...one, spec: { ...one.spec, ...others } }));
+      await h.settle(600);
+      for (const name of ["web", "shop"]) h.world.delete(name);
+      await h.settle(600);
+      expect(h.rules()).toEqual([]);
+    });
+
+    test("for health checks leave when the mode ends", async () => {
+      const h = await bothServed(network, { settings });
+      await h.world.stop();
+      await h.start("--config-set=cluster-service-load-balancer-health-probe-mode=ServiceNodePort");
+      await h.settle(3600);
+      expect(shared(h)).toEqual([]);
+      expect(h.said()).not.toContain("outside Fairlead");
+    });
+  });
+});
+
+describe("a security group that Fairlead created", () => {
+  const ownGroup = (h: BalancerWorld) => String(h.groupNamed(`k8s-elb-${h.nameOf()}`)?.id);
+
+  test("stays when its Service is deleted while another load balancer has it", async () => {
+    const h = await served();
+    const id = ownGroup(h);
+    const listeners = { LoadBalancerPort: "80", InstancePort: "80", Protocol: "tcp" };
+    h.cloud.account.classic.answer("CreateLoadBalancer", {
+      ...{ LoadBalancerName: "by-hand", Listeners: [listeners], Subnets: ["subnet-00000000000000001"] },
+      SecurityGroups: [id],
+    });
+    await h.settle(3600);
+    h.world.delete("web");
+    await h.settle(3600);
+    expect(h.world.find("web")).toBeUndefined();
+    expect(h.cloud.account.groups.get(id)).toBeDefined();
+    expect(h.changes).not.toContain("DeleteSecurityGroup");
+  });
+
+  test.each([
+    ["its tag says shared", { "kubernetes.io/cluster/prod": "shared" }],
+    ["its tag is that of another cluster", { "kubernetes.io/cluster/other": "owned" }],
+  ])("stays when its Service is deleted and %s", async (_, tags) => {
+    const h = await served();
+    const id = ownGroup(h);
+    h.cloud.account.groups.change(id, { tags });
+    await h.settle(3600);
+    h.world.delete("web");
+    await h.settle(3600);
+    expect(h.cloud.account.groups.get(id)).toBeDefined();
+  });
+
+  test("stays when its Service is deleted and names it", async () => {
+    const h = await served();
+    const id = ownGroup(h);
+    h.world.annotate("web", { [`${prefix}security-groups`]: id });
+    await h.settle(600);
+    h.world.delete("web");
+    await h.settle(600);
+    expect(h.cloud.account.groups.get(id)).toBeDefined();
+  });
+});
+
+describe("subnets", () => {
+  test.each([
+    ["classic", {}],
+    ["network", network],
+  ])("of other clusters get no %s load balancer", async (_, annotations) => {
+    const h = new BalancerWorld();
+    const { subnets, classic, network: networks } = h.cloud.account;
+    const [first, second, ...rest] = subnets.list();
+    subnets.change(String(first?.id), { tags: { "kubernetes.io/cluster/other": "shared" } });
+    subnets.change(String(second?.id), { tags: owned });
+    for (const { id } of rest) subnets.change(id, { tags: { "kubernetes.io/cluster/other": "owned" } });
+    await h.start();
+    h.world.create("web", draft(annotations));
+    await h.settle();
+    const used = [
+      ...classic.all().flatMap((one) => one.subnets),
+      ...networks.all().flatMap(({ mappings }) => mappings.map(({ subnet }) => subnet)),
+    ];
+    expect(used).toEqual([String(second?.id)]);
+  });
+});

@@ -59,8 +59,29 @@ type OwnSettings = Partial<Values<Annotations>>;
 const choiceIn = <T extends string>(choices: readonly T[], text: string | undefined): T | undefined =>
   choices.find((choice) => choice === text);
 
+/** The settings that ports have without any annotation about health checks are undefined: a value would make the check explicit. */
+function settingsOfCheck(
+  { protocol, destination_port, health_check }: ApiService,
+  operator: Settings,
+): OwnSettings {
+  const { port, interval, timeout, retries, http } = health_check;
+  const hasDefault = healthCheckDefaults.some((name) => (operator[name] ?? 0) > 0);
+  const isOfPort = port === destination_port;
+  const isImplicit = protocol !== "tcp" && health_check.protocol === "tcp" && isOfPort && !hasDefault;
+  const times = isImplicit ? undefined : { interval: seconds(interval), timeout: seconds(timeout), retries };
+  return {
+    "health-check-protocol": choiceIn(["tcp", "http", "https"], health_check.protocol),
+    "health-check-port": isOfPort ? undefined : port,
+    "health-check-interval": times?.interval,
+    "health-check-timeout": times?.timeout,
+    "health-check-retries": times?.retries,
+    "health-check-http-validate-certificate": http?.tls,
+  };
+}
+
 /** All ports have the same settings. */
-function settingsOfPort({ protocol, proxyprotocol, http, health_check }: ApiService): OwnSettings {
+function settingsOfPort(service: ApiService, operator: Settings): OwnSettings {
+  const { protocol, proxyprotocol, http } = service;
   const timeout = http?.timeout_idle;
   const lifetime = http?.cookie_lifetime;
   return {
@@ -70,16 +91,11 @@ function settingsOfPort({ protocol, proxyprotocol, http, health_check }: ApiServ
     "http-redirect-http": http?.redirect_http,
     "http-cookie-lifetime": lifetime === undefined ? undefined : seconds(lifetime),
     "http-timeout-idle": timeout === undefined ? undefined : seconds(timeout),
-    "health-check-protocol": choiceIn(["tcp", "http", "https"], health_check.protocol),
-    "health-check-port": health_check.port,
-    "health-check-interval": seconds(health_check.interval),
-    "health-check-timeout": seconds(health_check.timeout),
-    "health-check-retries": health_check.retries,
-    "health-check-http-validate-certificate": health_check.http?.tls,
+    ...settingsOfCheck(service, operator),
   };
 }
 
-export function settingsOf({ balancer }: Observed): OwnSettings {
+export function settingsOf({ balancer }: Observed, operator: Settings): OwnSettings {
   const { algorithm, public_net, private_net, services, targets } = balancer;
   const [port] = services;
   return {
@@ -87,6 +103,6 @@ export function settingsOf({ balancer }: Observed): OwnSettings {
     "disable-public-network": !public_net.enabled,
     "use-private-ip": targets.find(({ type }) => type === "server")?.use_private_ip,
     "private-ipv4": parseIp(private_net[0]?.ip ?? ""),
-    ...(port === undefined ? {} : settingsOfPort(port)),
+    ...(port === undefined ? {} : settingsOfPort(port, operator)),
   };
 }

@@ -164,7 +164,7 @@ export function hetznerLoadBalancers(
       const certificates = desired.some(needsCertificates) ? await collect(api.certificates(call)) : [];
       return { networkID: await networkID?.(call), certificates };
     },
-    settingsOf,
+    settingsOf: (observed) => settingsOf(observed, operator),
     reaches: (desired, observed) => {
       const request = chosen(desired, observed);
       return (target) => reach(request, target, readsRobot);

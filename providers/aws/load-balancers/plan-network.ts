@@ -425,9 +425,7 @@ function planChanges(part: Part, observed: Observed, network: ApiBalancer, choic
   const subnets = input.network.subnets.filter(({ subnetId }) => zones.has(subnetId));
   const chosen = chooseGroups(groupLists(desired), input.network.identity, observed.groups);
   const leaves = input.operator["disable-security-group-ingress"];
-  const onNodes = leaves
-    ? []
-    : networkGroupChanges(observed, chosen.ids, nodeRules(part, subnets));
+  const onNodes = leaves ? [] : networkGroupChanges(observed, chosen.ids, nodeRules(part, subnets));
   const own = ownGroupParts(part, observed, network);
   return {
     steps: [

@@ -2,6 +2,7 @@
 // left after deletion, and no change to load balancers of other owners.
 
 import { describe, expect, test } from "bun:test";
+import { mergeObserved, unreadable } from "../../controllers/service/annotations/annotations.ts";
 import type { Cidr } from "../../core/brand.ts";
 import type { Fields } from "../../core/settings.ts";
 import { CloudError } from "../../provider/errors.ts";
@@ -201,6 +202,32 @@ export function loadBalancersConformance(
         if (member === undefined || balancer === undefined) continue;
         const settings = lab.loadBalancers.settingsOf?.(balancer, member.owner.uid);
         expect(unobservedSettings(fields, settings)).toEqual([]);
+      }
+    });
+
+    test("changes nothing of an existing load balancer for an invalid value of any annotation", async () => {
+      const fields: Fields = harness.definition.annotations?.fields ?? {};
+      // Each value of an annotation that has few of them.
+      const values = Object.entries(fields).flatMap(([name, { choices, kind }]) =>
+        (choices ?? (kind === "switch" ? ["true"] : [])).map((value) => ({ [name]: value })),
+      );
+      for (const own of [{}, ...values]) {
+        const lab = fresh();
+        const web = desired({ name: "web", ports: [80, 443], annotations: { ...annotations, ...own } });
+        const { observed, members } = await converge(lab, [{ ...web, targets }]);
+        for (const [group, [member]] of members) {
+          const balancer = observed.get(group);
+          if (member === undefined || balancer === undefined) continue;
+          const context = contextOf(await prefetchFor(lab, [member]));
+          const current = lab.loadBalancers.settingsOf?.(balancer, member.owner.uid);
+          for (const [invalid, field] of Object.entries(fields)) {
+            const frozen = new Set([invalid]);
+            if ("value" in field.parse("(") || unreadable(frozen, current).length > 0) continue;
+            const settings = mergeObserved(member.settings, frozen, current);
+            const { steps } = lab.loadBalancers.plan([{ ...member, settings }], balancer, context);
+            expect({ own, invalid, steps }).toEqual({ own, invalid, steps: [] });
+          }
+        }
       }
     });
 

@@ -1,4 +1,4 @@
-// Label selectors for Nodes in kubectl's syntax, equality-based and set-based, and the setting that holds one. An invalid
+// Label selectors for Nodes in kubectl's syntax, as Kubernetes parses them, and the setting that holds one. An invalid
 // selector is an error, never an empty selector. Pure.
 
 import { type Built, buildField, type FieldOptions, quoted } from "./fields.ts";
@@ -18,10 +18,11 @@ const everyNode: NodeSelector = { text: "", matches: () => true };
 type Requirement = (labels: Labels) => boolean;
 
 // Tenants write selectors, so each pattern must fail in linear time: no character fits two neighboring parts of a pattern.
-const word = "[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?";
-const isEqual = new RegExp(`^(${word})\\s*(==?|!=)\\s*(${word})?$`);
-const isIn = new RegExp(`^(${word})\\s+(in|notin)\\s*\\(([^()]*)\\)$`);
-const isThere = new RegExp(`^(!?)\\s*(${word})$`);
+const word = "[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?";
+const labelKey = `(?:${word}/)?${word}`;
+const isCompared = new RegExp(`^(${labelKey})\\s*(==?|!=|<|>)\\s*(${word})?$`);
+const isIn = new RegExp(`^(${labelKey})\\s+(in|notin)\\s*\\(([^()]*)\\)$`);
+const isThere = new RegExp(`^(!?)\\s*(${labelKey})$`);
 const isValue = new RegExp(`^(${word})?$`);
 
 /** Splits at commas outside parentheses. */
@@ -40,10 +41,17 @@ function requirementTexts(text: string): readonly string[] {
   return parts;
 }
 
+/** NaN is neither less nor greater: the label is absent, or no number. */
+const numberIn = (text = ""): number => (/^\d+$/.test(text) ? Number(text) : Number.NaN);
+
 function readRequirement(text: string): Requirement | undefined {
-  const [, key, operator, value = ""] = isEqual.exec(text) ?? [];
+  const [, key, operator, value = ""] = isCompared.exec(text) ?? [];
   if (key !== undefined) {
-    return operator === "!=" ? (labels) => labels[key] !== value : (labels) => labels[key] === value;
+    if (operator === "!=") return (labels) => labels[key] !== value;
+    if (operator !== "<" && operator !== ">") return (labels) => labels[key] === value;
+    const limit = numberIn(value);
+    if (Number.isNaN(limit)) return undefined;
+    return ({ [key]: label }) => (operator === "<" ? numberIn(label) < limit : numberIn(label) > limit);
   }
   const [, setKey, kind, list = ""] = isIn.exec(text) ?? [];
   if (setKey !== undefined) {

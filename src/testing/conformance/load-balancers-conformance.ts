@@ -215,18 +215,16 @@ export function loadBalancersConformance(
         const lab = fresh();
         const web = desired({ name: "web", ports: [80, 443], annotations: { ...annotations, ...own } });
         const { observed, members } = await converge(lab, [{ ...web, targets }]);
-        for (const [group, [member]] of members) {
-          const balancer = observed.get(group);
-          if (member === undefined || balancer === undefined) continue;
-          const context = contextOf(await prefetchFor(lab, [member]));
-          const current = lab.loadBalancers.settingsOf?.(balancer, member.owner.uid);
-          for (const [invalid, field] of Object.entries(fields)) {
-            const frozen = new Set([invalid]);
-            if ("value" in field.parse("(") || unreadable(frozen, current).length > 0) continue;
-            const settings = mergeObserved(member.settings, frozen, current);
-            const { steps } = lab.loadBalancers.plan([{ ...member, settings }], balancer, context);
-            expect({ own, invalid, steps }).toEqual({ own, invalid, steps: [] });
-          }
+        const [[group = "", [member = web] = []] = []] = members;
+        const context = contextOf(await prefetchFor(lab, [member]));
+        const balancer = observed.get(group);
+        const current = balancer && lab.loadBalancers.settingsOf?.(balancer, member.owner.uid);
+        for (const [invalid, field] of Object.entries(fields)) {
+          const frozen = new Set([invalid]);
+          if ("value" in field.parse("(") || unreadable(frozen, current).length > 0) continue;
+          const settings = mergeObserved(member.settings, frozen, current);
+          const { steps } = lab.loadBalancers.plan([{ ...member, settings }], balancer, context);
+          expect({ own, invalid, steps }).toEqual({ own, invalid, steps: [] });
         }
       }
     });

@@ -20,8 +20,9 @@ const selector = (text: string) => {
 };
 
 describe("node selector [F42]", () => {
-  const labels = { pool: "web", tier: "gold", "example.com/rack": "r1", bare: "" };
-  test.each([
+  const labels = { pool: "web", tier: "gold", "example.com/rack": "r1", bare: "", cores: "8" };
+  // As labels.Parse of Kubernetes does.
+  test.each<[string, boolean | "refused"]>([
     ["pool=web", true],
     ["pool==web", true],
     ["pool = web , tier = gold", true],
@@ -38,8 +39,23 @@ describe("node selector [F42]", () => {
     ["!none", true],
     ["bare=", true],
     ["bare in ()", true],
+    ["cores>4", true],
+    ["cores > 8", false],
+    ["cores<9,cores>7", true],
+    ["cores < 10,pool=web", true],
+    ["cores>-1", "refused"],
+    ["pool>4", false],
+    ["none<4", false],
+    ["none>0", false],
+    ["cores>four", "refused"],
+    ["cores>", "refused"],
+    ["cores>=4", "refused"],
+    ["pool=web/api", "refused"],
+    ["pool in (web/api)", "refused"],
+    ["example.com/rack/row=r1", "refused"],
   ])("evaluates the label selector %s", (text, expected) => {
-    expect(selector(text).matches(labels)).toBe(expected);
+    const parsed = parseNodeSelector(text);
+    expect("wrong" in parsed ? "refused" : parsed.value.matches(labels)).toBe(expected);
   });
 
   test.each([

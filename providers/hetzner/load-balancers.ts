@@ -49,7 +49,7 @@ function toObserved(balancer: ApiLoadBalancer): Observed {
 
 function addressesOf(
   { settings }: Pick<Desired, "settings">,
-  { public_net: { enabled, ipv4, ipv6 }, private_net }: ApiLoadBalancer,
+  { public_net: { enabled, ipv4, ipv6 }, private_net, services }: ApiLoadBalancer,
 ): readonly BalancerAddress[] {
   const { hostname } = settings;
   if (hostname !== undefined) return [{ hostname }];
@@ -57,7 +57,9 @@ function addressesOf(
     ...(enabled ? [ipv4.ip, settings["ipv6-disabled"] === true ? undefined : ipv6.ip] : []),
     ...(settings["disable-private-ingress"] === true ? [] : private_net.map(({ ip }) => ip)),
   ];
-  const ipMode = settings["uses-proxyprotocol"] === true ? "Proxy" : "VIP";
+  // As the ports are: they may be switched later, such as when their certificate exists.
+  const wanted = services.length === 0 && settings["uses-proxyprotocol"] === true;
+  const ipMode = wanted || services.some(({ proxyprotocol }) => proxyprotocol) ? "Proxy" : "VIP";
   return texts.flatMap((text) => {
     const ip = parseIp(text ?? "");
     return ip === undefined ? [] : [{ ip, ipMode } as const];

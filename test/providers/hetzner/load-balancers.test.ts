@@ -379,3 +379,21 @@ test("uses the defaults of the operator where a Service sets nothing [F50]", asy
     { ip: balancer.ipv4, ipMode: "Proxy" },
   ]);
 });
+
+test("publishes the ipMode of its ports while they wait for their certificate", async () => {
+  const h = await created({});
+  const ipModes = () => h.world.get("web").status.loadBalancer?.ingress?.map(({ ipMode }) => ipMode);
+  h.world.annotate("web", {
+    [`${prefix}uses-proxyprotocol`]: "true",
+    [`${prefix}protocol`]: "https",
+    [`${prefix}http-certificates`]: "missing",
+  });
+  await h.world.pass(120);
+  expect([onlyBalancer(h).services.map(({ proxyprotocol }) => proxyprotocol), ipModes()]).toEqual([
+    [false],
+    ["VIP", "VIP"],
+  ]);
+  h.world.annotate("web", { [`${prefix}protocol`]: "tcp", [`${prefix}http-certificates`]: undefined });
+  await h.world.pass(120);
+  expect(ipModes()).toEqual(["Proxy", "Proxy"]);
+});

@@ -182,7 +182,7 @@ function targetChanges({ targets }: Wanted, balancer: ApiLoadBalancer): readonly
   ];
 }
 
-/** The type changes before ports are added only if it must: the cloud may refuse it. */
+/** Ports are added before others are deleted, unless there is no room. The type changes first only if it must: the cloud may refuse it. */
 function serviceChanges({ desired, services }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const { name, max_services } = balancer.load_balancer_type;
   const { type = name } = desired.settings;
@@ -192,16 +192,20 @@ function serviceChanges({ desired, services }: Wanted, balancer: ApiLoadBalancer
   const added = services
     .filter(({ listen_port }) => !existing.has(listen_port))
     .map((spec) => act(balancer, "add_service", completeService(spec)));
+  const deleted = balancer.services
+    .filter(({ listen_port }) => !ports.has(listen_port))
+    .map(({ listen_port }) => act(balancer, "delete_service", { listen_port }));
+  const updated = services.flatMap((spec) => {
+    const service = existing.get(spec.listen_port);
+    const isSame = service === undefined || isSameService(spec, service);
+    return isSame ? [] : [act(balancer, "update_service", spec)];
+  });
+  const hasRoom = existing.size + added.length <= max_services;
   return [
-    ...balancer.services
-      .filter(({ listen_port }) => !ports.has(listen_port))
-      .map(({ listen_port }) => act(balancer, "delete_service", { listen_port })),
-    ...services.flatMap((spec) => {
-      const service = existing.get(spec.listen_port);
-      const isSame = service === undefined || isSameService(spec, service);
-      return isSame ? [] : [act(balancer, "update_service", spec)];
-    }),
+    ...(hasRoom ? [] : deleted),
+    ...updated,
     ...(ports.size <= max_services ? [...added, ...changed] : [...changed, ...added]),
+    ...(hasRoom ? deleted : []),
   ];
 }
 

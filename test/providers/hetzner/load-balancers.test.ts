@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { ownerLabel } from "../../../providers/hetzner/balancer.ts";
+import { seconds } from "../../../src/core/brand.ts";
 import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";
 
 const prefix = "load-balancer.hetzner.cloud/";
@@ -167,6 +168,33 @@ test("creates a managed certificate once, and adds the port when it is issued [F
   expect(onlyBalancer(h).services[0]?.http?.certificates).toEqual([certificate?.id ?? 0]);
   expect(changesOf(h).filter((operation) => operation === "POST /certificates")).toHaveLength(1);
 });
+
+test.each(["another Service lists certificates", "another leader takes over"])(
+  "adds the port soon after the certificate is issued, although %s before",
+  async (what) => {
+    const h = new HetznerWorld({ nodes: 1 });
+    const { certificates, actions, balancers } = h.cloud.project;
+    certificates.add("shop");
+    await h.start("service");
+    h.world.create("web", draft(managed, [{ port: 443, protocol: "TCP", nodePort: 30_443 }]));
+    await h.world.until(() => balancers.list().length > 0, "the load balancer");
+    actions.time = seconds(40);
+    await h.world.until(() => certificates.list().length === 2, "the managed certificate");
+    actions.time = seconds(1);
+    await h.world.pass(30);
+    if (what.startsWith("another leader")) {
+      await h.world.stop();
+      await h.start("service");
+    } else {
+      const uploaded = { protocol: "https", "http-certificates": "shop" };
+      h.world.create("shop", draft(uploaded, [{ port: 443, protocol: "TCP", nodePort: 30_444 }]));
+    }
+    const isIssued = () => certificates.list().every(({ issuance }) => issuance !== "pending");
+    await h.world.until(isIssued, "the issuance");
+    const isServed = () => balancers.list().every(({ services }) => services.length === 1);
+    await h.world.until(isServed, "the port", 20);
+  },
+);
 
 test("reports a managed certificate that cannot be issued, and keeps serving the rest [F37 F89]", async () => {
   const h = new HetznerWorld({ nodes: 1 });
@@ -396,4 +424,22 @@ test("publishes the ipMode of its ports while they wait for their certificate", 
   h.world.annotate("web", { [`${prefix}protocol`]: "tcp", [`${prefix}http-certificates`]: undefined });
   await h.world.pass(120);
   expect(ipModes()).toEqual(["Proxy", "Proxy"]);
+});
+
+test("adds a changed port before it deletes the old one, unless the load balancer has no room [F30]", async () => {
+  const h = await created({});
+  const portsTo = (...ports: readonly number[]) => ({
+    ports: ports.map((port) => ({ name: `p${port}`, port, protocol: "TCP", nodePort: 30_000 + port })),
+  });
+  const actions = () => changesOf(h).map((one) => one.split("/").at(-1));
+  const change = async (...ports: readonly number[]) => {
+    h.forget();
+    h.world.editSpec("web", portsTo(...ports) as never);
+    await h.world.pass(60);
+    return actions();
+  };
+  expect(await change(81)).toEqual(["add_service", "delete_service"]);
+  expect(await change(1, 2, 3, 4)).toEqual([...Array(4).fill("add_service"), "delete_service"]);
+  expect(await change(1, 2, 3, 4, 5)).toEqual(["add_service"]);
+  expect(await change(1, 2, 3, 4, 6)).toEqual(["delete_service", "add_service"]);
 });

@@ -1,6 +1,5 @@
-// What the provider prefetches for plans, shared by those that need the same and begin within a minute, or within ten seconds while one
-// of them waits. A failure is shared too, until
-// its backoff ends, so that a cloud that fails gets one request and not one per Service.
+// What the provider prefetches for plans, shared by those that need the same and begin within a minute, or ten seconds while a plan
+// waits. A failure is shared too, until its backoff ends, so that a cloud that fails gets one request and not one per Service.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { minutes, seconds } from "../../../core/brand.ts";
@@ -12,7 +11,6 @@ import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { fingerprintOf } from "./difference.ts";
 
 const acceptsAge = minutes(1);
-const acceptsWhileWaiting = seconds(10);
 const retry = { first: seconds(1), cap: acceptsAge };
 
 interface Prefetched {
@@ -68,7 +66,7 @@ export class SharedPrefetch {
 
   /** A plan waits, perhaps for something that was prefetched, such as a certificate. */
   noteWait(): void {
-    const until = this.#clock.monotonic() + acceptsWhileWaiting;
+    const until = this.#clock.monotonic() + seconds(10);
     for (const one of this.#latest.values())
       if (one.state === "ready") one.until = Math.min(one.until, until);
   }

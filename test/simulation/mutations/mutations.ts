@@ -2,6 +2,7 @@
 // still work.
 
 import type { Variants } from "../variants.ts";
+import { cloudMutations } from "./cloud-mutations.ts";
 import { volumeMutations } from "./volume-mutations.ts";
 
 export interface Mutation {
@@ -37,6 +38,7 @@ const scripted = (test: string): FoundByTest => ({ file: "test/simulation/script
 
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
+  ...cloudMutations,
   {
     name: "manage-a-duplicate-after-a-change",
     breaks:

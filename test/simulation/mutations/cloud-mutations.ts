@@ -1,0 +1,69 @@
+// Mutations of providers: each removes the guard of something in the cloud that others use, too.
+
+import type { FoundByTest, Mutation } from "./mutations.ts";
+
+const inAWS = (test: string): FoundByTest => ({ file: "test/providers/aws/shared-resources.test.ts", test });
+const inOpenStack = (test: string): FoundByTest => ({
+  file: "test/providers/openstack/errored-balancers.test.ts",
+  test,
+});
+const nodeRules = "providers/aws/load-balancers/node-rules.ts";
+const planOpenStack = "providers/openstack/plan-balancer.ts";
+
+/** One text of one file. */
+const edit = (file: string, find: string, replace: string) => [{ file, find, replace }] as const;
+
+export const cloudMutations: readonly Mutation[] = [
+  {
+    name: "revoke-a-shared-rule-for-path-mtu",
+    breaks: "AWS: the rule for path MTU discovery that other network load balancers need is revoked.",
+    foundBy: inAWS("for path MTU discovery stay while another network load balancer"),
+    edits: edit(nodeRules, "? !clients.has(rule.peer)", "? true"),
+  },
+  {
+    name: "revoke-a-shared-rule-for-health-checks",
+    breaks: "AWS: the rule for health checks that other network load balancers need is revoked.",
+    foundBy: inAWS("for health checks stay for the other load balancer when web is deleted"),
+    edits: edit(nodeRules, "=> checkersOf(rule).some((arn) =>", "=> [].some((arn) =>"),
+  },
+  {
+    name: "revoke-a-rule-for-a-group-in-use",
+    breaks: "AWS: the rule for a security group that other classic load balancers have is revoked.",
+    foundBy: inAWS("that name a given security group stay while another classic load balancer"),
+    edits: edit(nodeRules, "!usedGroups.has(peer) &&", ""),
+  },
+  {
+    name: "delete-a-security-group-in-use",
+    breaks: "AWS: a security group of Fairlead that another load balancer has is deleted.",
+    foundBy: inAWS("stays when its Service is deleted while another load balancer has it"),
+    edits: edit("providers/aws/load-balancers/plan-balancer.ts", "      !usedGroups.has(id) &&\n", ""),
+  },
+  {
+    name: "use-subnets-of-other-clusters",
+    breaks: "AWS: a load balancer is placed in subnets with the tag of another cluster.",
+    foundBy: inAWS("of other clusters get no network load balancer"),
+    edits: edit("providers/aws/load-balancers/subnets.ts", "|| hasNoClusterTag(tagSet)", "|| true"),
+  },
+  {
+    name: "delete-an-errored-balancer-with-a-floating-ip",
+    breaks: "OpenStack: a load balancer in ERROR is deleted although it has a floating IP.",
+    foundBy: inOpenStack("that is still being created stays if it has a floating IP"),
+    edits: edit(planOpenStack, " && observed.floatingIP === undefined;", ";"),
+  },
+  {
+    name: "delete-an-errored-balancer-that-is-shared",
+    breaks: "OpenStack: a load balancer in ERROR is deleted although other Services share it.",
+    foundBy: inOpenStack("that is still being created stays if another Service shares it"),
+    edits: edit(planOpenStack, "if (!isNew || othersOf(observed).length > 0)", "if (!isNew)"),
+  },
+  {
+    name: "take-a-floating-ip-in-use",
+    breaks: "OpenStack: a Service takes the floating IP of another port.",
+    foundBy: inOpenStack("a floating IP of spec.loadBalancerIP that another port has"),
+    edits: edit(
+      "providers/openstack/load-balancers.ts",
+      "existing.port_id === null || existing.port_id === port_id",
+      "existing.port_id !== undefined",
+    ),
+  },
+];

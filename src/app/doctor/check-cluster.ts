@@ -1,12 +1,15 @@
 // The checks of the cluster: the Lease, kubelets and Nodes, kube-controller-manager, serving certificates, and the workload of the
 // manager. Pure.
 
+import { isInsideCluster, readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { addressesOf } from "../../controllers/service/status/status.ts";
 import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { minutes } from "../../core/brand.ts";
+import { parseCidr } from "../../core/cidr.ts";
 import { commandText, countOf, shortList } from "../../core/text.ts";
-import { judgeLease, judgeSeveral, type Leadership, severalTexts } from "../leadership/judge-leases.ts";
+import { besideLeader, judgeLease, judgeSeveral, type Leadership, severalTexts } from "../leadership/judge-leases.ts";
 import { clusterNameText } from "../leadership/lease-cluster-name.ts";
+import { isObserver } from "../leadership/replica-identity.ts";
 import { leaseOf } from "../permissions.ts";
 import {
   type CloudFacts,
@@ -48,8 +51,14 @@ export function checkLease(facts: KnownFacts, others: readonly Finding[]): reado
   const { flags, cluster } = facts;
   const causes = [...new Set(others.map(({ reason }) => reason))].filter((reason) => stopping.has(reason));
   const first = causes.length === 0 ? "" : `First fix what else is reported here: ${causes.join(", ")}. `;
-  if (!flags["leader-elect"]) return [];
-  return about(`the Lease ${leaseOf(flags).namespace}/${leaseOf(flags).name}`, cluster.lease, () => {
+  const isElecting = flags["leader-elect"];
+  if (!isElecting && "unread" in cluster.lease) return [];
+  return about(`the Lease ${leaseOf(flags).namespace}/${leaseOf(flags).name}`, cluster.lease, (lease) => {
+    if (!isElecting) {
+      const { holder = "", isExpired } = lease ?? {};
+      const beside = besideLeader(holder, flags);
+      return errorIf(holder !== "" && isExpired !== true && !isObserver(holder), beside.reason, beside);
+    }
     const leader = leadershipOf(facts);
     const { kind, found } = leader ?? {};
     if (found === undefined) return otherClusterName(facts, leader);
@@ -177,6 +186,21 @@ function withoutMachines(
   });
 }
 
+function outsideCluster(nodes: readonly NodeFact[], facts: KnownFacts): readonly Finding[] {
+  const ranges = readClusterCIDRs(facts.flags["cluster-cidr"]);
+  if (!createsRoutes(facts) || ranges.kind === "skip") return [];
+  const all = nodes.flatMap(({ metadata, podCIDRs }) =>
+    podCIDRs.map((text) => ({ text, name: metadata.name, range: parseCidr(text, "sloppy") })),
+  );
+  const [first] = all;
+  const isInside = all.some(({ range }) => range !== undefined && isInsideCluster(ranges.cidrs, range));
+  return errorIf(first !== undefined && !isInside, "PodCIDROutsideCluster", {
+    problem: `No pod CIDR of the Nodes is inside --cluster-cidr=${ranges.cidrs.join(",")}, such as ${first?.text} of ${first?.name}.`,
+    effect: "No route is created, and where the network of pods needs routes, pods do not reach each other.",
+    fix: "Set --cluster-cidr to the pod ranges of the cluster.",
+  });
+}
+
 export function checkNodes(facts: KnownFacts): readonly Finding[] {
   const { cluster, cloud } = facts;
   return about("the Nodes", cluster.nodes, (nodes) => [
@@ -185,6 +209,7 @@ export function checkNodes(facts: KnownFacts): readonly Finding[] {
     ...uninitialized(nodes, facts),
     ...writtenInTree(nodes),
     ...newerKubelets(nodes, cluster),
+    ...outsideCluster(nodes, facts),
   ]);
 }
 
@@ -195,13 +220,14 @@ function flagOf({ args }: PodFact, name: string): string | undefined {
   return last?.slice(prefix.length);
 }
 
-function ofControllerManager(pod: PodFact, { controllers, flags }: KnownFacts): readonly Finding[] {
+const createsRoutes = ({ controllers, flags }: KnownFacts): boolean =>
+  controllers.has("node-route") && flags["configure-cloud-routes"] && flags["cluster-cidr"] !== undefined;
+
+function ofControllerManager(pod: PodFact, facts: KnownFacts): readonly Finding[] {
   const { name } = pod.metadata;
   const manifest = `/etc/kubernetes/manifests/${inTreeWriter}.yaml`;
   const cloud = flagOf(pod, "cloud-provider") ?? "";
-  const createsRoutes =
-    controllers.has("node-route") && flags["configure-cloud-routes"] && flags["cluster-cidr"] !== undefined;
-  const isUnallocated = createsRoutes && flagOf(pod, "allocate-node-cidrs") !== "true";
+  const isUnallocated = createsRoutes(facts) && flagOf(pod, "allocate-node-cidrs") !== "true";
   return [
     ...errorIf(cloud !== "" && cloud !== "external", "ControlPlaneRunsCloudLoops", {
       problem: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,

@@ -31,15 +31,13 @@ export type WorkloadFact = FactOf<ReturnType<typeof workloadFacts>[number]>;
 
 export const nodeFacts = (isSelected: (node: Node) => boolean) =>
   factsOf("Node", { namespaced: false }, (raw) => {
-    const { providerID, taints = [] } = (raw.spec ?? {}) as {
-      readonly providerID?: string;
-      readonly taints?: readonly Taint[];
-    };
+    const { providerID, taints = [], podCIDRs = [] } = (raw.spec ?? {}) as Partial<Node["spec"]>;
     const { nodeInfo } = (raw.status ?? {}) as { readonly nodeInfo?: { readonly kubeletVersion?: string } };
     return {
       providerID: providerID === "" ? undefined : providerID,
       isUninitialized: taints.some(({ key }) => key === uninitializedTaint),
       isSelected: isSelected(raw as unknown as Node),
+      podCIDRs,
       kubeletVersion: nodeInfo?.kubeletVersion ?? "",
       /** The program that wrote the provider id. */
       providerIDWriter: writerOf(raw, "providerID"),

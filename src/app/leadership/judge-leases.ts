@@ -133,6 +133,17 @@ export function judgeSeveral(leading: readonly LeaseFact[], flags: Flags): Leade
   return finding("TwoManagersLead", problem, severalTexts);
 }
 
+/** That somebody renews the Lease of a manager that does not use it. */
+export const besideLeader = (holder: string, flags: Flags): LeaderProblem =>
+  finding(
+    "TwoManagersLead",
+    `${holder} renews the Lease ${nameOf(leaseOf(flags).name, flags)}, and a manager with --leader-elect=false does not wait for it.`,
+    {
+      effect: severalTexts.effect,
+      fix: "Remove --leader-elect=false, so that one of them leads, or stop the other manager.",
+    },
+  );
+
 interface ManagedFields {
   readonly manager?: string;
   readonly time?: string;

@@ -4,7 +4,7 @@
 import { type RemovalKind, removalKinds } from "../../controllers/absence/removal-history.ts";
 import type { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
-import { seconds } from "../../core/brand.ts";
+import { minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { commandText } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -12,7 +12,7 @@ import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { LeaderElection } from "../../kube/leader-election/leader-election.ts";
 import { joinAnnotations, type LeaseAnnotations } from "../../kube/leader-election/lease-record.ts";
 import type { Lease } from "../../kube/objects.ts";
-import type { Clock } from "../../platform/clock.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
@@ -23,12 +23,13 @@ import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { CurrentCaches } from "./current-caches.ts";
 import { type LeaseEvent, logLeaseEvent, releaseDropped, releaseHold } from "./hold-release.ts";
-import { judgeLease, type LeaseFact, leaseFact, textOf } from "./judge-leases.ts";
+import { besideLeader, judgeLease, type LeaseFact, leaseFact, textOf } from "./judge-leases.ts";
 import type { LeaderMigration, Place } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
 import { clusterNameChanged, LeaseClusterName } from "./lease-cluster-name.ts";
 import { LeaseRemovals } from "./lease-removals.ts";
 import { isStalled, LeaseWatch } from "./lease-watch.ts";
+import { findLeadership, readLease } from "./read-leases.ts";
 
 /** As in upstream, the process counts as healthy for this long after its Lease has expired. */
 const healthTolerance = seconds(20);
@@ -188,6 +189,7 @@ export class Leadership {
         log.info(
           "Without --leader-elect there is no Lease to store removals on, so the mass limits forget them when this process ends",
         );
+        void this.#reportOtherLeader(run.reserved, stop);
       }
       await run.caches.run(run.tasks, stop);
       return run.beforeRelease();
@@ -208,6 +210,18 @@ export class Leadership {
       ],
       stop,
     );
+  }
+
+  /** Without leader election, a manager that leads is only visible on its Lease. */
+  async #reportOtherLeader(api: KubeApi, stop: AbortSignal): Promise<void> {
+    const { clock, flags, log } = this.#options;
+    for (let known: string | undefined; !stop.aborted; ) {
+      const lease = await readLease(api, flags, stop).catch(() => undefined);
+      const leader = await findLeadership(api, flags, lease, clock, stop).catch(() => undefined);
+      if (leader !== undefined && leader !== known) log.warn(textOf(besideLeader(leader, flags)) ?? "");
+      known = leader;
+      await sleep(clock, minutes(10), stop).catch(() => undefined);
+    }
   }
 
   get #keepsRemovals(): boolean {

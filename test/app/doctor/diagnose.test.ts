@@ -390,6 +390,23 @@ const cases: readonly (readonly [
     "worker-1_a (fake-cloud-controller-manager) holds the Lease kube-system/cloud-controller-manager; m2_b (hcloud-cloud-controller-manager) holds the Lease kube-system/go.",
     "Stop all but one",
   ],
+  [
+    "TwoManagersLead",
+    "error",
+    { args: ["--leader-elect=false"] },
+    "worker-1_a renews the Lease kube-system/cloud-controller-manager, and a manager with --leader-elect=false does not wait for it.",
+    "Remove --leader-elect=false, so that one of them leads, or stop the other manager.",
+  ],
+  [
+    "PodCIDROutsideCluster",
+    "error",
+    {
+      args: ["--cluster-cidr=10.99.0.0/16"],
+      cluster: { nodes: { value: [nodeFact("a", { podCIDRs: ["10.244.1.0/24"] })] } },
+    },
+    "No pod CIDR of the Nodes is inside --cluster-cidr=10.99.0.0/16, such as 10.244.1.0/24 of a.",
+    "Set --cluster-cidr to the pod ranges of the cluster.",
+  ],
   // Also a manager of the same program.
   ...["hcloud-cloud-controller-manager", "fake-cloud-controller-manager"].map(
     (program) =>
@@ -478,6 +495,18 @@ describe("doctor", () => {
     ).toEqual(severities);
   });
 
+  test("advises rbac only for a permission that it grants with these flags [N7]", () => {
+    const refusals = (what: string) => ({
+      value: { found: [{ object: "Node a", user: "limited", what, age: seconds(30) }], isCut: false },
+    });
+    const fixOf = (what: string) => findingsOf({ cluster: { refusals: refusals(what) } })[0]?.fix;
+    expect(fixOf("patch nodes")).toContain(" rbac ");
+    for (const what of ["get secrets", "list persistentvolumeclaims", "delete leases.coordination.k8s.io"])
+      expect(fixOf(what)).toBe(
+        `Check which program runs as this user. A manager with these flags needs no permission to ${what}; if it has others, such as --controllers, pass them to doctor too.`,
+      );
+  });
+
   test("has no reason that neither docs/events.md nor docs/commands.md describes [N7]", async () => {
     const read = (path: string): Promise<string> =>
       Bun.file(new URL(`../../../${path}`, import.meta.url)).text();
@@ -524,6 +553,17 @@ describe("doctor", () => {
     [
       "no leader with --leader-elect=false",
       { args: ["--leader-elect=false"], cluster: { lease: { value: undefined } } },
+    ],
+    [
+      "an expired Lease with --leader-elect=false",
+      { args: ["--leader-elect=false"], cluster: { lease: { value: { ...lease, isExpired: true } } } },
+    ],
+    [
+      "a --cluster-cidr that holds some pod CIDRs, or that creates no routes",
+      {
+        args: ["--cluster-cidr=10.99.0.0/16", "--configure-cloud-routes=false"],
+        cluster: { nodes: { value: [nodeFact("a", { podCIDRs: ["10.244.1.0/24"] })] } },
+      },
     ],
     [
       "the second Lease of the same holder, as during a leader migration",

@@ -18,6 +18,7 @@ export const nodeFact = (name: string, changes: Partial<NodeFact> = {}): NodeFac
   providerID: `fake://${name}`,
   isUninitialized: false,
   isSelected: true,
+  podCIDRs: [],
   kubeletVersion: "v1.35.4",
   providerIDWriter: "fake-cloud-controller-manager",
   ...changes,

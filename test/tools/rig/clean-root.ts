@@ -43,7 +43,9 @@ export class CleanRoot {
   /** Throws with the output when the tool fails. */
   run(...options: readonly string[]): void {
     const flags =
-      this.tool === "dpkg" ? ["--force-depends", "--force-architecture"] : ["--nodeps", "--ignorearch"];
+      this.tool === "dpkg"
+        ? ["--force-depends", "--force-architecture"]
+        : ["--nodeps", ...(options.includes("-e") ? [] : ["--ignorearch"])];
     const command = [this.tool, "--root", this.path, ...flags, ...options];
     const { exitCode, stdout, stderr } = Bun.spawnSync(command, {
       stdin: "ignore",

@@ -140,6 +140,7 @@ function waitsFor(manager: Manager): string | undefined {
       return first ?? `the API server has not listed ${unlisted.map(([name]) => name).join(" and ")}`;
     return "objects are still being evaluated";
   }
+  if (isCloudFailing(manager)) return undefined;
   const busy = manager.accounts.find(({ budget }) => budget.level.inFlight + budget.level.waiting > 0);
   if (busy !== undefined) return `the account ${busy.name} of the cloud has not answered all requests`;
   const silent = manager.inventory.sources.find(

@@ -1,6 +1,7 @@
 // An explanation: asks a running manager if one is named. Otherwise a manager that changes nothing evaluates everything once, with the
 // same functions, if the cloud is configured here.
 
+import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -139,6 +140,9 @@ function leaderTexts({ own }: Access, { offline }: Flags, ...more: readonly stri
   return own.kind === "other" ? [text] : [text, ...(offline ? [] : [howToAsk]), ...more];
 }
 
+/** A person waits. What is known without the cloud is shown then. */
+const cloudPatience = seconds(5);
+
 async function fromEvaluation(
   operator: Operator,
   asked: NamedObject | undefined,
@@ -158,7 +162,10 @@ async function fromEvaluation(
   const refusal = await listingRefusal(access.api, signal);
   if (refusal !== undefined)
     return fromObjects(operator, asked, access, `a manager needs more permissions (${refusal})`);
-  const found = await observeOnce(operator, (evaluated) =>
+  const isSet = settings.given["cloud-call-timeout"] !== undefined;
+  const impatient = isSet ? flags : { ...flags, "cloud-call-timeout": cloudPatience };
+  const evaluator = { ...operator, settings: { ...settings, flags: impatient } };
+  const found = await observeOnce(evaluator, (evaluated) =>
     explainEvaluated(evaluated, asked, access, signal),
   );
   const source = [

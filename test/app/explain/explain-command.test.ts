@@ -4,7 +4,7 @@ import { hetzner } from "../../../providers/hetzner/index.ts";
 import { explainPage } from "../../../src/app/endpoints/secure-pages.ts";
 import type { Description } from "../../../src/app/explain/description.ts";
 import { secret } from "../../../src/core/fields.ts";
-import type { TransportRequest } from "../../../src/platform/transport.ts";
+import type { Transport, TransportRequest } from "../../../src/platform/transport.ts";
 import { microTimestamp } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
@@ -136,6 +136,18 @@ describe("explain without a running manager", () => {
     expect(out.replaceAll(/\s+/g, " ")).toContain(
       "The cloud refused the request because of its rate limit (429 from GET",
     );
+  });
+
+  test("says within seconds that the cloud does not answer, and shows what is known [F91 N7]", async () => {
+    const w = await setUp();
+    const never: Transport = (_, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    const since = w.clock.monotonic();
+    const { code, out } = await explain(w, ["service", "storefront"], { cloud: never });
+    expect(w.clock.monotonic() - since).toBeLessThan(10_000);
+    expect(code).toBe(3);
+    expect(unwrapped(out)).toContain("Service default/storefront: not known It has the address 192.0.2.1.");
+    expect(unwrapped(out)).toContain("did not respond within 5s");
   });
 
   test("explains a problem with exit code 3, also as kubectl names objects [F91 N7]", async () => {

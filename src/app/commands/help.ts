@@ -36,7 +36,10 @@ export const helpCommand: Command = {
     // With --help everything else is ignored, as by upstream.
     if (!flags.help) {
       // A plugin of kubectl without arguments.
-      if (positional.length === 0) return console.out(shortHelp(program, summaries));
+      if (positional.length === 0) {
+        await console.out(shortHelp(program, summaries));
+        return;
+      }
       const names = pages.map(({ name }) => name);
       const isUnknown = asked !== undefined && !names.includes(asked);
       if (isUnknown) invocation.refuse(invocation.unknownCommand(asked, commandHint(asked, names)));

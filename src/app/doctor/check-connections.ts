@@ -18,7 +18,7 @@ import {
   warningIf,
 } from "./doctor-facts.ts";
 import type { AccessFact } from "./gather-cluster.ts";
-import type { ServerClock } from "./server-times.ts";
+import { type ServerClock, skewOf } from "./server-times.ts";
 
 /** Older API servers lack APIs that Fairlead uses (docs/support.md). */
 const oldestMinor = 21;
@@ -58,21 +58,6 @@ const dnsEffect =
 
 /** Names that only the DNS of the cluster resolves. */
 const isClusterName = (host: string): boolean => /\.svc(\.|$)|\.cluster\.local$/.test(host);
-
-const maxSkew = 30_000;
-/** Beyond it, clouds reject signed requests, and new tokens and certificates are not valid yet. */
-const maxSignedSkew = 300_000;
-
-function skewOf({ server, aheadMs }: ServerClock): readonly Finding[] {
-  const skew = Math.abs(aheadMs);
-  if (skew <= maxSkew) return [];
-  return (skew > maxSignedSkew ? error : warning)("ClockSkew", {
-    problem: `The clock of this machine is ${Math.round(skew / 1000)}s ${aheadMs > 0 ? "behind" : "ahead of"} that of ${server}.`,
-    effect:
-      "New tokens and certificates can look expired or not valid yet, and clouds reject signed requests with a wrong time. Leader election is not affected.",
-    fix: "Synchronize the clocks of both machines, for example with chrony or systemd-timesyncd.",
-  });
-}
 
 export function checkClocks(clocks: readonly (ServerClock | undefined)[]): readonly Finding[] {
   const known = clocks.filter((clock) => clock !== undefined);

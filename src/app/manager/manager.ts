@@ -24,6 +24,7 @@ import { ClusterIdentity } from "../cluster-identity.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { ConfigurationReloads } from "../configuration/configuration-reloads.ts";
 import { shownCloud } from "../connect-cloud.ts";
+import { reportSkew } from "../doctor/server-times.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { connectKube } from "../kube-client.ts";
@@ -180,7 +181,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
 
   const { api, reserved, withToken } = await connectKube(
     flags,
-    platform,
+    { ...platform, transport: reportSkew(platform.transport, clock, log) },
     {
       userAgent: `${name}/${version}`,
       mayWrite: gates.main,

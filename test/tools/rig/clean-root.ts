@@ -10,7 +10,10 @@ import { needTool, Unavailable } from "./install.ts";
 export class CleanRoot {
   readonly path: string = mkdtempSync(join(tmpdir(), "fairlead-root-"));
 
-  constructor(private readonly tool: "dpkg" | "rpm") {
+  readonly #tool: "dpkg" | "rpm";
+
+  constructor(tool: "dpkg" | "rpm") {
+    this.#tool = tool;
     keepFolder(this.path);
     for (const folder of ["dev", "tmp", "var/lib/dpkg/info", "var/lib/dpkg/updates"]) this.#folder(folder);
     writeFileSync(join(this.path, "var/lib/dpkg/status"), "");
@@ -43,10 +46,10 @@ export class CleanRoot {
   /** Throws with the output when the tool fails. */
   run(...options: readonly string[]): void {
     const flags =
-      this.tool === "dpkg"
+      this.#tool === "dpkg"
         ? ["--force-depends", "--force-architecture"]
         : ["--nodeps", ...(options.includes("-e") ? [] : ["--ignorearch"])];
-    const command = [this.tool, "--root", this.path, ...flags, ...options];
+    const command = [this.#tool, "--root", this.path, ...flags, ...options];
     const { exitCode, stdout, stderr } = Bun.spawnSync(command, {
       stdin: "ignore",
       env: { PATH: "/bin:/usr/bin:/sbin:/usr/sbin" },

@@ -7,7 +7,13 @@ import { uninitializedTaint } from "../../controllers/well-known.ts";
 import { minutes } from "../../core/brand.ts";
 import { parseCidr } from "../../core/cidr.ts";
 import { commandText, countOf, shortList } from "../../core/text.ts";
-import { besideLeader, judgeLease, judgeSeveral, type Leadership, severalTexts } from "../leadership/judge-leases.ts";
+import {
+  besideLeader,
+  judgeLease,
+  judgeSeveral,
+  type Leadership,
+  severalTexts,
+} from "../leadership/judge-leases.ts";
 import { clusterNameText } from "../leadership/lease-cluster-name.ts";
 import { isObserver } from "../leadership/replica-identity.ts";
 import { leaseOf } from "../permissions.ts";
@@ -187,15 +193,12 @@ function withoutMachines(
 }
 
 function outsideCluster(nodes: readonly NodeFact[], facts: KnownFacts): readonly Finding[] {
-  const ranges = readClusterCIDRs(facts.flags["cluster-cidr"]);
-  if (!createsRoutes(facts) || ranges.kind === "skip") return [];
-  const all = nodes.flatMap(({ metadata, podCIDRs }) =>
-    podCIDRs.map((text) => ({ text, name: metadata.name, range: parseCidr(text, "sloppy") })),
-  );
-  const [first] = all;
-  const isInside = all.some(({ range }) => range !== undefined && isInsideCluster(ranges.cidrs, range));
-  return errorIf(first !== undefined && !isInside, "PodCIDROutsideCluster", {
-    problem: `No pod CIDR of the Nodes is inside --cluster-cidr=${ranges.cidrs.join(",")}, such as ${first?.text} of ${first?.name}.`,
+  const cluster = readClusterCIDRs(facts.flags["cluster-cidr"]);
+  const ranges = nodes.flatMap(({ podCIDRs }) => podCIDRs.flatMap((text) => parseCidr(text, "sloppy") ?? []));
+  if (!createsRoutes(facts) || cluster.kind === "skip" || ranges.length === 0) return [];
+  const isAnyInside = ranges.some((range) => isInsideCluster(cluster.cidrs, range));
+  return errorIf(!isAnyInside, "PodCIDROutsideCluster", {
+    problem: `No pod CIDR of the Nodes is inside --cluster-cidr=${cluster.cidrs.join(",")}: ${shortList(ranges)}.`,
     effect: "No route is created, and where the network of pods needs routes, pods do not reach each other.",
     fix: "Set --cluster-cidr to the pod ranges of the cluster.",
   });

@@ -69,13 +69,7 @@ export function checkClocks(clocks: readonly (ServerClock | undefined)[]): reado
   });
 }
 
-function ruleText({
-  verb,
-  group,
-  resource,
-  namespace,
-  name,
-}: Omit<Permission, "users" | "isOptional">): string {
+function ruleText({ verb, group, resource, namespace, name }: Partial<Permission>): string {
   const what = `${verb} ${group === "" ? resource : `${resource}.${group}`}`;
   return `${what}${name === undefined ? "" : ` ${name}`}${namespace === undefined ? "" : ` in ${namespace}`}`;
 }
@@ -91,16 +85,13 @@ function refusedRequests(facts: KnownFacts): readonly Finding[] {
   const { found, isCut } = refusals.value;
   // The leader of now repeats what it is refused, and its event. An older event is that of a former leader. Events have whole seconds.
   const ofLeader = found.filter(({ age }) => !(leads && age > leadsFor + 1000));
-  const granted = new Set(
-    permissionsOf(accessNeeds(facts), leaseOf(facts.flags)).map(({ verb, group, resource }) =>
-      ruleText({ verb, group, resource }),
-    ),
-  );
+  const needed = permissionsOf(accessNeeds(facts), leaseOf(facts.flags));
+  const granted = needed.map(({ verb, group, resource }) => ruleText({ verb, group, resource }));
   const reported = ofLeader.flatMap(({ object, user, what, age }) =>
     (leads ? error : warning)("KubernetesRefused", {
       problem: `An event of ${object}, ${roughDuration(age / 1000)} old, reports that the API server refused a request of ${JSON.stringify(user)}: ${what}.`,
       effect: "If the manager runs as this user, what needs the permission does not work.",
-      fix: granted.has(what)
+      fix: granted.includes(what)
         ? `Check that this is the user of the manager. ${howToGrant(program, given, user)}`
         : `Check which program runs as this user. A manager with these flags needs no permission to ${what}; if it has others, such as --controllers, pass them to doctor too.`,
     }),

@@ -2,7 +2,7 @@
 
 import { seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
-import { wrapText } from "../../core/text.ts";
+import { shortList, wrapText } from "../../core/text.ts";
 import { describeChange } from "../../runtime/journal.ts";
 import type { ExitCode } from "../console.ts";
 import type { NotFound } from "./describe-object.ts";
@@ -20,8 +20,6 @@ import {
 } from "./description.ts";
 
 const width = 100;
-/** Of the objects with the same cause. */
-const shownNames = 10;
 
 const headings: Readonly<Record<Note["kind"], string>> = {
   hold: "On hold",
@@ -52,16 +50,6 @@ function eventText({ at, type, reason, message, count, source }: DescribedEvent)
   return `  ${at.slice(0, 19).replace("T", " ")}Z  ${type} ${reason}${times}, from ${source}\n${wrapText(message, width, "    ")}`;
 }
 
-/** Those that say the same are one, at the time of the newest. */
-function distinctEvents(events: readonly DescribedEvent[]): readonly DescribedEvent[] {
-  const same = Map.groupBy(events, ({ reason, message, source }) => `${source} ${reason} ${message}`);
-  return [...same.values()].flatMap(([newest, ...others]) =>
-    newest === undefined
-      ? []
-      : { ...newest, count: others.reduce((sum, { count }) => sum + count, newest.count) },
-  );
-}
-
 function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ["", `${title}:`, ...lines];
 }
@@ -88,7 +76,7 @@ export function descriptionText(description: Description): string {
     ...section("Why", notes.map(noteText)),
     ...section("Next attempt", attemptLines(description)),
     ...section("Last decisions", decisions.map(decisionText)),
-    ...section("Events", distinctEvents(events).map(eventText)),
+    ...section("Events", events.map(eventText)),
     "",
   ].join("\n");
 }
@@ -122,11 +110,9 @@ export function overviewText(answer: Omit<ExplainAnswer, "source">): string {
   });
   const texts = [...alike].map(([key, members]) => {
     const [kind = "", state = "", ...text] = key.split("\n");
-    const names = members.map(({ name }) => name);
-    const rest = names.length > shownNames ? ` and ${names.length - shownNames} more` : "";
-    const list = wrapText(`${names.slice(0, shownNames).join(", ")}${rest}`, width, "  ");
-    const title =
-      names.length === 1 ? `${kind} ${names}: ${state}` : `${names.length} ${kind}s: ${state}\n${list}`;
+    const list = wrapText(shortList(members.map(({ name }) => name)), width, "  ");
+    const one = `${kind} ${members[0]?.name}: ${state}`;
+    const title = members.length === 1 ? one : `${members.length} ${kind}s: ${state}\n${list}`;
     return `${title}\n${wrapText(text.join("\n"), width, "  ")}\n`;
   });
   return `${head}${texts.join("")}`;

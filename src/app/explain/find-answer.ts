@@ -140,9 +140,6 @@ function leaderTexts({ own }: Access, { offline }: Flags, ...more: readonly stri
   return own.kind === "other" ? [text] : [text, ...(offline ? [] : [howToAsk]), ...more];
 }
 
-/** A person waits. What is known without the cloud is shown then. */
-const cloudPatience = seconds(5);
-
 async function fromEvaluation(
   operator: Operator,
   asked: NamedObject | undefined,
@@ -162,10 +159,10 @@ async function fromEvaluation(
   const refusal = await listingRefusal(access.api, signal);
   if (refusal !== undefined)
     return fromObjects(operator, asked, access, `a manager needs more permissions (${refusal})`);
-  const isSet = settings.given["cloud-call-timeout"] !== undefined;
-  const impatient = isSet ? flags : { ...flags, "cloud-call-timeout": cloudPatience };
-  const evaluator = { ...operator, settings: { ...settings, flags: impatient } };
-  const found = await observeOnce(evaluator, (evaluated) =>
+  const name = "cloud-call-timeout";
+  // A person waits, and what is known without the cloud is shown after that.
+  const impatient = { ...flags, [name]: settings.given[name] === undefined ? seconds(5) : flags[name] };
+  const found = await observeOnce({ ...operator, settings: { ...settings, flags: impatient } }, (evaluated) =>
     explainEvaluated(evaluated, asked, access, signal),
   );
   const source = [

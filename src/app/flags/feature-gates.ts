@@ -15,9 +15,7 @@ const relevant: Readonly<Record<string, Reasons>> = {
   CloudControllerManagerWebhook: { off: "--webhooks decides which webhooks are served" },
   ControllerManagerReleaseLeaderElectionLockOnExit: { off: release },
   CloudControllerManagerReleaseLeaderElectionLockOnExit: { off: release },
-  CloudNodeAdditionalLabelsReconciliation: {
-    off: "--reconcile-labels decides whether labels follow the cloud",
-  },
+  CloudNodeAdditionalLabelsReconciliation: { off: "--reconcile-labels decides about labels" },
   LoggingBetaOptions: { off: "--logging-format=json is always available" },
   ContextualLogging: {},
 };
@@ -36,8 +34,8 @@ const irrelevant = new Set(
   LoggingAlphaOptions ManagedFieldsOptOut ManifestBasedAdmissionControlConfig MutatingAdmissionPolicy NativeHistograms
   OpenAPIEnums OpenAPIV2LazyBuild RemoteRequestHeaderUID RequestCostAggregation ResilientWatchCacheInitialization
   RetryGenerateName SeparateCacheWatchRPC ShardedListAndWatch SizeBasedListCostEstimate StorageVersionAPI
-  StorageVersionHash StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf
-  StrictCostEnforcementForVAP StrictCostEnforcementForWebhooks StructuredAuthenticationConfiguration
+  StorageVersionHash StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf StrictCostEnforcementForVAP
+  StrictCostEnforcementForWebhooks StructuredAuthenticationConfiguration
   StructuredAuthenticationConfigurationEgressSelector StructuredAuthenticationConfigurationJWKSMetrics
   StructuredAuthorizationConfiguration TokenRequestServiceAccountUIDValidation UnauthenticatedHTTP2DOSMitigation
   UnknownVersionInteroperabilityProxy WatchCacheInitializationPostStartHook WatchFromStorageWithoutPrevKV
@@ -46,21 +44,9 @@ const irrelevant = new Set(
   ),
 );
 
-/** Gates that older managers had, now always on. */
-const removed = new Set(["CloudDualStackNodeIPs", "StableLoadBalancerNodeSet"]);
-
 const key = "--feature-gates";
 const on = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 const off = new Set(["0", "f", "F", "false", "FALSE", "False"]);
-
-function unknownGate(name: string, isStrict: boolean): Problem {
-  const meant = didYouMean(name, [...Object.keys(relevant), ...irrelevant]);
-  const hint = meant === undefined ? "omit it" : `did you mean ${meant}?`;
-  const text = removed.has(name)
-    ? `${key} contains ${name}, which Kubernetes removed because it is always on; omit it`
-    : `${key} contains the unknown gate ${name.slice(0, 80)}${isStrict ? "" : ", which has no effect"}; ${hint}`;
-  return { severity: isStrict ? "error" : "warning", reason: "UnknownFeatureGate", key, text };
-}
 
 /** With `isStrict`, unknown names are errors, as upstream. */
 export function gateProblems(gates: ReadonlyMap<string, string>, isStrict: boolean): readonly Problem[] {
@@ -69,7 +55,12 @@ export function gateProblems(gates: ReadonlyMap<string, string>, isStrict: boole
       const text = `${key}: ${name.slice(0, 80)} must be true or false, got ${JSON.stringify(value.slice(0, 80))}`;
       return [{ severity: "error", reason: "InvalidFlag", key, text }];
     }
-    if (!Object.hasOwn(relevant, name) && !irrelevant.has(name)) return [unknownGate(name, isStrict)];
+    if (!Object.hasOwn(relevant, name) && !irrelevant.has(name)) {
+      const meant = didYouMean(name, [...Object.keys(relevant), ...irrelevant]);
+      const hint = `${isStrict ? "" : ", which has no effect"}; ${meant === undefined ? "omit it" : `did you mean ${meant}?`}`;
+      const text = `${key} contains the unknown gate ${name.slice(0, 80)}${hint}`;
+      return [{ severity: isStrict ? "error" : "warning", reason: "UnknownFeatureGate", key, text }];
+    }
     const reason = irrelevant.has(name) ? notRelevant : relevant[name]?.[on.has(value) ? "on" : "off"];
     if (reason === undefined) return [];
     const text = `${key}: ${name}=${value} has no effect: ${reason}`;

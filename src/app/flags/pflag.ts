@@ -3,7 +3,6 @@
 // errors.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
-import { type Bounds, type Built, type FieldOptions, integer, quoted } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
 
 export interface FlagShape {
@@ -108,22 +107,8 @@ export function parseFlags(
   return { raw, positional, problems };
 }
 
-const goLiteral = /^[+-]?(0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO]?(_?[0-7])+|0|[1-9](_?[0-9])*)$/;
+const goLiteral = /^(0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO]?(_?[0-7])+|[1-9](_?[0-9])*)$/;
 
-/** A whole number in any notation of Go: `5`, `0x5`, `0b101`, `0o17` or `017`, and `1_000`. */
-export function goInteger<const O extends FieldOptions<number>>(
-  what: string,
-  bounds: Bounds = {},
-  options?: O,
-): Built<number, O> {
-  const field = integer(what, bounds, options);
-  return {
-    ...field,
-    parse: (raw) => {
-      const [, sign = "", number = ""] = /^([+-]?)(.*)$/.exec(raw.trim().replaceAll("_", "")) ?? [];
-      const value = Number(number.replace(/^0(?=[0-9])/, "0o"));
-      const parsed = goLiteral.test(raw.trim()) ? field.parse(`${sign}${value}`) : { wrong: "" };
-      return "wrong" in parsed ? { wrong: quoted(raw) } : parsed;
-    },
-  };
-}
+/** An integer in another notation of Go, such as `0x5`, `1_000` or `010`, as a decimal. Other texts stay. */
+export const decimalOf = (text: string): string =>
+  goLiteral.test(text) ? `${Number(text.replaceAll("_", "").replace(/^0(?=[0-9])/, "0o"))}` : text;

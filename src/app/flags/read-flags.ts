@@ -5,6 +5,7 @@ import type { RawSection } from "../../config-file/parse-configuration.ts";
 import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Secret } from "../../core/secret.ts";
+import type { Fields } from "../../core/settings.ts";
 import { type ControllerName, chooseControllers } from "./controller-names.ts";
 import { type ControllerSettings, controllerSettings } from "./controller-settings.ts";
 import { electionProblems } from "./election-timing.ts";
@@ -18,7 +19,7 @@ import {
 } from "./flag-problems.ts";
 import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from "./flag-table.ts";
 import { ownFields } from "./groups/fairlead.ts";
-import { parseFlags } from "./pflag.ts";
+import { decimalOf, parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags, recordProblems } from "./provider-flags.ts";
 
 export interface FlagSources {
@@ -56,14 +57,16 @@ export interface ReadFlags extends Omit<ControllerSettings, "problems"> {
 
 export function readFlags(args: readonly string[], { provider = {}, file }: FlagSources = {}): ReadFlags {
   const own = providerFlags(provider);
-  const fields = { ...own.fields, ...flagFields };
+  const fields: Fields = { ...own.fields, ...flagFields };
   const parsed = parseFlags(args, { ...shapesOf(own.fields), ...flagShapes }, removedFlags);
   const given = withoutEmptyStrings(fields, { ...file?.flags.raw, ...parsed.raw });
   const problems = [...parsed.problems, ...flagWarnings(fields, given)];
   const dashed = Object.fromEntries(
     // The profile only sets flags, and flags set explicitly take precedence.
     Object.entries({ ...defaultsFor(provider, given), ...given }).flatMap(([name, value]) =>
-      Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
+      Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name)
+        ? []
+        : [[`--${name}`, fields[name]?.kind === "number" ? decimalOf(value) : value]],
     ),
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });

@@ -404,7 +404,7 @@ const cases: readonly (readonly [
       args: ["--cluster-cidr=10.99.0.0/16"],
       cluster: { nodes: { value: [nodeFact("a", { podCIDRs: ["10.244.1.0/24"] })] } },
     },
-    "No pod CIDR of the Nodes is inside --cluster-cidr=10.99.0.0/16, such as 10.244.1.0/24 of a.",
+    "No pod CIDR of the Nodes is inside --cluster-cidr=10.99.0.0/16: 10.244.1.0/24.",
     "Set --cluster-cidr to the pod ranges of the cluster.",
   ],
   // Also a manager of the same program.

@@ -21,12 +21,6 @@ test("a gate without effect is accepted with an explanation", () => {
   ]);
 });
 
-test("a gate that Kubernetes removed is reported with an explanation", () => {
-  expect(reported("CloudDualStackNodeIPs=true")).toEqual([
-    "warning: --feature-gates contains CloudDualStackNodeIPs, which Kubernetes removed because it is always on; omit it",
-  ]);
-});
-
 test("an unknown gate is reported with the nearest name, and a malformed one is refused", () => {
   expect(reported("CloudControllerManagerWebhok=true")).toEqual([
     "warning: --feature-gates contains the unknown gate CloudControllerManagerWebhok, which has no effect; did you mean CloudControllerManagerWebhook?",

@@ -28,7 +28,7 @@ test.each([
   expect((flags as Readonly<Record<string, unknown>>)[name.slice(2)]).toBe(expected);
 });
 
-test.each(["0x", "1__0", "_1", "09", "0b2", "1.0"])("--concurrent-service-syncs=%s is refused", (value) => {
+test.each(["0x", "1__0", "_1", "0b2", "1.0"])("--concurrent-service-syncs=%s is refused", (value) => {
   expect(errorsOf(`--concurrent-service-syncs=${value}`).map(({ text }) => text)).toEqual([
     `--concurrent-service-syncs must be a whole number of at least 1, got "${value}"`,
   ]);

@@ -1,28 +1,28 @@
 // Flags for the process as a whole and its connection to Kubernetes: upstream's groups "debugging", "generic" and "misc".
 
 import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
-import { buildField, decimal, duration, flag, oneOf, quoted, text } from "../../../core/fields.ts";
+import { buildField, decimal, duration, flag, integer, oneOf, quoted, text } from "../../../core/fields.ts";
 import { list, pairs } from "../../../core/list-fields.ts";
 import type { Field, Fields } from "../../../core/settings.ts";
 import { deprecated, live, noEffect, shorthand } from "../flag-notes.ts";
-import { goInteger } from "../pflag.ts";
 
 /** Upstream's. Many clusters have it. */
 export const defaultClusterName = "kubernetes";
 
+const shortest = seconds(1);
+
 /** Upstream repeats the work without a pause when the period is 0s. */
 function period(what: string): Field<Milliseconds> {
   const { parse, ...field } = duration(`${what} Less than 1s counts as 1s.`);
-  const shortest = seconds(1);
-  return {
-    ...field,
-    parse: (raw, { key } = { key: "", what: "flag" }) => {
-      const parsed = parse(raw);
-      if ("wrong" in parsed || parsed.value >= shortest) return parsed;
-      const text = `${key} is ${quoted(raw)}, and the shortest interval is 1s, which is used`;
-      return { value: shortest, problems: [{ severity: "warning", reason: "ShortInterval", key, text }] };
-    },
+  const raised = (raw: string, { key } = { key: "" }) => {
+    const text = `${key} is ${quoted(raw)}, and the shortest interval is 1s, which is used`;
+    return {
+      value: shortest,
+      problems: [{ severity: "warning", reason: "ShortInterval", key, text }],
+    } as const;
   };
+  const isShort = (parsed: ReturnType<typeof parse>) => "value" in parsed && parsed.value < shortest;
+  return { ...field, parse: (raw, context) => (isShort(parse(raw)) ? raised(raw, context) : parse(raw)) };
 }
 
 export const debuggingFields = {
@@ -89,7 +89,7 @@ export const genericFields = {
   "kube-api-qps": decimal(
     "Maximum requests per second to the API server; 0 for no limit. If unset, the API server's own throttling applies.",
   ),
-  "kube-api-burst": goInteger("Burst of requests to the API server before --kube-api-qps applies.", {
+  "kube-api-burst": integer("Burst of requests to the API server before --kube-api-qps applies.", {
     min: 0,
   }),
   ...noEffect("requests to the API server use JSON", {
@@ -162,21 +162,21 @@ export const leaderMigrationFields = {
 
 export const cloudNodeFields = {
   ...live({
-    "concurrent-node-syncs": goInteger(
+    "concurrent-node-syncs": integer(
       "Number of workers that reconcile Nodes concurrently.",
       { min: 1 },
       { fallback: 64 },
     ),
   }),
   ...noEffect("--concurrent-node-syncs applies to all work on Nodes", {
-    "concurrent-node-status-updates": goInteger("Number of workers that update Node statuses concurrently."),
+    "concurrent-node-status-updates": integer("Number of workers that update Node statuses concurrently."),
   }),
 } as const satisfies Fields;
 
 export const cloudNodeLifecycleFields = noEffect(
   "Nodes are reconciled when they change, with the workers of --concurrent-node-syncs",
   {
-    "concurrent-node-lifecycle-syncs": goInteger(
+    "concurrent-node-lifecycle-syncs": integer(
       "Number of workers that sync Nodes concurrently.",
       { min: 1 },
       { fallback: 1 },
@@ -186,7 +186,7 @@ export const cloudNodeLifecycleFields = noEffect(
 );
 
 export const serviceFields = live({
-  "concurrent-service-syncs": goInteger(
+  "concurrent-service-syncs": integer(
     "Number of load balancers that are reconciled concurrently.",
     { min: 1 },
     { fallback: 32 },
@@ -218,7 +218,7 @@ export const globalFields = {
     notices: flag("Print the licenses of everything in this executable and exit.", { fallback: false }),
     v: shorthand(
       "v",
-      goInteger(
+      integer(
         "Log verbosity: 0 logs decisions and problems, 2 adds details, 4 adds every request.",
         { min: 0 },
         { fallback: 0 },

@@ -132,7 +132,7 @@ describe.skipIf(chroot === undefined)("In a root that has nothing but a shell", 
       upgrade(machine, "-U", `newer.${processor}.rpm`, rpmPackage(newer, processor));
       expect(readFileSync(environment, "utf8")).toBe(settings);
       machine.run("-e", program);
-      expect(machine.files().filter((path) => path.includes("fairlead"))).toEqual([
+      expect(machine.files().filter((path) => path.includes("fairlead") || path.includes(program))).toEqual([
         ...["etc/fairlead", "etc/fairlead/environment.rpmnew", "etc/fairlead/environment.rpmsave"],
       ]);
       expect(readFileSync(`${environment}.rpmsave`, "utf8")).toBe(settings);

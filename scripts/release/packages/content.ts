@@ -98,7 +98,11 @@ export function packageContent({ cloud, executable, texts, format }: PackageInpu
       documentation(`${provider.program}/copyright`, text(notices)),
       ...textFiles(provider.program, texts, format),
     ],
-    folders: [{ path: "etc/fairlead/", mode: 0o700 }],
+    folders: [
+      { path: "etc/fairlead/", mode: 0o700 },
+      { path: "usr/share/doc/fairlead/", mode: 0o755 },
+      { path: `usr/share/doc/${provider.program}/`, mode: 0o755 },
+    ],
     time: sources.time,
   };
 }

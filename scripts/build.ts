@@ -59,7 +59,7 @@ const fileName = (program: string, target: Target | undefined): string =>
 
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-/** Nobody should run the executable of an earlier build after a failed one. */
+/** After a failed build, the executable of an earlier one would look like its result. */
 function removeEarlier(program: string, { targets: chosen, outdir }: BuildOptions): void {
   for (const target of chosen)
     for (const ending of ["", ".sha256", ".cdx.json"])

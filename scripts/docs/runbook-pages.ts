@@ -130,7 +130,9 @@ function countedAs(name: string): string {
   const isHeld = onNodes[name]?.uncounted === "hold";
   if (counted.length > 0)
     return ` \`fairlead_problems{reason="${name}"}\` counts the ${counted.join(" and ")} with this\nreason.`;
-  return isHeld ? ` \`fairlead_node_deletions_held{reason="${name}"}\` counts the Nodes with this\nreason.` : "";
+  return isHeld
+    ? ` \`fairlead_node_deletions_held{reason="${name}"}\` counts the Nodes with this\nreason.`
+    : "";
 }
 
 function pageOf(name: string): string {

@@ -225,10 +225,7 @@ export interface LoadBalancers<
    * Answer true while what it depends on is unknown, such as `Machine.handles`: a target that cannot be reached is removed.
    * Absent: all Nodes are reachable.
    */
-  reaches?(
-    member: DesiredWithoutTargets<A>,
-    observed: O | undefined,
-  ): (target: BalancerTarget) => Reached;
+  reaches?(member: DesiredWithoutTargets<A>, observed: O | undefined): (target: BalancerTarget) => Reached;
   /**
    * Pure. The maximum number of targets of this load balancer. If it reaches more Nodes, a stable subset of these is selected.
    */

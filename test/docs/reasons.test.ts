@@ -61,9 +61,9 @@ test("events have the type in the list of reasons", () => {
 
 /** The reason that a function in the sources reports. */
 function reasonOf(name: string): string {
-  const body = sources.flatMap((text) => text.split(/^(?=export |function |const )/m)).find((part) =>
-    new RegExp(`^(?:export )?function ${name}\\b`).test(part),
-  );
+  const body = sources
+    .flatMap((text) => text.split(/^(?=export |function |const )/m))
+    .find((part) => new RegExp(`^(?:export )?function ${name}\\b`).test(part));
   return /(?:reason: |\b(?:normal|warning|failed)\(\s*)"([A-Z]\w+)"/.exec(body ?? "")?.[1] ?? "";
 }
 

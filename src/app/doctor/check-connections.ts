@@ -3,6 +3,7 @@
 import { roughDuration } from "../../core/duration.ts";
 import { countOf, shortList } from "../../core/text.ts";
 import { accessNeeds, howToGrant, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
+import { type ServerClock, skewOf } from "../report/server-times.ts";
 import { countsOf, leadershipOf } from "./check-cluster.ts";
 import {
   error,
@@ -18,7 +19,6 @@ import {
   warningIf,
 } from "./doctor-facts.ts";
 import type { AccessFact } from "./gather-cluster.ts";
-import { type ServerClock, skewOf } from "./server-times.ts";
 
 /** Older API servers lack APIs that Fairlead uses (docs/support.md). */
 const oldestMinor = 21;
@@ -61,7 +61,9 @@ const isClusterName = (host: string): boolean => /\.svc(\.|$)|\.cluster\.local$/
 
 export function checkClocks(clocks: readonly (ServerClock | undefined)[]): readonly Finding[] {
   const known = clocks.filter((clock) => clock !== undefined);
-  if (known.length > 0) return known.flatMap(skewOf);
+  const skews = known.flatMap((clock) => skewOf(clock) ?? []);
+  if (known.length > 0)
+    return skews.flatMap(({ isSevere, ...skew }) => (isSevere ? error : warning)("ClockSkew", skew));
   return unchecked("ClocksUnchecked", {
     problem: "No server has sent its time, so the clock of this machine was not compared.",
     effect: "With a wrong clock, valid certificates and tokens are rejected.",

@@ -3,8 +3,8 @@
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { RawFlags } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
+import type { ServerClock } from "../report/server-times.ts";
 import type { ClusterFacts } from "./gather-cluster.ts";
-import type { ServerClock } from "./server-times.ts";
 
 /** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */
 export type FindingSeverity = "error" | "warning" | "unchecked";

@@ -15,9 +15,9 @@ import { findLeadership, readLease, readLeases } from "../leadership/read-leases
 import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { Operator } from "../operator.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
+import type { ServerTimes } from "../report/server-times.ts";
 import { withoutRetry } from "../without-retry.ts";
 import { nodeFacts, podFacts, signingRequestFacts, type WorkloadFact, workloadFacts } from "./raw-objects.ts";
-import type { ServerTimes } from "./server-times.ts";
 
 /** A value, or why it could not be read. */
 export type Read<T> = { readonly value: T } | { readonly unread: string };

@@ -14,10 +14,10 @@ import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { connectKube } from "../kube-client.ts";
 import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
 import { reasonOfFailure } from "../report/cloud-contact.ts";
+import { ServerTimes } from "../report/server-times.ts";
 import { withoutRetry } from "../without-retry.ts";
 import type { CloudFacts, CloudFailure, Facts, PortFact } from "./doctor-facts.ts";
 import { type ClusterFacts, gatherCluster } from "./gather-cluster.ts";
-import { ServerTimes } from "./server-times.ts";
 
 async function cluster(operator: Operator): Promise<Facts["cluster"]> {
   const { platform, settings, userAgent, signal } = operator;

@@ -133,7 +133,7 @@ export function judgeSeveral(leading: readonly LeaseFact[], flags: Flags): Leade
   return finding("TwoManagersLead", problem, severalTexts);
 }
 
-/** That somebody renews the Lease of a manager that does not use it. */
+/** Another manager renews the Lease that a manager with --leader-elect=false does not use. */
 export const besideLeader = (holder: string, flags: Flags): LeaderProblem =>
   finding(
     "TwoManagersLead",

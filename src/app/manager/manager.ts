@@ -24,7 +24,6 @@ import { ClusterIdentity } from "../cluster-identity.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { ConfigurationReloads } from "../configuration/configuration-reloads.ts";
 import { shownCloud } from "../connect-cloud.ts";
-import { reportSkew } from "../doctor/server-times.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { connectKube } from "../kube-client.ts";
@@ -45,6 +44,7 @@ import {
   unlistedSources,
 } from "../report/manager-report.ts";
 import { MissingPermissions } from "../report/missing-permissions.ts";
+import { reportSkew } from "../report/server-times.ts";
 import { accountOf, ServiceAccountToken } from "../service-account-token.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 import { openTracing } from "../tracing/tracing.ts";

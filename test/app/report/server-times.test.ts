@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { reportSkew } from "../../../src/app/doctor/server-times.ts";
+import { reportSkew } from "../../../src/app/report/server-times.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 

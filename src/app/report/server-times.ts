@@ -4,7 +4,6 @@ import { milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { error, type Finding, warning } from "./doctor-facts.ts";
 
 /** The difference between the clock of a server and the clock here. */
 export interface ServerClock {
@@ -53,15 +52,17 @@ const maxSkew = 30_000;
 /** Beyond it, clouds reject signed requests, and new tokens and certificates are not valid yet. */
 const maxSignedSkew = 300_000;
 
-export function skewOf({ server, aheadMs }: ServerClock): readonly Finding[] {
+/** Undefined if the clocks agree. */
+export function skewOf({ server, aheadMs }: ServerClock) {
   const skew = Math.abs(aheadMs);
-  if (skew <= maxSkew) return [];
-  return (skew > maxSignedSkew ? error : warning)("ClockSkew", {
+  if (skew <= maxSkew) return undefined;
+  return {
+    isSevere: skew > maxSignedSkew,
     problem: `The clock of this machine is ${Math.round(skew / 1000)}s ${aheadMs > 0 ? "behind" : "ahead of"} that of ${server}.`,
     effect:
       "New tokens and certificates can look expired or not valid yet, and clouds reject signed requests with a wrong time. Leader election is not affected.",
     fix: "Synchronize the clocks of both machines, for example with chrony or systemd-timesyncd.",
-  });
+  };
 }
 
 /** The same transport; it logs that the clock here is wrong, once until it is right again. */
@@ -72,7 +73,7 @@ export function reportSkew(transport: Transport, clock: Clock, log: Pick<Log, "w
   return async (request, signal) => {
     const response = await observed(request, signal);
     const server = times.of(new URL(request.url).origin);
-    const [found] = server === undefined ? [] : skewOf(server);
+    const found = server && skewOf(server);
     if (found !== undefined && !isReported) log.warn(`${found.problem} ${found.effect} ${found.fix}`);
     isReported = found !== undefined;
     return response;

@@ -2,7 +2,7 @@
 // members.
 
 import { Inventory } from "../../src/cloud/inventory.ts";
-import { RemovalMemory } from "../../src/controllers/absence/removal-memory.ts";
+import type { RemovalMemory } from "../../src/controllers/absence/removal-memory.ts";
 import { NodeController } from "../../src/controllers/node/controller.ts";
 import {
   type LifecycleSettings,
@@ -20,6 +20,7 @@ import type { Instance, InstanceSource, Instances, MatchKey } from "../../src/pr
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ApiServerNodes } from "./api-server-nodes.ts";
 import { ScriptedSource, type ScriptOptions } from "./scripted-source.ts";
+import { vouchedRemovals } from "./vouched-removals.ts";
 
 export interface SetupOptions {
   readonly node?: Partial<NodeSettings>;
@@ -63,7 +64,7 @@ export class NodeControllers {
   constructor(options: SetupOptions = {}) {
     const { clock } = this;
     const random = seededRandom(7);
-    this.removals = options.removals?.(clock) ?? new RemovalMemory(clock);
+    this.removals = options.removals?.(clock) ?? vouchedRemovals(clock);
     this.cloud = new ScriptedSource({ clock, ...options.script }, options.machines);
     const sources = options.sources?.(clock) ?? [this.cloud];
     this.inventory = new Inventory({

@@ -23,6 +23,7 @@ import {
   type Thing,
   toObserved,
 } from "./scripted-plan.ts";
+import { machine } from "./scripted-source.ts";
 
 const addresses = { IPv4: ipAddress("192.0.2.7"), IPv6: ipAddress("2001:db8::7") } as const;
 
@@ -91,7 +92,8 @@ export class ScriptedBalancers {
               name: "machines",
               keyOf: (id: string) => /^scripted:\/\/(.+)$/.exec(id)?.[1],
               list: async function* () {
-                yield [];
+                // One of the Nodes is enough to vouch for the account.
+                yield [machine("node-0")];
               },
             },
           ],

@@ -13,6 +13,7 @@ import {
   type Step,
 } from "../../src/index.ts";
 import type { Random } from "../../src/platform/random.ts";
+import { machine } from "./scripted-source.ts";
 
 const parts = ["pool", "monitor", "members", "listener", "rules"] as const;
 type Desired = DesiredLoadBalancer<Record<never, never>>;
@@ -66,7 +67,8 @@ export class StepwiseBalancers {
               name: "machines",
               keyOf: (id: string) => /^stepwise:\/\/(.+)$/.exec(id)?.[1],
               list: async function* () {
-                yield [];
+                // One of the Nodes is enough to vouch for the account.
+                yield [machine("node-0")];
               },
             },
           ],

@@ -4,6 +4,7 @@
 
 import { defined } from "../../core/defined.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { AccountProof } from "./account-proof.ts";
 import type { RemovalHistory, RemovalKind } from "./removal-history.ts";
 
 export interface RemovalLimit {
@@ -47,12 +48,23 @@ export interface HoldState {
   readonly endedAt?: number;
 }
 
-export interface LimitDecision {
-  readonly isHeld: boolean;
+export interface AppliedLimit {
   readonly allowed: number;
+  /** About the account, unless there is no limit: everything is held then, from the first object on. */
+  readonly doubt?: AccountProof["doubt"];
+}
+
+export interface LimitDecision extends AppliedLimit {
+  readonly isHeld: boolean;
   /** For the next decision. */
   readonly state: HoldState;
 }
+
+/** For messages, after what is absent. */
+export const whyHeld = ({ allowed, doubt }: AppliedLimit, fault: string): string =>
+  doubt === undefined
+    ? `. More than ${allowed} at once is treated as ${fault}`
+    : ", and the cloud shows nothing that this cluster records: its credentials may belong to another project (correct them then)";
 
 /**
  * Whether a mass limit holds what is affected. While a hold lasts, its limit does not grow: what joins says nothing about what is
@@ -118,10 +130,13 @@ export class MassLimit {
 
   /** Decides on what is counted now. Ask for `restartedFor` only afterwards, because this decision may end a hold. */
   decide(counts: LimitedCounts): LimitDecision {
-    const { settings, clock } = this.#options;
-    const decision = decideHold(counts, settings.removalLimit, this.#state, clock.monotonic());
+    const { settings, clock, removals } = this.#options;
+    const doubt = settings.removalLimit === "off" ? undefined : removals.account.doubt;
+    if (doubt === "unanswered") return { isHeld: true, allowed: 0, doubt, state: this.#state };
+    const counted = doubt === undefined ? counts : { ...counts, most: 0 };
+    const decision = decideHold(counted, settings.removalLimit, this.#state, clock.monotonic());
     this.#state = decision.state;
-    return decision;
+    return { ...decision, isHeld: doubt !== undefined || decision.isHeld, doubt };
   }
 
   /** When a hold has ended that concerned this id, so that its proof starts again. What an operator released is not proved again. */

@@ -2,6 +2,7 @@
 // absent. Controllers depend on this interface; `RemovalMemory` implements it.
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
+import type { AccountProof } from "./account-proof.ts";
 
 export const removalKinds = ["nodes", "load-balancers", "routes", "volumes"] as const;
 export type RemovalKind = (typeof removalKinds)[number];
@@ -12,6 +13,8 @@ export const removalWindowText = `${removalWindow / 60_000} minutes`;
 
 /** Outlives restarts, hand-overs and reloads. An id is any stable text, such as the uid of a Node or Service. */
 export interface RemovalHistory {
+  /** A doubted account is a hold of every kind. */
+  readonly account: AccountProof;
   /**
    * Call before the removal is sent. Resolves when the ids are stored durably; recording an id again within half of the window is free. If it
    * rejects, do not remove.
@@ -47,6 +50,6 @@ export interface RemovalHistory {
   endRelease(kind: RemovalKind, id: string): void;
   /** What an operator must do to release a hold, for the end of a message: "kubectl …". */
   howToRelease(kind: RemovalKind): string;
-  /** The listener is called when held ids were released. Returns how to unsubscribe. */
+  /** The listener is called when held ids were released, or the doubt about the account has changed. Returns how to unsubscribe. */
   subscribe(listener: (kind: RemovalKind) => void): () => void;
 }

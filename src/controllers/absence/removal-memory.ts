@@ -3,6 +3,7 @@
 
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { AccountProof } from "./account-proof.ts";
 import {
   type RemovalHistory,
   type RemovalKind,
@@ -53,6 +54,9 @@ const storedFor: Milliseconds = minutes(5);
 const maxRemovals = 5000;
 
 export class RemovalMemory implements RemovalHistory {
+  readonly account = new AccountProof(() => {
+    for (const kind of removalKinds) this.#notify(kind);
+  });
   readonly #clock: Clock;
   readonly #memories: Readonly<Record<RemovalKind, Memory>>;
   readonly #listeners = new Set<(kind: RemovalKind) => void>();
@@ -161,8 +165,14 @@ export class RemovalMemory implements RemovalHistory {
       released.set(id, this.#clock.monotonic());
     }
     held.clear();
-    if (names.length > 0) for (const listener of this.#listeners) listener(kind);
+    if (names.length === 0) return names;
+    this.account.vouch();
+    this.#notify(kind);
     return names;
+  }
+
+  #notify(kind: RemovalKind): void {
+    for (const listener of this.#listeners) listener(kind);
   }
 
   /** What to store for these kinds. */

@@ -115,9 +115,7 @@ export class LifecycleController {
   #onRelease(kind: RemovalKind): void {
     if (kind !== "nodes") return;
     this.#massCount.invalidate();
-    for (const name of this.#candidates.all.keys()) {
-      if (this.#candidates.heldFor(name) === massDeletionReason) this.queue.add(name);
-    }
+    for (const name of this.#candidates.all.keys()) this.queue.add(name);
   }
 
   /** The cloud says that the instance of this Node may have changed: its next check is due now. Without effect if it has none. */
@@ -183,7 +181,7 @@ export class LifecycleController {
       evidence,
       proofKinds: inventory.proofsFor(identity),
       isChecked: candidate.nextCheck !== undefined,
-      mass: () => this.#massCount.decide(),
+      mass: (isProved) => this.#massCount.decide(isProved),
       isReleased: removals.isReleased("nodes", node.metadata.uid),
       settings: { ...settings, confirmAfter: inventory.proofsApart(identity, settings.confirmAfter) },
       now,

@@ -5,7 +5,7 @@ import { messageOf } from "../../core/error-message.ts";
 import { commandText } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
-import type { LimitedCounts } from "../absence/mass-limit.ts";
+import { type AppliedLimit, type LimitedCounts, whyHeld } from "../absence/mass-limit.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import { describeUnnamed, nodeDeletionOf } from "../node-facts.ts";
 import type { ObjectEvent } from "../reporter.ts";
@@ -60,14 +60,15 @@ export const massDeletionReason = "MassDeletionHeld";
 export function massDeletionHeld(
   /** Ready Nodes are included, announced ones are not. */
   { recent, affected, total }: LimitedCounts,
-  allowed: number,
+  limit: AppliedLimit,
   howToRelease: string,
 ): ObjectEvent {
-  const missing = `The cloud shows no instance for ${affected} of ${total - recent} Nodes`;
+  // Only a doubted account holds announced Nodes alone.
+  const missing = `The cloud shows no instance for ${Math.max(1, affected)} of ${total - recent} Nodes`;
   const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
   return {
     type: "Warning",
     reason: massDeletionReason,
-    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}. More than ${allowed} at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
+    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(limit, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }

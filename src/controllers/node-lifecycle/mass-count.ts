@@ -2,10 +2,11 @@
 // deletions count together with Nodes that are about to be deleted.
 
 import type { Node } from "../../kube/objects.ts";
+import type { AccountWitness } from "../absence/account-proof.ts";
 import { MassLimit, type Share, Tally } from "../absence/mass-limit.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
 import type { LifecycleSettings, NodeDeps } from "../node-deps.ts";
-import { identityOf, isReady } from "../node-facts.ts";
+import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
 import type { Candidates } from "./candidates.ts";
 import { massDeletionHeld } from "./events.ts";
 import { isAnnouncedAsLeaving, isConfirmed, isDeletionForbidden, type MassDecision } from "./plan.ts";
@@ -51,10 +52,14 @@ export class MassCount {
   /** Follows the Nodes for the life of the process: deletions by any client count. */
   follow(): void {
     this.#candidates.subscribe((name) => this.noteChange(name));
-    const { nodes, removals } = this.#options;
+    const { nodes, removals, inventory } = this.#options;
+    removals.account.follow(this.#witness, inventory);
     nodes.subscribe(({ key, before, after }) => {
       if (after !== undefined && isReady(after)) removals.endRelease("nodes", after.metadata.uid);
       this.noteChange(key);
+      // Its machine was found by another key.
+      if (before !== undefined && after !== undefined && providerIDOf(before) !== providerIDOf(after))
+        removals.account.note();
       if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
       const { uid } = before.metadata;
       removals.endHold("nodes", uid);
@@ -85,7 +90,8 @@ export class MassCount {
     this.#tally.noteChange(name);
   }
 
-  decide(): MassDecision {
+  /** `isProved`: nothing else is missing before the Node is deleted. */
+  decide(isProved = true): MassDecision {
     const { removals, note } = this.#options;
     const wasHolding = this.isHolding;
     const { managed, missing, doubted, recorded } = this.#tally.sums;
@@ -93,14 +99,15 @@ export class MassCount {
     // Those that are exempt by now are no reason for a hold if no other Node is missing.
     const affected = missing === 0 ? 0 : missing + doubted;
     const counts = { recent, affected, total: managed + recent - recorded };
-    const { isHeld, allowed, state } = this.#limit.decide(counts);
+    const { isHeld, state, ...limit } = this.#limit.decide(counts);
     if (this.isHolding !== wasHolding) this.invalidate();
     if (wasHolding && !this.isHolding) {
       this.#heldUids.clear();
       note("The mass limit no longer holds Nodes", {});
     }
-    if (!isHeld) return { mayDelete: true, restartedAt: state.endedAt };
-    return { mayDelete: false, event: massDeletionHeld(counts, allowed, removals.howToRelease("nodes")) };
+    const isEarly = limit.doubt === "unanswered" && !isProved;
+    if (!isHeld || isEarly) return { mayDelete: true, restartedAt: state.endedAt };
+    return { mayDelete: false, event: massDeletionHeld(counts, limit, removals.howToRelease("nodes")) };
   }
 
   /** Stores that the Node is about to be deleted, before it is: the next leader must count it too. */
@@ -115,6 +122,17 @@ export class MassCount {
   get isHolding(): boolean {
     return this.#limit.isHolding;
   }
+
+  /** A machine with another name than its Node is shown too. */
+  readonly #witness: AccountWitness = (since) => {
+    const { nodes, inventory } = this.#options;
+    const recorded = nodes.list().filter((node) => this.#isManaged(node) && providerIDOf(node) !== undefined);
+    const answers = recorded.map((node) => inventory.check(identityOf(node)));
+    const newer = answers.filter((answer) => "asOf" in answer && answer.asOf > since);
+    if (newer.some((answer) => answer.kind !== "gone" || answer.renamed !== undefined)) return "shown";
+    if (newer.length < answers.length) return "unknown";
+    return answers.length > 0 ? "absent" : undefined;
+  };
 
   /** Ready Nodes are included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. */
   #shareOf(node: Node): Share<Counted> {

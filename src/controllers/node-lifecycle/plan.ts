@@ -48,7 +48,7 @@ export interface LifecyclePlanInput {
   readonly evidence: NodeEvidence;
   /** The kinds of proof that exist for this Node. */
   readonly proofKinds: readonly ProofKind[];
-  readonly mass: () => MassDecision;
+  readonly mass: (isProved: boolean) => MassDecision;
   /** The state of the instance was looked up, and the next check is scheduled. A listing without states changes nothing then. */
   readonly isChecked?: boolean;
   /** An operator released this Node: the mass limit does not apply to it. */
@@ -126,7 +126,7 @@ function planDeletion({
   // An operator sees the limit at the first answer, not after all proofs. Announced Nodes do not count, but they are held as well: while
   // the cloud seems wrong about many Nodes, it is not trusted about any.
   const isLimited = !isReleased && !isConfirmed(node) && !isDeletionForbidden(node);
-  const allowed = isLimited && evidence.proofs.length > 0 ? mass() : undefined;
+  const allowed = isLimited && evidence.proofs.length > 0 ? mass(next === undefined) : undefined;
   if (allowed?.mayDelete === false) return { kind: "hold", event: allowed.event };
   if (next !== undefined) return queryFor(next, now);
   // A proof from a time when the instance may not have been visible yet does not count.

@@ -8,7 +8,7 @@ import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
-import type { LimitedCounts } from "../absence/mass-limit.ts";
+import { type AppliedLimit, type LimitedCounts, whyHeld } from "../absence/mass-limit.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import type { Finding, ObjectEvent } from "../reporter.ts";
 import { inTable, type TableName } from "./tables.ts";
@@ -130,7 +130,7 @@ const causeOf: Readonly<Record<HeldRoute["absent"], (count: number) => string>> 
 export function massRouteChangeHeld(
   held: readonly HeldRoute[],
   { recent, affected, total }: LimitedCounts,
-  allowed: number,
+  limit: AppliedLimit,
   howToRelease: string,
   table: TableName,
 ): ObjectEvent {
@@ -147,7 +147,7 @@ export function massRouteChangeHeld(
     reason: "MassRouteChangeHeld",
     // Reported once while it lasts, whatever the numbers.
     identity: "",
-    message: `Of ${total} routes${inTable(table)}, ${affected} are affected by something absent: ${causes.join(", and ")}${before}. More than ${allowed} at once is treated as a fault, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
+    message: `Of ${total} routes${inTable(table)}, ${affected} are affected by something absent: ${causes.join(", and ")}${before}${whyHeld(limit, "a fault")}, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }
 

@@ -82,6 +82,7 @@ export class ServiceController {
     const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
     const freshListing = new FreshListing(deps, desiredServices);
     const evidenceUpdates = new EvidenceUpdates(deps, groupStates, freshListing.index);
+    deps.removals.account.follow(evidenceUpdates.witness, deps.listing);
     const massLimit = new BalancerMassLimit(
       { ...deps, onHold: (hold) => onHold(deps, hold) },
       groupStates,
@@ -194,14 +195,15 @@ export class ServiceController {
     evidenceUpdates.forget();
   }
 
-  /** An operator released what the mass limit holds. */
+  /** An operator released what the mass limit holds, or the doubt about the account has changed. */
   #onRelease(kind: RemovalKind): void {
-    const { groupStates, massLimit, desiredServices } = this.#parts;
+    const { groupStates, massLimit, desiredServices, controller } = this.#parts;
     if (kind !== removalKind) return;
     massLimit.invalidate();
     for (const { group, hold } of groupStates.all) {
-      if (hold?.reason === targetRemovalHeld) desiredServices.targets.vanished.believe();
-      if (hold?.isReleasable === true) this.queue.add(group);
+      const isReleased = controller.removals.isReleased(removalKind, group);
+      if (isReleased && hold?.reason === targetRemovalHeld) desiredServices.targets.vanished.believe();
+      if (hold !== undefined) this.queue.add(group);
     }
   }
 

@@ -9,7 +9,7 @@ import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.
 import type { Index } from "../../kube/watch/store.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
-import { MassLimit } from "../absence/mass-limit.ts";
+import { MassLimit, whyHeld } from "../absence/mass-limit.ts";
 import { addProof, type Proof } from "../absence/proof.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import { isPaused } from "../pause.ts";
@@ -263,13 +263,13 @@ export class PersistentVolumes {
     const affected = managed.filter((one) => isReleased(one) && this.#isUnseen(one)).length;
     const recent = removals.count(removalKind);
     const total = managed.length + recent;
-    const { isHeld, allowed } = this.#limit.decide({ recent, affected, total });
+    const { isHeld, ...limit } = this.#limit.decide({ recent, affected, total });
     if (!isHeld) {
       removals.endHold(removalKind, uid);
       return false;
     }
     removals.hold(removalKind, uid, name);
-    const message = `${affected} of ${total} PersistentVolumes were released by claims whose deletion was not seen, and ${recent} volumes were deleted in the last ${removalWindowText}. More than ${allowed} at once is treated as a fault of the API server, so no volume is deleted. Check that the claims are meant to be gone. To delete the volumes: ${removals.howToRelease(removalKind)}`;
+    const message = `${affected} of ${total} PersistentVolumes were released by claims whose deletion was not seen, and ${recent} volumes were deleted in the last ${removalWindowText}${whyHeld(limit, "a fault of the API server")}, so no volume is deleted. Check that the claims are meant to be gone. To delete the volumes: ${removals.howToRelease(removalKind)}`;
     this.#actions.report(kind, volume, "delete", [
       { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },
     ]);

@@ -1,5 +1,4 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-deps.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
 import { MassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts";
@@ -8,6 +7,7 @@ import { milliseconds } from "../../../src/core/brand.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { NodeControllers } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
+import { vouchedRemovals } from "../../support/vouched-removals.ts";
 
 interface Draft {
   readonly ready?: "True" | "False";
@@ -19,7 +19,7 @@ interface Draft {
 const setUp = () => {
   const w = new NodeControllers();
   const { clock, inventory } = w;
-  const removals = new RemovalMemory(clock);
+  const removals = vouchedRemovals(clock);
   const candidates = new Candidates(clock, new PendingLookups(inventory, clock));
   const logged: string[] = [];
   const note = (message: string) => void logged.push(message);

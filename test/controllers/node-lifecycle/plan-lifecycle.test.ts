@@ -50,7 +50,7 @@ const held = { type: "Warning", reason: "MassDeletionHeld", message: "held" } as
 
 test("a held Node says how many are missing, and how to confirm the deletions [F22]", () => {
   const counts = { recent: 1, affected: 5, total: 10 };
-  expect(massDeletionHeld(counts, 2, "kubectl annotate lease ccm release=nodes").message).toBe(
+  expect(massDeletionHeld(counts, { allowed: 2 }, "kubectl annotate lease ccm release=nodes").message).toBe(
     "The cloud shows no instance for 5 of 9 Nodes, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: kubectl annotate lease ccm release=nodes. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
   );
 });

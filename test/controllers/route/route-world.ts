@@ -3,7 +3,7 @@
 
 import { routeTablesOf } from "../../../src/cloud/ideal-route-tables.ts";
 import { Inventory } from "../../../src/cloud/inventory.ts";
-import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
 import { RouteController } from "../../../src/controllers/route/controller.ts";
 import { type RouteSettings, type RouteSync, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
@@ -21,6 +21,7 @@ import type { JournalEntry } from "../../../src/runtime/journal.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { ApiServerNodes } from "../../support/api-server-nodes.ts";
 import { machine, ScriptedSource, type ScriptOptions } from "../../support/scripted-source.ts";
+import { vouchedRemovals } from "../../support/vouched-removals.ts";
 import { type RoutesScript, ScriptedRoutes } from "./scripted-routes.ts";
 
 export interface RouteSetup {
@@ -78,7 +79,7 @@ export class RouteWorld {
       clock,
       signal: this.#stop.signal,
     });
-    this.removals = new RemovalMemory(clock);
+    this.removals = vouchedRemovals(clock);
     this.cloud = new ScriptedRoutes(clock, setup.script);
     this.nodes = new ApiServerNodes({ clock, random, mode, ...(lag !== undefined && { lag }) });
     this.controller = new RouteController({

@@ -10,6 +10,7 @@ const fact = "awkward.example/balancer-id";
 
 const awkwardWorld = () => {
   const cloud = new AwkwardCloud();
+  cloud.machines["east"]?.push({ serial: "0", name: "node-0", power: "on" });
   const w = new ServiceWorld({
     provider: awkward,
     cloud: () => cloud.transport,

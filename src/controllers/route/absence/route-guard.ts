@@ -3,7 +3,7 @@
 
 import { type Cidr, type Milliseconds, minutes } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
-import { type LimitedCounts, MassLimit } from "../../absence/mass-limit.ts";
+import { type AppliedLimit, type LimitedCounts, MassLimit } from "../../absence/mass-limit.ts";
 import { awaited, isLost } from "../../absence/proof.ts";
 import { hadRoutes, podRangesOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
@@ -33,12 +33,11 @@ export interface SharedEvidence {
   readonly tableOfRemoval: Map<string, TableName>;
 }
 
-export interface Guarded {
+export interface Guarded extends AppliedLimit {
   /** The survey with only the changes that may be sent. */
   readonly survey: Survey;
   readonly judged: readonly JudgedChange[];
   readonly counts: LimitedCounts;
-  readonly allowed: number;
 }
 
 export class RouteGuard {
@@ -95,8 +94,8 @@ export class RouteGuard {
       managed: needed.union(new Set(desired.unchanged.flatMap(podRangesOf))),
     });
     // The decision may end a hold, and the proofs start again then.
-    const { isHeld, allowed } = this.#limit.decide(counts);
-    const isListingDoubted = isHeld && lacking.size > 0;
+    const { isHeld, allowed, doubt } = this.#limit.decide(counts);
+    const isListingDoubted = isHeld && (lacking.size > 0 || doubt !== undefined);
     const judged = candidates.map((candidate): JudgedChange => {
       const { route } = candidate;
       const isProved = route === undefined || awaited(this.evidence.judge(route)) === undefined;
@@ -112,7 +111,7 @@ export class RouteGuard {
     );
     for (const id of ids) this.#shared.tableOfRemoval.set(id, this.#options.table);
     if (ids.length > 0 && (await this.#limit.record(ids)) === "decide again") return "decide again";
-    return { survey: withoutBlocked(survey, judged), judged, counts, allowed };
+    return { survey: withoutBlocked(survey, judged), judged, counts, allowed, doubt };
   }
 
   /** `needed`: the ranges that need a route in this table. */

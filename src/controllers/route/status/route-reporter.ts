@@ -190,12 +190,12 @@ export class RouteReporter {
     this.#reportHold(guarded, howToRelease);
   }
 
-  #reportHold({ judged, counts, allowed }: Guarded, howToRelease: string): void {
+  #reportHold({ judged, counts, ...limit }: Guarded, howToRelease: string): void {
     const { note, table } = this.#options;
     const held = judged.filter(({ verdict }) => verdict === "held");
     if (held.length === 0 && this.#reports.of(wholeTable).has("hold"))
       note("No route change is held by --removal-limit any more", defined({ table }));
-    const event = () => massRouteChangeHeld(held, counts, allowed, howToRelease, table);
+    const event = () => massRouteChangeHeld(held, counts, limit, howToRelease, table);
     this.#reporter.report(wholeTable, "hold", held.length === 0 ? [] : [event()]);
   }
 

@@ -27,7 +27,6 @@ export class BalancerMassLimit {
   readonly #deps: MassLimitDeps;
   readonly #index: ListingIndex;
   readonly #tally: Tally<Counted>;
-  #isHolding = false;
   readonly #limit: MassLimit;
 
   constructor(deps: MassLimitDeps, groups: GroupStates, index: ListingIndex) {
@@ -47,12 +46,17 @@ export class BalancerMassLimit {
   }
 
   get isHolding(): boolean {
-    return this.#isHolding;
+    return this.#limit.isHolding;
   }
 
   /** Whether listings lack so many load balancers that they prove nothing. */
-  get isListingDoubted(): boolean {
+  get lacksTooMany(): boolean {
     return (this.hold()?.missing ?? 0) > 0;
+  }
+
+  /** Or they may be those of another account. */
+  get isListingDoubted(): boolean {
+    return this.lacksTooMany || this.hold()?.doubt !== undefined;
   }
 
   /** Another replica may have led since. */
@@ -68,14 +72,12 @@ export class BalancerMassLimit {
   /** After a listing: reports the end of a hold even if no group asks. */
   refresh(): void {
     this.invalidate();
-    if (this.#isHolding) this.hold();
+    if (this.isHolding) this.hold();
   }
 
-  /** Whether the load balancer of this group may be created again or removed although it, or its Service, is absent. */
-  mayChange(group: string): boolean {
-    const { removals, settings } = this.#deps;
-    if (settings.removalLimit === "off" || removals.isReleased(removalKind, group)) return true;
-    return this.hold() === undefined;
+  /** Why the load balancer of this group is not created again or removed although it, or its Service, is absent. */
+  holdFor(group: string): MassHold | undefined {
+    return this.#deps.removals.isReleased(removalKind, group) ? undefined : this.hold();
   }
 
   /** When a hold ended that concerned this group, so that its proof starts again (monotonic). */
@@ -92,20 +94,18 @@ export class BalancerMassLimit {
 
   /** Why nothing is created again or removed for now; undefined while the limit is not exceeded. */
   hold(): MassHold | undefined {
-    const { settings, removals, onHold } = this.#deps;
-    if (settings.removalLimit === "off") return undefined;
+    const { removals, onHold } = this.#deps;
     const { managed, missing, explained, vanished } = this.#tally.sums;
     const recent = removals.count(removalKind);
     // An absence that a deletion explains says nothing alone. Beside one that nothing explains, it may be part of the same lie.
     const absent = missing > 0 ? missing + explained : 0;
     const count = { managed: managed + recent, missing: absent, vanished, recent };
     const affected = absent + vanished;
-    const { isHeld, allowed } = this.#limit.decide({ recent, affected, total: count.managed });
-    const hold = isHeld ? { ...count, allowed, howToRelease: removals.howToRelease(removalKind) } : undefined;
-    if (isHeld !== this.#isHolding) {
-      this.#isHolding = isHeld;
-      onHold(hold);
-    }
+    const wasHolding = this.isHolding;
+    const { isHeld, allowed, doubt } = this.#limit.decide({ recent, affected, total: count.managed });
+    const howToRelease = removals.howToRelease(removalKind);
+    const hold = isHeld ? { ...count, allowed, doubt, howToRelease } : undefined;
+    if (this.isHolding !== wasHolding) onHold(wasHolding ? undefined : hold);
     return hold;
   }
 

@@ -3,6 +3,7 @@
 
 import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
+import type { AccountWitness } from "../../absence/account-proof.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddress, hasFact } from "../desired/facts.ts";
 import { hasFinalizer, isEnding, isForeignClass } from "../predicates.ts";
@@ -103,6 +104,18 @@ export class EvidenceUpdates {
     const age = this.#deps.clock.now() - Date.parse(service.metadata.creationTimestamp ?? "");
     return hasFinalizer(service) && (isEnding(service) || !(Math.abs(age) < justCreated));
   }
+
+  /** What this connection itself has made says nothing about its account. */
+  readonly witness: AccountWitness = (since) => {
+    const { latest } = this.#deps.listing;
+    const recorded = this.#groups.all
+      .flatMap(({ evidence }) => [...evidence.owners])
+      .filter(([, { certainty, changedAt = never }]) => certainty === "exists" && changedAt <= since);
+    if (recorded.length === 0) return undefined;
+    if ((latest?.beganAt ?? never) <= since) return "unknown";
+    const uids = new Set(recorded.map(([uid]) => uid));
+    return this.#index.items.some(({ owners }) => owners.some((uid) => uids.has(uid))) ? "shown" : "absent";
+  };
 
   /** Notes what the latest listing shows and what it lacks, once per listing. */
   update(): void {

@@ -28,7 +28,6 @@ import type { GroupState } from "../state/group-state.ts";
 import {
   balancerMissing,
   createdButNotListed,
-  type MassHold,
   massRecreationHeld,
   massReleaseHeld,
   massRemovalHeld,
@@ -65,7 +64,7 @@ export function undecidedOwners(
   const owners = vanished.map(([uid]) => uid);
   const names = vanished.map(([, { key }]) => key);
   // The decision may end a hold. Some have returned then, and the others get the whole time to return too.
-  const held = massLimit.mayChange(group) ? undefined : massLimit.hold();
+  const held = massLimit.holdFor(group);
   const now = clock.monotonic();
   const answer = (at: number) => ({ kind: "listing", beganAt: at, knownAt: at }) as const;
   const { confirmAfter } = settings;
@@ -109,11 +108,12 @@ export async function checkMassLimit(
   const isConcerned = isCounted(state, plan) || isDoubted || hidden.length > 0;
   if (!isConcerned) return undefined;
   // The decision of the mass limit may have ended a hold: then the absence is not proved any more.
-  if (massLimit.mayChange(group))
+  const held = massLimit.holdFor(group);
+  if (held === undefined)
     return observed === undefined ? checkAbsence(context, services, [...serving, ...gone]) : undefined;
   return hidden.length === 0
-    ? holdAbsent(context, services, massRecreationHeld)
-    : holdAbsent(context, [], (held) => massWaitHeld(hidden, held));
+    ? holdAbsent(context, services, massRecreationHeld(held))
+    : holdAbsent(context, [], massWaitHeld(hidden, held));
 }
 
 /** Undefined when it is certain that these owners have no load balancer in the group. Otherwise reports the missing proof, and waits. */
@@ -196,21 +196,21 @@ export async function checkMassRelease(
 ): Promise<Outcome | undefined> {
   const { group, state, massLimit } = context;
   const uid = serviceUID(service.metadata.uid);
-  // The fault that hides the others may also affect lookups.
-  if (!isProvedByListings(state.evidence.get(uid)) && !massLimit.isListingDoubted) return undefined;
-  return massLimit.mayChange(group)
+  const known = state.evidence.get(uid);
+  // The fault that hides the others may also affect lookups. What was removed is gone in any account.
+  const isDoubted = known === undefined ? massLimit.lacksTooMany : massLimit.isListingDoubted;
+  if (!isProvedByListings(known) && !isDoubted) return undefined;
+  const held = massLimit.holdFor(group);
+  return held === undefined
     ? checkAbsence(context, [service], [uid])
-    : holdAbsent(context, [service], massReleaseHeld);
+    : holdAbsent(context, [service], massReleaseHeld(held));
 }
 
 async function holdAbsent(
   context: ReconcileContext,
   services: readonly Service[],
-  describe: (held: MassHold) => ObjectEvent,
+  event: ObjectEvent,
 ): Promise<Outcome> {
-  const held = context.massLimit.hold();
-  if (held === undefined) return requeue(milliseconds(0), "the mass limit is no longer exceeded");
-  const event = describe(held);
   holdReleasably(context, event);
   const problem = { severity: "error", reason: event.reason, text: event.message } as const;
   for (const service of services) await showProblems(context, "absence", service, [problem]);
@@ -250,14 +250,14 @@ export function waitForProof(
   const { state } = context;
   const { clock, settings } = context.controller;
   const at = clock.now() + absence.decidedAt - clock.monotonic();
+  const held = context.massLimit.holdFor(state.group);
   for (const service of services) {
+    const missing = { name: state.managed?.name, addresses: addressesOf(service), replacement };
     const event = absence.isExpected
       ? waitingForListing(at, isEnding(service))
-      : balancerMissing(at, outcomeOf(service, settings), {
-          name: state.managed?.name,
-          addresses: addressesOf(service),
-          replacement,
-        });
+      : held?.doubt === "nothing shown"
+        ? (isEnding(service) ? massReleaseHeld : massRecreationHeld)(held)
+        : balancerMissing(at, outcomeOf(service, settings), missing);
     context.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
     state.setHold({ reason: event.reason, message: event.message });
   }

@@ -9,6 +9,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { commandText, shortList } from "../../../core/text.ts";
 import { keyOf, type Service, toTime } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
+import { type AppliedLimit, whyHeld } from "../../absence/mass-limit.ts";
 import { removalWindowText } from "../../absence/removal-history.ts";
 import { describeError, textOfError } from "../../classify-error.ts";
 import type { ObjectEvent } from "../../reporter.ts";
@@ -158,7 +159,7 @@ export function createdButNotListed({
   };
 }
 
-export interface MassHold {
+export interface MassHold extends AppliedLimit {
   /** The number of load balancers that exist or existed. */
   readonly managed: number;
   /** Absent from the cloud. */
@@ -167,39 +168,38 @@ export interface MassHold {
   readonly vanished: number;
   /** Removed, or created again, within the window. */
   readonly recent: number;
-  readonly allowed: number;
   readonly howToRelease: string;
 }
 
 /** More absent load balancers than the mass limit allows. The counts are in the log: they change. */
-export function massRecreationHeld({ allowed, howToRelease }: MassHold): ObjectEvent {
+export function massRecreationHeld({ howToRelease, ...hold }: MassHold): ObjectEvent {
   return warning(
     "MassRecreationHeld",
-    `The load balancer of this Service is absent, and so are too many others: ${tooMany(allowed)}, so none is created again until the cloud lists them. To create all of them: ${howToRelease}`,
+    `The load balancer of this Service is absent${withOthers(hold)}, so none is created again until the cloud lists them. To create all of them: ${howToRelease}`,
   );
 }
 
 /** The Service no longer needs a load balancer. */
-export function massReleaseHeld({ allowed, howToRelease }: MassHold): ObjectEvent {
+export function massReleaseHeld({ howToRelease, ...hold }: MassHold): ObjectEvent {
   return warning(
     "MassRemovalHeld",
-    `The load balancer of this Service is absent, and so are too many others: ${tooMany(allowed)}, so the Service keeps its finalizer until the cloud lists them. To remove the finalizers of all these Services: ${howToRelease}`,
+    `The load balancer of this Service is absent${withOthers(hold)}, so the Service keeps its finalizer until the cloud lists them. To remove the finalizers of all these Services: ${howToRelease}`,
   );
 }
 
 /** For reports, because the Services no longer exist. */
-export function massWaitHeld(services: readonly string[], { allowed, howToRelease }: MassHold): ObjectEvent {
+export function massWaitHeld(services: readonly string[], { howToRelease, ...hold }: MassHold): ObjectEvent {
   return warning(
     "MassRemovalHeld",
-    `The load balancer of the deleted Service ${shortList(services)} is absent, and so are too many others: ${tooMany(allowed)}, so Fairlead waits for it to be listed again, and deletes it then. To stop waiting: ${howToRelease}`,
+    `The load balancer of the deleted Service ${shortList(services)} is absent${withOthers(hold)}, so Fairlead waits for it to be listed again, and deletes it then. To stop waiting: ${howToRelease}`,
   );
 }
 
 /** For reports, because the Services no longer exist. */
-export function massRemovalHeld(services: readonly string[], { allowed, howToRelease }: MassHold): Hold {
+export function massRemovalHeld(services: readonly string[], { howToRelease, ...hold }: MassHold): Hold {
   return {
     reason: "MassRemovalHeld",
-    message: `${shortList(services)} vanished from the API together with too many others: ${tooMany(allowed)}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
+    message: `${shortList(services)} vanished from the API${withOthers(hold, " together with")}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
     isReleasable: true,
   };
 }
@@ -211,18 +211,19 @@ export function serviceVanished(services: readonly string[]): Hold {
   };
 }
 
-function tooMany(allowed: number): string {
-  return `more than ${allowed} within ${removalWindowText} is treated as a fault of the cloud or the API server`;
+function withOthers(limit: AppliedLimit, together = ", and so are"): string {
+  const many = `${together} too many others: more than ${limit.allowed} within ${removalWindowText} is treated as a fault of the cloud or the API server`;
+  return limit.doubt === undefined ? many : whyHeld(limit, "");
 }
 
 export const massHoldEnded = "The mass limit no longer holds load balancers";
 
 /** For the log. */
 export function describeMassHold(hold: MassHold): string {
-  const { missing, vanished, recent, managed, allowed, howToRelease } = hold;
+  const { missing, vanished, recent, managed, howToRelease } = hold;
   return (
     `Of ${managed} load balancers, ${missing} are absent from the cloud, ${vanished} Services vanished from the API, and ${recent} ` +
-    `were removed or created again for such a reason in the last ${removalWindowText}. More than ${allowed} is treated as a fault, ` +
+    `were removed or created again for such a reason in the last ${removalWindowText}${whyHeld(hold, "a fault")}, ` +
     `so none of them is created again or removed. To do so anyway: ${howToRelease}`
   );
 }

@@ -1,0 +1,56 @@
+// Whether the connection to the cloud has shown anything that the cluster records by id. Until then its credentials may belong to another
+// project, where everything of this cluster is missing, so nothing that follows from absence is done.
+
+/**
+ * What answers that were requested after `since` (monotonic) show of the objects that the cluster records by id. Undefined if it records
+ * none of this kind.
+ */
+export type AccountWitness = (since: number) => "shown" | "absent" | "unknown" | undefined;
+
+export class AccountProof {
+  readonly #onChange: () => void;
+  readonly #witnesses: AccountWitness[] = [];
+  #since = Number.NEGATIVE_INFINITY;
+  #state: "shown" | "unanswered" | "nothing shown" | undefined = "unanswered";
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** For the life of the process. */
+  follow(witness: AccountWitness, answers: { subscribe(listener: () => void): unknown }): void {
+    this.#witnesses.push(witness);
+    answers.subscribe(() => this.note());
+  }
+
+  /** Another connection is used from this moment on (monotonic). */
+  restart(since: number): void {
+    this.#since = since;
+    this.#set("unanswered");
+  }
+
+  /** An operator released a hold, so the account is right. */
+  vouch(): void {
+    this.#set("shown");
+  }
+
+  /** Looks again. One object that was shown is enough, even if it is lost later. */
+  note(): void {
+    if (this.#state === "shown") return;
+    const sights = this.#witnesses.map((witness) => witness(this.#since));
+    if (sights.includes("shown")) this.#set("shown");
+    else if (sights.includes("unknown")) this.#set("unanswered");
+    else this.#set(sights.includes("absent") ? "nothing shown" : undefined);
+  }
+
+  /** Undefined while nothing is recorded, too. `unanswered`: other answers are on their way, so it is too early for a report. */
+  get doubt(): "unanswered" | "nothing shown" | undefined {
+    return this.#state === "shown" ? undefined : this.#state;
+  }
+
+  #set(state: "shown" | AccountProof["doubt"]): void {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#onChange();
+  }
+}

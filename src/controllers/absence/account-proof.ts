@@ -34,7 +34,7 @@ export class AccountProof {
     this.#set("shown");
   }
 
-  /** Looks again. One object that was shown is enough, even if it is lost later. */
+  /** Asks every witness again. One object that was shown is enough, even if it is lost later. */
   note(): void {
     if (this.#state === "shown") return;
     const sights = this.#witnesses.map((witness) => witness(this.#since));

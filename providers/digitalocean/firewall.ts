@@ -90,13 +90,16 @@ export function digitalOceanFirewall(
   return {
     deciding: [managed, "type", "network"],
     observe: async (call) => {
-      const [firewalls, balancers] = [collect(api.firewalls(call)), collect(api.loadBalancers(call))];
-      const firewall = (await firewalls).find((one) => one.name === name);
+      const [firewalls, balancers] = await Promise.all([
+        collect(api.firewalls(call)),
+        collect(api.loadBalancers(call)),
+      ]);
+      const firewall = firewalls.find((one) => one.name === name);
       const isForeign = firewall !== undefined && !hasAll(lower(firewall.tags), lower(tags));
       return {
         firewall,
         rules: firewall?.inbound_rules ?? [],
-        balancers: (await balancers).filter((one) => passesOn(one) && ownership(one) !== "foreign"),
+        balancers: balancers.filter((one) => passesOn(one) && ownership(one) !== "foreign"),
         ...(isForeign && { problems: [foreign(firewall)] }),
       };
     },

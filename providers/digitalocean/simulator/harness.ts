@@ -6,6 +6,8 @@ import { digitalocean } from "../index.ts";
 import { DigitalOceanCloud } from "./digitalocean-cloud.ts";
 import type { Balancer } from "./state/balancers.ts";
 
+/** A firewall of the Nodes, which is optional. */
+const firewall = { "firewall-name": "workers", "firewall-tags": "worker" };
 const pageSize = 200;
 export const token = "t".repeat(64);
 
@@ -19,7 +21,7 @@ function stateOfBalancer({ id, created_at, ip, ipv6, status, ...balancer }: Bala
 
 export const harness: Harness = {
   definition: digitalocean,
-  config,
+  config: { ...config, ...firewall },
   listingRequests: (machines) => Math.max(1, Math.ceil(machines / pageSize)),
   unknownKeys: { id: "999999" },
   adoptionAnnotations: () => ({ name: "by-hand" }),
@@ -39,6 +41,7 @@ export const harness: Harness = {
     const cloud = new DigitalOceanCloud({ clock, times, ...budget });
     const { droplets, balancers, volumes, snapshots } = cloud.account;
     cloud.tokens.add(token);
+    cloud.account.addTags([firewall["firewall-tags"]]);
     const simulated = {
       cloud,
       transport: asTransport(cloud),

@@ -7,14 +7,16 @@ import { runsAllTests } from "../breadth.ts";
 
 /**
  * How a request fails. `lost-answer`: the cloud acts, but its answer is lost. `cut`: half of the body arrives. `nonsense`:
- * 200 with unrelated JSON. With `reset`, `error` (502) and `hang` the request never reaches the cloud.
+ * 200 with unrelated JSON. With `reset`, `error` (502) and `hang` the request never reaches the cloud. `outage`: all later requests of
+ * the same call fail, too, even those that were sent together.
  */
-export type FaultKind = "reset" | "error" | "hang" | "cut" | "lost-answer" | "nonsense";
+export type FaultKind = "reset" | "error" | "outage" | "hang" | "cut" | "lost-answer" | "nonsense";
 
 /** Faults for any request. */
 export const faultKinds = [
   "reset",
   "error",
+  "outage",
   "hang",
   "cut",
   "lost-answer",
@@ -60,6 +62,12 @@ export class FaultyTransport {
     this.#fault = { at: this.requests.length + position, kind };
   }
 
+  /** The call has ended, and with it an outage. */
+  endCall(): void {
+    if (this.#fault !== undefined && this.requests.length > this.#fault.at)
+      this.#fault = { ...this.#fault, kind: "error" };
+  }
+
   /** Whether a fault was requested. */
   get isDisturbed(): boolean {
     return this.#fault !== undefined || this.#isDown;
@@ -72,7 +80,8 @@ export class FaultyTransport {
 
   readonly transport: Transport = async (request, signal) => {
     const position = this.requests.push(request) - 1;
-    const planned = this.#fault?.at === position ? this.#fault.kind : undefined;
+    const { at = Number.POSITIVE_INFINITY, kind: fault } = this.#fault ?? {};
+    const planned = at === position || (fault === "outage" && at < position) ? fault : undefined;
     const kind = this.#isDown ? "reset" : planned;
     switch (kind) {
       case undefined:
@@ -82,6 +91,7 @@ export class FaultyTransport {
       case "hang":
         return abortable(new Promise<never>(() => {}), signal);
       case "error":
+      case "outage":
         return new Response("<html>Bad gateway</html>", { status: 502 });
       case "nonsense":
         return Response.json({ status: "captive" });

@@ -9,12 +9,14 @@ import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceSource, MatchKey } from "../../provider/instances.ts";
 import { faultPositions, readFaultKinds } from "./faulty-transport.ts";
 import { collect, failureOf, Lab } from "./lab.ts";
+import { outagesConformance } from "./outages-conformance.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
 const names = Array.from({ length: 7 }, (_, index) => `node-${index}`);
 
-/** Runs the contract of `instances` as bun tests. Call it at the top level of a test file. */
+/** Runs the contract of `instances`, and that of what has no suite, as bun tests. Call it at the top level of a test file. */
 export function instancesConformance(name: string, harness: Harness): void {
+  outagesConformance(name, harness);
   const fresh = (machines: readonly string[] = names) => {
     const lab = new Lab(harness);
     for (const machine of machines) lab.simulated.addMachine(machine);

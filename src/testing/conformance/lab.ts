@@ -95,6 +95,7 @@ export class Lab {
     done.catch(() => {});
     await this.clock.until(() => isDone, minutes(10), "a call to end");
     cancel();
+    this.faulty.endCall();
     this.leakedListeners += getEventListeners(signal, "abort").length;
     return done;
   }

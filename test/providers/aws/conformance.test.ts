@@ -7,7 +7,7 @@ import {
 import { config, harness } from "../../../providers/aws/simulator/harness.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 
-instancesConformance("aws", harness);
+instancesConformance("aws", { ...harness, config: { ...config, tags: "team=a", resources: "instance" } });
 routesConformance("aws", harness);
 volumesConformance("aws", harness);
 loadBalancersConformance("aws, classic", harness);

@@ -1,4 +1,4 @@
-// The checks that need no server: types, lint and format, architecture, words. Each prints its name and how long it took. With the
+// The checks that need no server: types, promises, lint and format, architecture, words. Each prints its name and how long it took. With the
 // path of a provider outside this repository, they check that provider. With --fix, files are formatted first.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { commandLine, fail, fromCaller } from "./command-line.ts";
 import { portableRules } from "./new-provider/tidy.ts";
 
 const { values, positionals } = commandLine(
-  "Usage: npm run check [-- [--fix] <path>]\n  types, lint and format, architecture, words; with a path, of a provider outside this repository\n  --fix: format first, and apply the safe fixes of the linter\n",
+  "Usage: npm run check [-- [--fix] <path>]\n  types, promises, lint and format, architecture, words; with a path, of a provider outside this repository\n  --fix: format first, and apply the safe fixes of the linter\n",
   { fix: { type: "boolean", default: false } },
   1,
 );
@@ -25,6 +25,7 @@ type Check = readonly [name: string, command: readonly string[], cwd?: string];
 
 const ofRepository: readonly Check[] = [
   ["types", [bin("tsc"), "-p", "."]],
+  ["promises", script("run-promises.ts")],
   ["lint and format", [bin("biome"), ...lint, "."]],
   ["architecture", [process.execPath, "test", "--timeout=120000", "test/architecture.test.ts"]],
   ["words", script("run-words.ts")],
@@ -33,6 +34,7 @@ const ofRepository: readonly Check[] = [
 /** `rules`: a folder with the project's rules for the linter. */
 const ofProvider = (folder: string, rules: string): readonly Check[] => [
   ["types", [bin("tsc"), "-p", folder]],
+  ["promises", [...script("run-promises.ts"), folder]],
   ["lint and format", [bin("biome"), ...lint, `--config-path=${rules}`, "."], folder],
   ["architecture", [...script("run-architecture.ts"), folder]],
   ["words", [...script("run-words.ts"), folder]],

@@ -94,14 +94,11 @@ export class ProcessLife {
     try {
       const manager = await this.#open();
       const { controller: checking, unlink } = linkedController(this.#stop);
-      const checks = this.#reloads.run(checking.signal);
-      try {
-        await manager.run();
-      } finally {
+      const running = manager.run().finally(() => {
         checking.abort(new Error("the manager has ended"));
         unlink();
-        await checks;
-      }
+      });
+      await Promise.all([running, this.#reloads.run(checking.signal)]);
       return 0;
     } catch (error) {
       if (this.#stop.aborted && error === this.#stop.reason) return 0;

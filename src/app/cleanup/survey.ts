@@ -44,21 +44,18 @@ export async function listCloud(
       return [];
     }
   };
-  const balancers = orProblem("Load balancers", async () => {
+  const listBalancers = orProblem("Load balancers", async () => {
     const all: ObservedLoadBalancer[] = [];
     for await (const page of loadBalancers?.list(call) ?? []) all.push(...page);
     return all;
   });
-  const tables = (routes === undefined ? [] : routeTablesOf(routes, clock)).map((table) =>
+  const listTables = (routes === undefined ? [] : routeTablesOf(routes, clock)).map((table) =>
     orProblem(`Routes${inTable(table.name)}`, async () => [
       { table, listing: await listTable(table, clock, { ...call, urgency: "refresh" }) },
     ]),
   );
-  return {
-    balancers: await balancers,
-    tables: (await Promise.all(tables)).flat(),
-    problems,
-  };
+  const [balancers, ...tables] = await Promise.all([listBalancers, ...listTables]);
+  return { balancers, tables: tables.flat(), problems };
 }
 
 /** The time within which a listing may still show what is deleted. */

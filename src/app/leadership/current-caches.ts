@@ -197,13 +197,12 @@ export class CurrentCaches {
       controller.abort(new Error("a cache may be outdated"));
       return true;
     });
-    try {
-      await task.run(controller.signal);
-    } finally {
+    const running = task.run(controller.signal).finally(() => {
       unlink();
       controller.abort();
-    }
-    return watching;
+    });
+    const [isStopped] = await Promise.all([watching, running]);
+    return isStopped;
   }
 
   async #whenOwnListed(task: string, since: number, signal: AbortSignal): Promise<void> {
@@ -235,13 +234,12 @@ export class CurrentCaches {
       controller.abort(new Error("a cache may be outdated"));
       return stale;
     });
-    try {
-      await runTogether(tasks, controller.signal);
-    } finally {
+    const running = runTogether(tasks, controller.signal).finally(() => {
       unlink();
       controller.abort();
-    }
-    return watching;
+    });
+    const [stale] = await Promise.all([watching, running]);
+    return stale;
   }
 
   #whenHeld(task: string, signal: AbortSignal): Promise<readonly FollowedCache[]> {

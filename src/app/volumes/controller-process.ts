@@ -110,22 +110,21 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
     notReady: () => (sockets.length === 0 ? "The socket is not open yet." : undefined),
     metrics: () => metrics.text(),
   });
-  const checking = reloads.run(life.signal);
   try {
     const onListen = (): void => {
       sockets.push(path);
       console.systemd?.ready();
     };
-    await serveCsi(invocation, log, { path, signal: life.signal, onCall, onListen }, (server) => {
+    const serving = serveCsi(invocation, log, { path, signal: life.signal, onCall, onListen }, (server) => {
       const identity = identityService({ driver, version });
       const controller = controllerService({ driver, volumes, warn: (text) => log.warn(text) });
       server.add("csi.v1.Identity", csiSchema, csiServices.Identity, identity);
       server.add("csi.v1.Controller", csiSchema, csiServices.Controller, controller);
     });
+    await Promise.all([serving.finally(() => life.abort()), reloads.run(life.signal)]);
   } finally {
     life.abort();
     unlink();
-    await checking;
     await http?.close();
   }
   return signal.aborted;

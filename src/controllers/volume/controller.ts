@@ -7,6 +7,7 @@ import type { Index } from "../../kube/watch/store.ts";
 import { sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { endOf } from "../../runtime/draining.ts";
+import { runTogether } from "../../runtime/run-together.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
 import { delayAfterError, describeError } from "../classify-error.ts";
@@ -149,23 +150,28 @@ export class VolumeController {
     this.#attachments.forgetEvidence();
     const stop = this.#startTriggers();
     this.reconsider();
-    const snapshots = this.#snapshots.run(end.signal);
+    const workers = {
+      queue: this.queue,
+      count: concurrency,
+      reconcile: (key: string, stopWork: AbortSignal) => this.#reconcile(key, stopWork),
+      onError: (key: string, error: unknown, failures: number) => this.#onError(key, error, failures),
+      clock,
+    };
+    const runVolumes = (stopping: AbortSignal): Promise<void> =>
+      runWorkers(workers, stopping).finally(() => {
+        stop();
+        end.abort();
+        this.#volumes.end();
+      });
     try {
-      await runWorkers(
-        {
-          queue: this.queue,
-          count: concurrency,
-          reconcile: (key, stopWork) => this.#reconcile(key, stopWork),
-          onError: (key, error, failures) => this.#onError(key, error, failures),
-          clock,
-        },
+      await runTogether(
+        [
+          { name: "volumes", run: runVolumes },
+          { name: "snapshots", run: () => this.#snapshots.run(end.signal) },
+        ],
         signal,
       );
     } finally {
-      stop();
-      end.abort();
-      this.#volumes.end();
-      await snapshots;
       for (const { works } of [this.#claims, this.#volumes, this.#attachments]) await works.whenIdle();
     }
   }

@@ -1,0 +1,15 @@
+// The check of promises of `npm run check`: of this repository, or of a provider in the folder that is given.
+
+import { join, resolve } from "node:path";
+import { heldPromises } from "./promises.ts";
+
+const folder = process.argv[2];
+const root = resolve(folder ?? new URL("../..", import.meta.url).pathname);
+const code = folder === undefined ? ["src", "providers"].map((name) => join(root, name)) : [root];
+
+const found = await heldPromises(
+  join(root, "tsconfig.json"),
+  (path) => code.some((each) => path.startsWith(`${each}/`)) && !/\.test\.ts$|\/node_modules\//.test(path),
+);
+process.stdout.write([...found.map((text) => text.replace(`${root}/`, "")), ""].join("\n"));
+process.exit(found.length === 0 ? 0 : 1);

@@ -16,7 +16,9 @@ export interface CertificateChoice {
   readonly problem?: Problem;
 }
 
-export const certificateOf = ({ forwarding_rules }: ApiLoadBalancer): string | undefined =>
+export const certificateOf = ({
+  forwarding_rules,
+}: Pick<ApiLoadBalancer, "forwarding_rules">): string | undefined =>
   forwarding_rules?.map(({ certificate_id }) => certificate_id).find((id) => id);
 
 /**

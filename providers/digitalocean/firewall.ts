@@ -67,7 +67,10 @@ function rulesOf(service: Service, balancers: readonly ApiLoadBalancer[], operat
 
 function isNeeded({ protocol, ports, sources = {} }: ApiFirewallRule, balancers: readonly ApiLoadBalancer[]) {
   const { load_balancer_uids: ids } = sources;
-  if (ids !== undefined) return balancers.some(({ id }) => ids.includes(id));
+  if (ids !== undefined)
+    return balancers.some(
+      ({ id, health_check: check }) => ids.includes(id) && String(check?.port ?? ports) === ports,
+    );
   return balancers.some(({ forwarding_rules: rules }) =>
     rules?.some((rule) => rule.entry_protocol === protocol && String(rule.entry_port) === ports),
   );

@@ -7,6 +7,7 @@ import {
   deletedWithProof,
   done,
   factsOf,
+  ifFound,
   inProgress,
   type JsonRequest,
   type LoadBalancers,
@@ -56,14 +57,34 @@ interface Body {
 
 const isOfTargets = ({ path }: JsonRequest): boolean => path.endsWith("/droplets");
 
+/** Errors by which the API refuses a droplet. */
+const isOfDroplet = ({ kind }: CloudError): boolean => kind === "invalid" || kind === "not-found";
+
 /** The droplets that the error names, or that do not exist any more. None: it has another cause. */
 async function refusedIn(error: CloudError, sent: readonly number[], api: DigitalOceanApi, call: Call) {
-  if (sent.length === 0 || !["invalid", "not-found"].includes(error.kind)) return [];
+  if (sent.length === 0 || !isOfDroplet(error)) return [];
   const numbers = new Set(error.message.match(/\d+/g));
   const named = sent.filter((id) => numbers.has(String(id)));
-  if (named.length > 0) return named;
+  return named.length > 0 ? named : missingFrom(api, sent, call);
+}
+
+async function missingFrom(api: DigitalOceanApi, ids: readonly number[], call: Call) {
   const existing = new Set((await collect(api.droplets(call))).map(({ id }) => id));
-  return sent.filter((id) => !existing.has(id));
+  return ids.filter((id) => !existing.has(id));
+}
+
+/** The targets whose droplet was destroyed: because of them, the API refuses changes of other targets. */
+async function destroyedIn(
+  error: CloudError,
+  { id = "" }: DigitalOceanStep,
+  api: DigitalOceanApi,
+  call: Call,
+) {
+  if (!isOfDroplet(error)) return [];
+  const { droplet_ids } = await api.loadBalancer(id, call);
+  const missing = await missingFrom(api, droplet_ids ?? [], call);
+  const found = await Promise.all(missing.map((one) => ifFound(api.droplet(String(one), call))));
+  return missing.filter((_, index) => found[index] === undefined);
 }
 
 interface Sent {
@@ -74,21 +95,30 @@ interface Sent {
 /** One droplet that the API refuses must not hold up the others, nor the creation. */
 async function send(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<Sent> {
   const { request, nodes = {} } = step;
-  const expects = isOfTargets(request) ? undefined : ["load_balancer"];
+  const ofTargets = isOfTargets(request);
   const { droplet_ids: sent = [] } = (request.body ?? {}) as Body;
+  if (ofTargets && sent.length === 0) return {};
+  const sendWithout = (left: readonly number[]) => {
+    const droplet_ids = sent.filter((id) => !left.includes(id));
+    const rest = { ...request, body: { ...(request.body as Body), droplet_ids } };
+    return send(api, { ...step, request: rest }, call);
+  };
   try {
+    const expects = ofTargets ? undefined : ["load_balancer"];
     const response = api.call<{ readonly load_balancer: ApiLoadBalancer }>({ ...request, expects }, call);
     return { changed: (await response)?.load_balancer };
   } catch (error) {
-    if (!CloudError.is(error) || request.method === "DELETE") throw error;
-    const gone = await refusedIn(error, sent, api, call);
-    if (gone.length === 0) throw error;
+    if (!CloudError.is(error)) throw error;
+    const gone = request.method === "DELETE" ? [] : await refusedIn(error, sent, api, call);
+    if (gone.length === 0) {
+      const destroyed = ofTargets ? await destroyedIn(error, step, api, call) : [];
+      if (destroyed.length === 0) throw error;
+      await api.call({ ...request, method: "DELETE", body: { droplet_ids: destroyed } }, call);
+      return sendWithout(destroyed);
+    }
     const text = error.message;
     const own = gone.flatMap((id) => (nodes[id] === undefined ? [] : [{ node: nodes[id], text }]));
-    const droplet_ids = sent.filter((id) => !gone.includes(id));
-    if (isOfTargets(request) && droplet_ids.length === 0) return { refused: own };
-    const rest = { ...request, body: { ...(request.body as Body), droplet_ids } };
-    const { changed, refused = [] } = await send(api, { ...step, request: rest }, call);
+    const { changed, refused = [] } = await sendWithout(gone);
     return { changed, refused: [...own, ...refused] };
   }
 }

@@ -170,20 +170,22 @@ function targetSteps(
   return [...change("add targets", "POST", added), ...change("remove targets", "DELETE", removed)];
 }
 
+type Rules = Pick<ApiLoadBalancer, "forwarding_rules">;
+
 /** Any other change sends the whole specification; `apply` adds what it keeps. The name is last, because it may be taken. */
 function updatesOf(spec: Spec, balancer: ApiLoadBalancer, own: Own): readonly DigitalOceanStep[] {
   const { id, name, tag } = balancer;
   const { droplet_ids, ...rest } = spec;
-  const update = (title: string, newName: string): DigitalOceanStep => {
+  const update = (title: string, newName: string, before: Rules): DigitalOceanStep => {
     // Instead of droplets with the tag.
     const targets = tag ? { droplet_ids } : {};
     const request = requestTo("PUT /load_balancers/{id}", { id }, { ...rest, name: newName, ...targets });
-    return { ...own, do: title, request, certificate: certificateOf(balancer) };
+    return { ...own, do: title, request, certificate: certificateOf(before) };
   };
   const isSame = !tag && hasAll({ ...balancer, name: spec.name }, rest);
   return [
-    ...(isSame ? [] : [update("update load balancer", name)]),
+    ...(isSame ? [] : [update("update load balancer", name, balancer)]),
     ...(tag ? [] : targetSteps(balancer, droplet_ids, own)),
-    ...(spec.name === name ? [] : [update("rename load balancer", spec.name)]),
+    ...(spec.name === name ? [] : [update("rename load balancer", spec.name, spec)]),
   ];
 }

@@ -31,6 +31,7 @@ export interface ApiLoadBalancer {
   readonly region?: { readonly slug: string } | null;
   readonly forwarding_rules?: readonly ApiRule[] | null;
   readonly droplet_ids?: readonly number[] | null;
+  readonly health_check?: { readonly port?: number } | null;
   readonly firewall?: Readonly<Record<"allow" | "deny", readonly string[] | null | undefined>> | null;
   /** Droplets with this tag are targets. */
   readonly tag?: string | null;

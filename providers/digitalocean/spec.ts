@@ -99,6 +99,7 @@ function healthCheckOf(desired: Member): { readonly check: object; readonly prob
 export interface Spec {
   readonly name: string;
   readonly droplet_ids: readonly number[];
+  readonly forwarding_rules: readonly ApiRule[];
   readonly [member: string]: unknown;
 }
 

@@ -292,3 +292,22 @@ test("closes the ports of many Services that were deleted while the manager ran 
   expect(portsOf(h)).toEqual([]);
   expect(written(h)).toEqual(["PUT /v2/firewalls/{id}"]);
 });
+
+test("reports an outage of the API once, and opens the ports after it [F46]", async () => {
+  const h = await opened(1);
+  h.cloud.faults.add({ kind: "status", status: 503, calls: Number.POSITIVE_INFINITY });
+  h.world.create("more", { spec: nodePort(30_500) });
+  await h.world.pass(600);
+  expect(portsOf(h)).toHaveLength(1);
+  expect(reported(h)).toContain("The firewall of the Nodes stays as it is: ");
+  h.cloud.faults.clear();
+  await h.world.pass(600);
+  expect(portsOf(h)).toEqual(["tcp 30000", "tcp 30500"]);
+});
+
+test("closes the port of the health check that a load balancer no longer checks [F46]", async () => {
+  const h = await serving();
+  h.world.editSpec("web", { externalTrafficPolicy: "Local", healthCheckNodePort: 31_234 });
+  await h.world.pass(900);
+  expect(portsOf(h)).toEqual(["tcp 31234", "tcp 80"]);
+});

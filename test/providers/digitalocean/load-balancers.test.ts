@@ -432,3 +432,41 @@ test("keeps the targets of a load balancer that were changed since the listing w
   const sent = h.cloud.seen.find(({ operation }) => operation === "PUT /v2/load_balancers/{id}")?.body;
   expect(sent).toMatchObject({ size_unit: 2, droplet_ids: [...balancer.droplet_ids, more] });
 });
+
+test.each([
+  ["one of them is replaced", 2],
+  ["all of them are replaced", 1],
+])(
+  "changes the targets when a droplet that the load balancer still has was destroyed and %s",
+  async (_, count) => {
+    const { h } = await served({}, worldOf({ nodes: count }));
+    h.cloud.account.droplets.remove("node-0");
+    h.world.removeNode("node-0");
+    const more = h.addNode("more");
+    await h.world.pass(30);
+    const ids = h.cloud.account.droplets.list().map(({ id }) => id);
+    expect(ids).toContain(more);
+    expect(h.balancers()[0]?.droplet_ids.toSorted()).toEqual(ids.toSorted());
+  },
+);
+
+test("removes a target while the load balancer has another one whose droplet was destroyed", async () => {
+  const { h, balancer } = await served({}, worldOf({ nodes: 3 }));
+  h.cloud.account.droplets.remove("node-0");
+  h.world.removeNode("node-1");
+  await h.world.pass(30);
+  expect(h.balancers()[0]?.droplet_ids).toEqual(balancer.droplet_ids.slice(2));
+  expect(eventsOf(h)).toContain("TargetRefused The cloud refuses 1 of 2 targets: node-0");
+});
+
+test("changes the certificate and the name together without reporting a failure", async () => {
+  const h = worldOf();
+  const { certificates } = h.cloud.account;
+  const [old, next] = [certificates.add("old"), certificates.add("next")];
+  await served({ type: "REGIONAL", "certificate-id": old.id, "tls-ports": "80" }, h);
+  h.world.annotate("web", { [`${prefix}certificate-id`]: next.id, [`${prefix}name`]: "renamed" });
+  await h.settle();
+  expect(h.balancers()).toMatchObject([{ name: "renamed", forwarding_rules: [{ certificate_id: next.id }] }]);
+  expect(eventsOf(h)).not.toContain("was renewed or changed since");
+  expect(eventsOf(h)).not.toContain("Warning");
+});

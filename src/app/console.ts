@@ -4,6 +4,7 @@ import type { Listen } from "../platform/listener.ts";
 import type { RuntimeFigures } from "../platform/memory.ts";
 import type { ReloadRequests } from "./configuration/configuration-reloads.ts";
 import type { Systemd } from "./systemd.ts";
+import type { UnhandledRejections } from "./unhandled-rejections.ts";
 
 export interface Console {
   /** stdout */
@@ -18,6 +19,7 @@ export interface Console {
   readonly invokedAs?: string;
   readonly systemd?: Systemd;
   readonly reloads?: ReloadRequests;
+  readonly rejections?: UnhandledRejections;
   /** Without it, no port is opened. */
   readonly serving?: { readonly listen: Listen; readonly figures: RuntimeFigures };
 }

@@ -24,6 +24,7 @@ import type { Console, ExitCode } from "./console.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
 import { type ManagerPlatform, systemPlatform } from "./system-platform.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
+import { UnhandledRejections } from "./unhandled-rejections.ts";
 
 const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 
@@ -61,7 +62,12 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   const controller = new AbortController();
   const reloads = new ReloadRequests();
   const platform = systemPlatform();
+  const rejections = new UnhandledRejections();
   let systemd: Systemd | undefined;
+  const uncaught = (error: unknown): void => {
+    const what = firstLine(messageOf(platform.redaction?.clean(error) ?? error));
+    stderr(`${programOf(provider)}: internal error, please file a bug: ${what}\n`);
+  };
   const { exit, pid, stdout, stderr } = onSignals({
     stop: (name) => {
       systemd?.stopping();
@@ -71,17 +77,18 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
       systemd?.reloading();
       reloads.request();
     },
-    uncaught: (error) => {
-      const what = firstLine(messageOf(platform.redaction?.clean(error) ?? error));
-      stderr(`${programOf(provider)}: internal error, please file a bug: ${what}\n`);
-    },
+    uncaught,
+    unhandled: rejections.add,
   });
   const { NOTIFY_SOCKET: socket } = platform.environment;
   systemd = createSystemd(socket === undefined ? undefined : openNotifySocket(socket), {
     clock: platform.clock,
     watchdog: watchdogPeriod(platform.environment, pid),
   });
-  const serving = { listen: systemListen, figures: systemFigures };
+  const serving = {
+    listen: systemListen,
+    figures: { ...systemFigures, unhandledRejections: () => rejections.count },
+  };
   const streams = {
     out: stdout,
     err: stderr,
@@ -91,9 +98,16 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
     invokedAs: systemProgram(),
     systemd,
     reloads,
+    rejections,
     serving,
   };
   removeVariables(runtimeVariables(platform.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
-  exit(await runProgram(provider, args, streams, { ...platform, environment }, controller.signal));
+  const running = runProgram(provider, args, streams, { ...platform, environment }, controller.signal);
+  exit(
+    await running.catch((error: unknown) => {
+      uncaught(error);
+      return 1;
+    }),
+  );
 }

@@ -18,6 +18,8 @@ export interface SignalHandlers {
   readonly reload: () => void;
   /** An uncaught error. The process then exits with code 1. */
   readonly uncaught: (error: unknown) => void;
+  /** A rejected promise that no code handles. Returns whether the process continues; otherwise it is an uncaught error. */
+  readonly unhandled: (error: unknown) => boolean;
 }
 
 /** Opens the stream at the first line: opening it takes longer than everything else that `--version` does. */
@@ -36,7 +38,7 @@ class LazyStderr {
 
 const numbers = { SIGTERM: 15, SIGINT: 2 } as const;
 
-export function onSignals({ stop, reload, uncaught }: SignalHandlers): SystemProcess {
+export function onSignals({ stop, reload, uncaught, unhandled }: SignalHandlers): SystemProcess {
   const lines = new LazyStderr();
   let first: StopSignal | undefined;
   for (const [name, number] of Object.entries(numbers)) {
@@ -55,7 +57,7 @@ export function onSignals({ stop, reload, uncaught }: SignalHandlers): SystemPro
     process.exit(1);
   };
   process.on("uncaughtException", onUncaught);
-  process.on("unhandledRejection", onUncaught);
+  process.on("unhandledRejection", (error) => unhandled(error) || onUncaught(error));
   return {
     pid: process.pid,
     stdout: (text) => Bun.write(Bun.stdout, text),

@@ -8,7 +8,7 @@ import type { Invocation } from "./invocation.ts";
 export async function openLog({ configuration, platform, console }: Invocation): Promise<AdjustableLog> {
   const { createLog } = await import("../../telemetry/log.ts");
   const { flags } = configuration.settings;
-  return createLog(
+  const log = createLog(
     defined({
       format: flags["logging-format"],
       verbosity: flags.v,
@@ -17,4 +17,6 @@ export async function openLog({ configuration, platform, console }: Invocation):
       pid: console.pid,
     }),
   );
+  console.rejections?.logTo(log);
+  return log;
 }

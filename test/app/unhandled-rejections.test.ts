@@ -1,0 +1,87 @@
+// A rejected promise that no code handles, in a process of its own.
+
+import { afterAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createProcessMetrics } from "../../src/app/metrics/process-metrics.ts";
+import { UnhandledRejections } from "../../src/app/unhandled-rejections.ts";
+import { systemFigures } from "../../src/platform/memory.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const folder = mkdtempSync(join(tmpdir(), "fairlead-rejections-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const entry = join(folder, "entry.ts");
+writeFileSync(
+  entry,
+  `import { fake } from "${root}/providers/fake/index.ts";
+import { runExecutable } from "${root}/src/app/run.ts";
+const lose = () => void Promise.reject(new Error("the token tok-12345678 was rejected"));
+const provider = {
+  ...fake,
+  connect: (settings, context) => {
+    setTimeout(lose, 50);
+    return fake.connect(settings, context);
+  },
+};
+if (process.argv.includes("lint")) lose();
+await runExecutable(provider as never);
+`,
+);
+writeFileSync(
+  join(folder, "kubeconfig"),
+  "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{ name: a, cluster: { server: http://127.0.0.1:9 } }]\ncontexts: [{ name: a, context: { cluster: a, user: a } }]\nusers: [{ name: a, user: {} }]\n",
+);
+
+function start(...args: readonly string[]) {
+  const flags = [
+    "--kubeconfig=kubeconfig",
+    "--secure-port=0",
+    "--webhook-secure-port=0",
+    "--logging-format=json",
+  ];
+  return Bun.spawn([process.execPath, entry, ...args, ...flags], {
+    ...{ cwd: folder, stdout: "ignore", stderr: "pipe" },
+    env: { PATH: process.env["PATH"] ?? "", FAKE_TOKEN: "tok-12345678", FAKE_ENDPOINT: "http://127.0.0.1:9" },
+  });
+}
+
+test("a manager continues after a rejection that no code handles, and logs it with the stack and without secrets", async () => {
+  const manager = start();
+  const lines: string[] = [];
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of manager.stderr) {
+    text += decoder.decode(part, { stream: true });
+    lines.splice(0, lines.length, ...text.split("\n").slice(0, -1));
+    // The first SIGTERM ends it in the usual way.
+    if (lines.some((line) => line.includes("no code handles")) && !manager.killed) manager.kill("SIGTERM");
+  }
+  expect([await manager.exited, lines.at(-1)]).toEqual([0, expect.stringContaining("Exiting")]);
+  const logged = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg.includes("no code handles"));
+  expect(logged).toMatchObject({
+    level: "error",
+    msg: "Internal error in Fairlead or the provider: no code handles the error of an asynchronous call. The manager continues, and the call is retried. Please file a bug with this line: the token [secret] was rejected",
+  });
+  expect(logged.stack).toContain("entry.ts");
+  expect(text).not.toContain("tok-12345678");
+});
+
+test("a command that runs once ends with exit code 1 after such a rejection", async () => {
+  const command = start("lint");
+  expect([await command.exited, await new Response(command.stderr).text()]).toEqual([
+    1,
+    expect.stringContaining("internal error, please file a bug"),
+  ]);
+});
+
+test("/metrics counts such rejections", () => {
+  const rejections = new UnhandledRejections();
+  const figures = { ...systemFigures, unhandledRejections: () => rejections.count };
+  const metrics = createProcessMetrics(new VirtualClock(), figures);
+  expect(metrics.text()).toContain("fairlead_unhandled_rejections_total 0");
+  rejections.add(new Error("lost"));
+  expect(metrics.text()).toContain("fairlead_unhandled_rejections_total 1");
+});

@@ -75,6 +75,7 @@ export function digitalOceanApi(endpoint: string, readToken: () => Secret, accou
     snapshots: (call: Call) => pages<ApiSnapshot>("snapshots", call, { resource_type: "volume" }),
     snapshot: (id: string, call: Call) => read<ApiSnapshot>("snapshots", id, call),
     action: (id: string, call: Call) => read<ApiAction>("actions", id, call),
+    volumeActions: (id: string, call: Call) => pages<ApiAction>("volumes/{id}/actions", call, {}, id),
     firewalls: (call: Call) => pages<ApiFirewall>("firewalls", call),
   };
 }

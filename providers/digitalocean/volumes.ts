@@ -3,6 +3,7 @@
 import {
   type Call,
   CloudError,
+  collect,
   deleted,
   done,
   ifFound,
@@ -97,7 +98,14 @@ export function digitalOceanVolumes(
   };
   return {
     list: (call) => mapEntries(api.volumes(call), toObserved),
-    get: async (id, call) => (isID(id) ? ifFound(api.volume(id, call).then(toObserved)) : undefined),
+    get: async (id, call) => {
+      const found = isID(id) ? await ifFound(api.volume(id, call)) : undefined;
+      const volume = found && toObserved(found);
+      if (volume === undefined || volume.attachedTo.length > 0) return volume;
+      const actions = (await ifFound(collect(api.volumeActions(id, call)))) ?? [];
+      const isChanging = actions.some(({ status }) => status === "in-progress");
+      return isChanging ? { ...volume, state: "changing" } : volume;
+    },
     create: async ({ name, size, topology, claim, source }, call) => {
       const region = topology?.["region"] ?? settings.region;
       const text = `No region is known for volume ${name}. Use volumeBindingMode: WaitForFirstConsumer in the StorageClass, or set REGION.`;

@@ -123,6 +123,8 @@ export function hetznerApi(settings: Settings, { account, inputs }: Context) {
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
     volumes: (call: Call) => pages<ApiVolume>("volumes", call),
     volume: (id: string, call: Call) => read<ApiVolume>("volumes", id, call),
+    volumeActions: (id: string, call: Call) =>
+      pages<ApiAction>("volumes/{id}/actions", call, { status: "running" }, id),
     actions: (ids: readonly string[], call: Call) => pages<ApiAction>("actions", call, { id: ids }),
     /** Sends a change, and returns its response, with the action that carries it out if there is one. An empty response becomes `{}`. */
     change: async <T extends object>(request: JsonRequest, call: Call) => {

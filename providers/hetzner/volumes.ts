@@ -4,6 +4,7 @@ import {
   type Call,
   CloudError,
   codeOf,
+  collect,
   deleted,
   ifFound,
   mapEntries,
@@ -37,7 +38,7 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
   limitOf: () => 16,
   contextOf: ({ fsFormatOptions = "" }) => ({ fsFormatOptions }),
   publishContextOf: ({ device }) => ({ devicePath: device }),
-  devicePathsOf: ({ devicePath }) => (devicePath ? [devicePath] : []),
+  devicePathsOf: ({ devicePath }, volumeID) => (devicePath?.endsWith(`_${volumeID}`) ? [devicePath] : []),
   formatOptionsOf: ({ fsFormatOptions = "" }) => fsFormatOptions,
 };
 
@@ -78,7 +79,15 @@ export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typ
   };
   return {
     list: (call) => mapEntries(api.volumes(call), toObserved),
-    get: async (id, call) => (isID(id) ? ifFound(api.volume(id, call).then(toObserved)) : undefined),
+    get: async (id, call) => {
+      const found = isID(id) ? await ifFound(api.volume(id, call)) : undefined;
+      const volume = found && toObserved(found);
+      if (volume === undefined || volume.attachedTo.length > 0) return volume;
+      // An attachment is shown when it has ended; until then, only its action shows it.
+      const actions = (await ifFound(collect(api.volumeActions(id, call)))) ?? [];
+      const isChanging = actions.some((action) => action.status === "running");
+      return isChanging ? { ...volume, state: "changing" } : volume;
+    },
     create: async ({ name, size, topology, parameters, claim }, call) => {
       const operation = "POST /volumes";
       const location = topology?.[locationKey] ?? settings["volumes-default-location"];

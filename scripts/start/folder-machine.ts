@@ -28,13 +28,18 @@ export class FolderMachine {
     ...systemDisks,
     stat: async (path) => (isDevice(path) ? { kind: "block", device: 1 } : systemDisks.stat(path)),
     realPath: async (path) => (isDevice(path) ? path : systemDisks.realPath(path)),
-    hold: async (path) => ({ path, [Symbol.asyncDispose]: async () => undefined }),
+    hold: async (path) => ({ path, descriptor: 0, [Symbol.asyncDispose]: async () => undefined }),
     head: async (_, length) => new Uint8Array(length),
   };
 
   readonly files: Pick<Files, "read" | "run"> = {
-    read: async () =>
-      this.#mounts.map(({ path, device, type }) => `1 2 8:1 / ${path} rw - ${type} ${device} rw\n`).join(""),
+    // Nothing is in /sys: a folder has no serial number.
+    read: async (path) => {
+      if (path !== "/proc/self/mountinfo") throw new Error(`${path} does not exist`);
+      return this.#mounts
+        .map(({ path, device, type }) => `1 2 8:1 / ${path} rw - ${type} ${device} rw\n`)
+        .join("");
+    },
     run: async (command) => {
       const [program = "", ...args] = command[0] === "flock" ? command.slice(6) : command;
       const device = args.at(-1) ?? "";
@@ -42,7 +47,7 @@ export class FolderMachine {
       if (program === "blockdev") return answer(`${this.#size}\n`);
       if (program === "blkid") return type === undefined ? answer("", 2) : answer(`TYPE=${type}\n`);
       if (program.startsWith("mkfs.")) this.#types.set(device, program.slice("mkfs.".length));
-      if (program === "mount") this.#mount(args.at(-2) ?? "", device);
+      if (program === "mount" && !args.includes("remount,bind,ro")) this.#mount(args.at(-2) ?? "", device);
       return answer("");
     },
   };

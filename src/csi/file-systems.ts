@@ -3,7 +3,7 @@
 
 import { shortList } from "../core/text.ts";
 import { RpcError } from "../grpc/status.ts";
-import type { Disks } from "../platform/disks.ts";
+import type { Disks, HeldDevice } from "../platform/disks.ts";
 import type { Files } from "../platform/files.ts";
 
 interface FileSystem {
@@ -52,9 +52,10 @@ export async function runProgram(
   { files }: Programs,
   command: readonly string[],
   accepted: readonly number[] = [0],
+  descriptor?: number,
 ): Promise<{ readonly exitCode: number; readonly stdout: string }> {
   const { exitCode, stdout, stderr } = await files
-    .run(command, { LC_ALL: "C" }, never)
+    .run(command, { LC_ALL: "C" }, never, descriptor)
     .catch((error: unknown) => {
       throw new RpcError(
         "INTERNAL",
@@ -77,18 +78,19 @@ const isLocked = 75;
 
 /**
  * While it has the lock of the device that udev respects too. A format that a former process began, and that goes on without it, has the
- * lock until it has ended.
+ * lock until it has ended. `flock` would create a file at the path of a device that the machine has lost, so it gets the open one.
  */
 async function runOnDevice(
   programs: Programs,
-  device: string,
+  { path: device, descriptor }: HeldDevice,
   command: readonly string[],
   accepted: readonly number[] = [0],
 ): Promise<{ readonly exitCode: number; readonly stdout: string }> {
   const { exitCode, stdout } = await runProgram(
     programs,
-    ["flock", "-E", String(isLocked), "-w", "10", device, ...command],
+    ["flock", "-E", String(isLocked), "-w", "10", "/proc/self/fd/3", ...command],
     [...accepted, isLocked],
+    descriptor,
   );
   if (exitCode !== isLocked) return { exitCode, stdout };
   throw new RpcError(
@@ -123,16 +125,17 @@ export class FileSystems {
    * `formatOptions`.
    */
   async prepare(
-    device: string,
+    held: HeldDevice,
     type: string,
     formatOptions: string | undefined,
     isReadOnly: boolean,
   ): Promise<void> {
-    const found = await this.#found(device);
+    const { path: device } = held;
+    const found = await this.#found(held);
     if (found === type) {
       if (type === "xfs") await this.#requireComplete(device);
       // 1: errors were corrected. Others than 4 mean that this file system needs no check here.
-      if (!isReadOnly && type === "ext4") await this.#check(device);
+      if (!isReadOnly && type === "ext4") await this.#check(held);
       return;
     }
     if (found !== undefined)
@@ -152,17 +155,17 @@ export class FileSystems {
       );
     await this.#requireBlank(device);
     const make = fileSystems[type]?.make(device, splitOptions(formatOptions)) ?? [];
-    await runOnDevice(this.#programs, device, make);
+    await runOnDevice(this.#programs, held, make);
   }
 
-  async grow(device: string, path: string, type: string): Promise<void> {
+  async grow(held: HeldDevice, path: string, type: string): Promise<void> {
     const system = fileSystems[type];
     if (system === undefined)
       throw new RpcError(
         "FAILED_PRECONDITION",
         `${path} has ${type}, which cannot be expanded here. Expand it by hand.`,
       );
-    await runOnDevice(this.#programs, device, system.grow(device, path));
+    await runOnDevice(this.#programs, held, system.grow(held.path, path));
   }
 
   async sizeOf(device: string): Promise<number> {
@@ -171,9 +174,9 @@ export class FileSystems {
   }
 
   /** The type on the device, or what else is there; undefined if blkid finds nothing. */
-  async #found(device: string): Promise<string | undefined> {
-    const probe = ["blkid", "-p", "-o", "export", device];
-    const { exitCode, stdout } = await runOnDevice(this.#programs, device, probe, [0, 2, 8]);
+  async #found(held: HeldDevice): Promise<string | undefined> {
+    const probe = ["blkid", "-p", "-o", "export", held.path];
+    const { exitCode, stdout } = await runOnDevice(this.#programs, held, probe, [0, 2, 8]);
     const value = (name: string): string | undefined => new RegExp(`^${name}=(.+)$`, "m").exec(stdout)?.[1];
     // 8: several signatures. 2: nothing, or the device cannot be read; reading its head decides.
     if (exitCode === 8) return "several signatures";
@@ -203,8 +206,9 @@ export class FileSystems {
     );
   }
 
-  async #check(device: string): Promise<void> {
-    const { exitCode } = await runOnDevice(this.#programs, device, ["fsck", "-a", device], fsckCodes);
+  async #check(held: HeldDevice): Promise<void> {
+    const { path: device } = held;
+    const { exitCode } = await runOnDevice(this.#programs, held, ["fsck", "-a", device], fsckCodes);
     if ((exitCode & 4) === 0) return;
     throw new RpcError(
       "INTERNAL",

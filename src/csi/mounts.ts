@@ -71,8 +71,8 @@ export class Mounts {
 
   async bind(source: string, path: string, isReadOnly: boolean): Promise<void> {
     await this.mount(source, path, ["bind"]);
-    // The kernel ignores `ro` in the call that binds.
-    if (isReadOnly) await this.mount(source, path, ["remount", "bind", "ro"]);
+    // The kernel ignores `ro` in the call that binds. With the source, `mount` would not keep options such as `noexec`.
+    if (isReadOnly) await runProgram(this.#programs, ["mount", "-o", "remount,bind,ro", path]);
   }
 
   /** Done too if nothing is mounted there. */

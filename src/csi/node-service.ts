@@ -1,5 +1,6 @@
 // The CSI service Node: what the kubelet calls to format, mount, expand and measure volumes of its machine.
 
+import { basename } from "node:path";
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Handlers } from "../grpc/rpc-server.ts";
 import { RpcError } from "../grpc/status.ts";
@@ -45,6 +46,8 @@ const capabilities = [
 /** An attached disk appears a moment after the cloud says so. */
 const deviceWait: Milliseconds = seconds(30);
 const deviceInterval: Milliseconds = milliseconds(250);
+/** From this length on, a serial number may be cut off. */
+const shortenedSerial = 20;
 
 type PathRequest = Pick<
   Message<"NodePublishVolumeRequest">,
@@ -94,7 +97,7 @@ class NodeVolumes {
     if (await this.#isMounted(device, path)) return;
     const isReadOnly = mount.mountFlags.includes("ro");
     const options = driver.formatOptionsOf(request.volumeContext, type);
-    await this.#systems.prepare(device, type, options, isReadOnly);
+    await this.#systems.prepare(held, type, options, isReadOnly);
     await disks.makeFolder(path);
     await this.#mounts.mount(device, path, [...this.#systems.mountOptions(type), ...mount.mountFlags], type);
   }
@@ -172,7 +175,10 @@ class NodeVolumes {
         "UNAVAILABLE",
         `${device} has ${sizeText(size)}, and the volume has ${sizeText(required)}: this machine does not see its new size yet. Try again.`,
       );
-    if (mount !== undefined) await this.#systems.grow(device, volumePath, mount.type);
+    if (mount === undefined) return size;
+    await using held = await this.#options.disks.hold(device);
+    if (held === undefined) throw missing(volumePath);
+    await this.#systems.grow(held, volumePath, mount.type);
     return size;
   }
 
@@ -202,7 +208,7 @@ class NodeVolumes {
       if (clock.monotonic() >= end)
         throw new RpcError(
           "UNAVAILABLE",
-          `${paths.join(" or ")}, the device of volume ${volumeID}, is not on this machine. Try again.`,
+          `${paths.join(" or ")}, the device of volume ${volumeID}, is not on this machine, or its link still leads to another disk. Try again.`,
         );
       await sleep(clock, deviceInterval, signal);
     }
@@ -213,10 +219,23 @@ class NodeVolumes {
     const isDevice = async (path: string) => (await disks.stat(path))?.kind === "block";
     for (const path of paths) {
       const held = (await isDevice(path)) ? await disks.hold(path) : undefined;
-      if (held !== undefined) return held;
+      if (held !== undefined && (await this.#isOf(path, held))) return held;
+      await held?.[Symbol.asyncDispose]();
     }
     const isNamed = name !== undefined && (await isDevice(name)) && (await disks.realPath(name)) === name;
     return isNamed ? disks.hold(name) : undefined;
+  }
+
+  /** Whether the serial number of the device, if the kernel shows one, is in the link: udev may not have followed a disk that was replaced. */
+  async #isOf(link: string, { path }: HeldDevice): Promise<boolean> {
+    const read = (file: string) =>
+      this.#options.files.read(`/sys/class/block/${basename(path)}/${file}`).catch(() => "");
+    // Of virtio, NVMe and SCSI, where four bytes precede it.
+    const [virtio, nvme, page] = await Promise.all(["serial", "device/serial", "device/vpd_pg80"].map(read));
+    const serials = [virtio, nvme, page?.slice(4)].map((text = "") => text.replace(/[^!-~]/g, ""));
+    const isCut = (one: string) => one.length >= shortenedSerial && link.includes(one);
+    const isEnd = (one: string) => one === "" || link.endsWith(`_${one}`) || link.endsWith(`-${one}`);
+    return serials.every((one) => isEnd(one) || isCut(one));
   }
 
   /** Throws if something else is mounted there. What is left of a device that the machine has lost is unmounted. */

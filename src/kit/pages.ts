@@ -135,6 +135,7 @@ export async function* mapEntries<T, R>(
  *   read: ({ meta }) => ({ total: meta?.total, next: meta?.next }),
  * });
  * const servers = pages<ApiServer>("servers", call, { name });
+ * const actions = pages<ApiAction>("servers/{id}/actions", call, {}, id);   // the member "actions"
  */
 export function numberedPages<B extends object>(
   api: JsonApi,
@@ -142,14 +143,16 @@ export function numberedPages<B extends object>(
     readonly query: Query;
     readonly read: (body: B) => Omit<Page<unknown, number>, "items">;
   },
-): <T>(collection: string, call: Call, query?: Query) => AsyncGenerator<readonly T[], void> {
-  return <T>(collection: string, call: Call, query: Query = {}) => {
-    const [operation, path] = [`GET /${collection}`, `/${collection}`];
+): <T>(collection: string, call: Call, query?: Query, id?: string) => AsyncGenerator<readonly T[], void> {
+  return <T>(collection: string, call: Call, query: Query = {}, id = "") => {
+    const operation = `GET /${collection}`;
+    const path = `/${collection.replace("{id}", encodeURIComponent(id))}`;
+    const member = collection.split("/").at(-1) ?? "";
     return pagesByNumber<T>({ operation }, async (page) => {
       const all = { ...options.query, ...query, page };
       const body = await api.call<B>({ operation, method: "GET", path, query: all }, call);
       // `pagesByNumber` checks that it is an array.
-      const items = (body as Readonly<Record<string, unknown>>)[collection] as Page<T, number>["items"];
+      const items = (body as Readonly<Record<string, unknown>>)[member] as Page<T, number>["items"];
       return { items, ...options.read(body) };
     });
   };

@@ -16,6 +16,7 @@ export interface Usage {
 export interface HeldDevice extends AsyncDisposable {
   /** Without links, such as `/dev/sdb`. */
   readonly path: string;
+  readonly descriptor: number;
 }
 
 export interface Disks {

@@ -15,10 +15,12 @@ export interface Files {
   version(path: string): Promise<string | undefined>;
   /** Atomic. Creates the folder, with access for this user only, if it does not exist. */
   write(path: string, content: string | Uint8Array, mode: number): Promise<void>;
+  /** The program has the file with this descriptor open, too: as its descriptor 3. */
   run(
     command: readonly string[],
     env: Readonly<Record<string, string>>,
     signal: AbortSignal,
+    descriptor?: number,
   ): Promise<ProgramResult>;
 }
 
@@ -48,12 +50,10 @@ export const systemFiles: Files = {
     await writeFile(next, content, { mode });
     await rename(next, path);
   },
-  run: async (command, env, signal) => {
+  run: async (command, env, signal, descriptor) => {
     const child = Bun.spawn([...command], {
       env: { ...process.env, ...env },
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
+      stdio: ["ignore", "pipe", "pipe", ...(descriptor === undefined ? [] : [descriptor])],
       signal,
     });
     const [stdout, stderr, exitCode] = await Promise.all([

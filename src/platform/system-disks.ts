@@ -38,7 +38,7 @@ export const systemDisks: Disks = {
       const real = await realpath(path);
       const [opened, named] = [await file.stat(), await stat(real)];
       if (opened.isBlockDevice() && named.isBlockDevice() && opened.rdev === named.rdev)
-        return { path: real, [Symbol.asyncDispose]: close };
+        return { path: real, descriptor: file.fd, [Symbol.asyncDispose]: close };
     } catch (error) {
       await close();
       throw error;

@@ -32,11 +32,16 @@ class Machine {
   head: Uint8Array = new Uint8Array(1024 * 1024);
   blkid: { exitCode: number; stdout: string } = blkidOf.nothing;
   fsck = 0;
+  /** What the claim asks for. */
+  fsType = "";
   /** Another program has the lock of the device. */
   isLocked = false;
   /** Programs that end when these promises do. */
   readonly delays = new Map<string, Promise<void>>();
   readonly warnings: string[] = [];
+  /** What the kernel shows of a device, by the path in /sys. */
+  readonly shown = new Map<string, string>();
+  onHold: () => void = () => undefined;
   readonly clock = new VirtualClock();
   readonly #changes: Partial<VolumeDriver>;
   #service: ReturnType<typeof nodeService> | undefined;
@@ -49,7 +54,14 @@ class Machine {
     stat: async (path) =>
       this.paths.get(path) ?? (folders.has(path) ? { kind: "folder", device: 0 } : undefined),
     realPath: async (path) => this.links.get(path) ?? path,
-    hold: async (path) => ({ path, [Symbol.asyncDispose]: async () => undefined }),
+    hold: async (path) => {
+      this.onHold();
+      return {
+        path: this.links.get(path) ?? path,
+        descriptor: 9,
+        [Symbol.asyncDispose]: async () => undefined,
+      };
+    },
     makeFolder: async (path) => void this.paths.set(path, { kind: "folder", device: 0 }),
     makeFile: async (path) => void this.paths.set(path, { kind: "file", device: 0 }),
     removeEmpty: async (path) => void this.paths.delete(path),
@@ -61,9 +73,21 @@ class Machine {
   };
 
   readonly files: Pick<Files, "read" | "run"> = {
-    read: async () =>
-      this.mounts.map(({ path, source, type }) => `1 2 8:16 / ${path} rw - ${type} ${source} rw`).join("\n"),
-    run: async (given) => {
+    read: async (path) => {
+      if (path === "/proc/self/mountinfo")
+        return this.mounts
+          .map(({ path, source, type }) => `1 2 8:16 / ${path} rw - ${type} ${source} rw`)
+          .join("\n");
+      const text = this.shown.get(path);
+      if (text === undefined) throw new Error(`${path} does not exist`);
+      return text;
+    },
+    run: async (given, _env, _signal, descriptor) => {
+      const [, , , , , locked = ""] = given;
+      const isOpen = locked === "/proc/self/fd/3" && descriptor === 9;
+      // As the program does.
+      if (given[0] === "flock" && !isOpen && !this.paths.has(locked))
+        this.paths.set(locked, { kind: "file", device: 0 });
       const command = given[0] === "flock" ? given.slice(6) : given;
       const [program = "", ...args] = command;
       this.ran.push(command.join(" "));
@@ -176,10 +200,63 @@ describe("a disk", () => {
     machine.links.set(device, "/dev/nvme1n1");
     const staged = machine.stage();
     await machine.clock.advance(31_000 as never);
-    expect(await staged).toContain(`${byID}, the device of volume v1, is not on this machine.`);
+    expect(await staged).toContain(`${byID}, the device of volume v1, is not on this machine`);
     machine.links.clear();
     expect(await machine.stage()).toBe("OK");
     expect(machine.changes).toEqual([`mount -t ext4 ${device} ${staging}`]);
+  });
+
+  test.each([
+    [
+      "SCSI",
+      "/dev/disk/by-id/scsi-0HC_Volume_123",
+      "device/vpd_pg80",
+      "\0\ufffd\0\u0003123",
+      "\0\ufffd\0\u000223",
+    ],
+    [
+      "NVMe",
+      "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0a",
+      "device/serial",
+      "vol0a   \n",
+      "vol0b   \n",
+    ],
+    [
+      "virtio",
+      "/dev/disk/by-id/virtio-0123456789-123456789",
+      "serial",
+      "0123456789-123456789",
+      "0123456789-123456780",
+    ],
+    [
+      "SCSI with a name that is cut off",
+      `/dev/disk/by-id/scsi-0DO_Volume_pvc-${"0".repeat(36)}`,
+      "device/vpd_pg80",
+      `\0\ufffd\0$pvc-${"0".repeat(32)}`,
+      `\0\ufffd\0$pvc-${"1".repeat(32)}`,
+    ],
+  ])(
+    "of %s is used only while its link leads to the disk with the serial number of the volume",
+    async (_, link, file, own, other) => {
+      const machine = new Machine({ devicePathsOf: () => [link] });
+      machine.paths.set(link, { kind: "block", device: 2064 });
+      machine.links.set(link, device);
+      machine.shown.set(`/sys/class/block/sdb/${file}`, other);
+      const staged = machine.stage();
+      await machine.clock.advance(5000 as never);
+      expect(machine.ran).toEqual([]);
+      machine.shown.set(`/sys/class/block/sdb/${file}`, own);
+      await machine.clock.advance(1000 as never);
+      expect(await staged).toBe("OK");
+      expect(machine.mounts).toMatchObject([{ source: device }]);
+    },
+  );
+
+  test("that the machine loses while it is prepared is not replaced by a file", async () => {
+    const machine = new Machine();
+    machine.onHold = () => machine.paths.delete(device);
+    await machine.stage();
+    expect(machine.paths.has(device)).toBe(false);
   });
 
   const kept: readonly (readonly [string, (machine: Machine) => void, string])[] = [
@@ -211,7 +288,25 @@ describe("a disk", () => {
     [
       "that blkid cannot read",
       (machine) => (machine.blkid = { exitCode: 4, stdout: "" }),
-      "INTERNAL: flock -E 75 -w 10 /dev/sdb blkid -p -o export /dev/sdb ended with code 4",
+      "INTERNAL: flock -E 75 -w 10 /proc/self/fd/3 blkid -p -o export /dev/sdb ended with code 4",
+    ],
+    [
+      "with an xfs file system whose format did not end",
+      (machine) => {
+        machine.blkid = { exitCode: 0, stdout: "TYPE=xfs\n" };
+        machine.head[126] = 1;
+        machine.fsType = "xfs";
+      },
+      "FAILED_PRECONDITION: /dev/sdb has an XFS file system whose format was cut off, so it is neither mounted nor formatted.",
+    ],
+    [
+      "with an xfs file system whose head cannot be read",
+      (machine) => {
+        machine.blkid = { exitCode: 0, stdout: "TYPE=xfs\n" };
+        machine.head = new Uint8Array(126);
+        machine.fsType = "xfs";
+      },
+      "FAILED_PRECONDITION: /dev/sdb has an XFS file system whose format was cut off",
     ],
     [
       "with a file system that fsck cannot correct",
@@ -225,8 +320,15 @@ describe("a disk", () => {
   test.each(kept)("%s is neither formatted nor mounted", async (_, prepare, text) => {
     const machine = new Machine();
     prepare(machine);
-    expect(await machine.stage()).toStartWith(text);
+    expect(await machine.stage({}, machine.fsType)).toStartWith(text);
     expect(machine.changes).toEqual([]);
+  });
+
+  test("with an xfs file system whose format has ended is mounted", async () => {
+    const machine = new Machine();
+    machine.blkid = { exitCode: 0, stdout: "TYPE=xfs\n" };
+    expect(await machine.stage({}, "xfs")).toBe("OK");
+    expect(machine.changes).toEqual([`mount -t xfs -o nouuid ${device} ${staging}`]);
   });
 
   test("that is blank is not formatted for a read-only mount", async () => {
@@ -264,7 +366,7 @@ describe("a disk", () => {
     const refused = never.stage();
     await never.clock.advance(31_000 as never);
     expect(await refused).toStartWith(
-      "UNAVAILABLE: /dev/sdb, the device of volume v1, is not on this machine.",
+      "UNAVAILABLE: /dev/sdb, the device of volume v1, is not on this machine",
     );
   });
 
@@ -341,7 +443,7 @@ describe("a staged volume", () => {
     expect(await machine.publish({ readonly: true })).toBe("OK");
     expect(machine.changes).toEqual([
       `mount -o bind ${staging} ${target}`,
-      `mount -o remount,bind,ro ${staging} ${target}`,
+      `mount -o remount,bind,ro ${target}`,
     ]);
     const clear = () =>
       outcome(async () =>

@@ -142,6 +142,17 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect(listed.map((volume) => volume.name).toSorted()).toEqual(names.toSorted());
     });
 
+    test("are detached although a process that crashed had just begun to attach them", async () => {
+      const { lab, orchestrator, ids, place } = await fresh();
+      const made = await orchestrator.create("pvc-1", place);
+      await lab.run(async (call) => lab.cloud.volumes?.attach(made, ids[0], call));
+      lab.connect();
+      await orchestrator.detach(made, ids[0]);
+      await lab.clock.advance(seconds(60));
+      const after = await lab.run(async (call) => lab.cloud.volumes?.get(made.id, call));
+      expect(after?.attachedTo).toEqual([]);
+    });
+
     const limit = driver.limitOf({ type: "" });
     test.if(runsAllTests || limit < 100)(
       "are attached until the machine has as many as it can have",

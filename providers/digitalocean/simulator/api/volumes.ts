@@ -169,6 +169,10 @@ export function volumeOperations(account: Account): Operations {
         throw new Refused(409, "A volume that's attached to a Droplet can not be deleted");
     }),
     [`POST ${path}/{id}/actions`]: ({ id, body }) => act(account, volumes.withID(id), body),
+    [`GET ${path}/{id}/actions`]: (request) => {
+      const all = actions.list().filter(({ resource_id }) => resource_id === request.id);
+      return pageOf("actions", all, request, view);
+    },
     [`GET ${path}/{id}/actions/{action}`]: ({ params: [, action = ""] }) => ({
       status: 200,
       body: { action: view(actions.withID(action)) },

@@ -22,7 +22,9 @@ const kinds = {
 
 function ofResource({ actions }: Project, type: ResourceType): Handler {
   return (request) => {
-    const own = actions.list(type, request.id);
+    const wanted = request.query.getAll("status");
+    const all = actions.list(type, request.id);
+    const own = all.filter(({ status }) => wanted.length === 0 || wanted.includes(status));
     const isNewestFirst = request.query.get("sort") === "id:desc";
     return pageOf("actions", isNewestFirst ? own.toReversed() : own, request, (action) => action);
   };

@@ -14,17 +14,20 @@ const die = (): Promise<never> => {
   return new Promise(() => undefined);
 };
 
-const run: typeof systemFiles.run = async (command, env, signal) => {
+const run: typeof systemFiles.run = async (command, env, signal, descriptor) => {
   const isHere = count === Number(position);
   count += 1;
-  if (!isHere) return systemFiles.run(command, env, signal);
+  if (!isHere) return systemFiles.run(command, env, signal, descriptor);
   if (moment === "before") return die();
   if (moment === "after") {
-    await systemFiles.run(command, env, signal);
+    await systemFiles.run(command, env, signal, descriptor);
     return die();
   }
   // The program goes on without this process, or is cut off with it.
-  const child = Bun.spawn([...command], { stdio: ["ignore", "ignore", "ignore"], detached: true });
+  const child = Bun.spawn([...command], {
+    stdio: ["ignore", "ignore", "ignore", ...(descriptor === undefined ? [] : [descriptor])],
+    detached: true,
+  });
   if (moment === "cut") {
     while (child.exitCode === null && writtenBy(child.pid) < 4096) await Bun.sleep(0);
     if (child.exitCode === null) process.kill(-child.pid, "SIGKILL");

@@ -6,6 +6,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fake } from "../../../providers/fake/index.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
 import { systemDisks } from "../../../src/platform/system-disks.ts";
 import type { VolumeDriver } from "../../../src/provider/volumes.ts";
 import { LoopDisks } from "./loop-disks.ts";
@@ -135,6 +136,38 @@ test("mount options reach the kernel", async () => {
   const options = Bun.spawnSync(["findmnt", "-n", "-o", "OPTIONS", staging]).stdout.toString();
   expect(options.trim().split(",")).toContain("noatime");
   await call({ method: "unstage" });
+});
+
+test("a read-only mount in a pod keeps noexec, nosuid and nodev", async () => {
+  const { staging, call } = newDisk();
+  await call({ method: "stage", flags: ["noexec", "nosuid", "nodev"] });
+  await call({ method: "publish", isReadOnly: true });
+  const pod = staging.replace("-staging", "-pod/mount");
+  const options = Bun.spawnSync(["findmnt", "-n", "-o", "VFS-OPTIONS", pod]).stdout.toString();
+  expect(options.trim().split(",")).toEqual(expect.arrayContaining(["ro", "noexec", "nosuid", "nodev"]));
+  await call({ method: "unpublish" });
+  await call({ method: "unstage" });
+});
+
+test("a device that is lost while it is prepared leaves no file in its place", async () => {
+  const { name, device, staging } = newDisk();
+  const path = join(folder, name);
+  const [major = "", minor = ""] = Bun.spawnSync(["stat", "-c", "%Hr %Lr", device])
+    .stdout.toString()
+    .split(/\s/);
+  expect(shell("mknod", path, "b", major, minor)).toBe(0);
+  const driver = { ...(fake.volumeDriver as VolumeDriver), devicePathsOf: () => [path] };
+  const node = nodeOf(driver, {
+    ...systemFiles,
+    run: (...args) => {
+      rmSync(path, { force: true });
+      return systemFiles.run(...args);
+    },
+  });
+  await expect(runCall(node, { method: "stage", staging, type: "ext4" })).rejects.toMatchObject({
+    code: "FAILED_PRECONDITION",
+  });
+  expect(await systemDisks.stat(path)).toBeUndefined();
 });
 
 const moments = ["before", "during", "cut", "after"] as const;

@@ -13,6 +13,7 @@ export interface NodeCall {
   /** Undefined: the pod gets the device. */
   readonly type: string | undefined;
   readonly flags?: readonly string[];
+  readonly isReadOnly?: boolean;
   readonly bytes?: number;
 }
 
@@ -27,7 +28,7 @@ const call = { signal: new AbortController().signal };
 
 export async function runCall(
   node: ReturnType<typeof nodeOf>,
-  { method, staging, target = "", type, flags = [], bytes = 0 }: NodeCall,
+  { method, staging, target = "", type, flags = [], isReadOnly = false, bytes = 0 }: NodeCall,
 ): Promise<unknown> {
   const accessMode = { mode: "SINGLE_NODE_WRITER" as const };
   const mount = { fsType: type ?? "", mountFlags: [...flags], volumeMountGroup: "" };
@@ -42,7 +43,10 @@ export async function runCall(
     case "stage":
       return node.NodeStageVolume?.({ ...volume, ...context }, call);
     case "publish":
-      return node.NodePublishVolume?.({ ...volume, ...context, targetPath: target, readonly: false }, call);
+      return node.NodePublishVolume?.(
+        { ...volume, ...context, targetPath: target, readonly: isReadOnly },
+        call,
+      );
     case "expand":
       return node.NodeExpandVolume?.({ ...volume, volumePath: staging, capacityRange }, call);
     case "unstage":

@@ -2,9 +2,9 @@
 
 import type { Listen } from "../platform/listener.ts";
 import type { RuntimeFigures } from "../platform/memory.ts";
+import type { Log } from "../telemetry/log.ts";
 import type { ReloadRequests } from "./configuration/configuration-reloads.ts";
 import type { Systemd } from "./systemd.ts";
-import type { UnhandledRejections } from "./unhandled-rejections.ts";
 
 export interface Console {
   /** stdout */
@@ -19,7 +19,8 @@ export interface Console {
   readonly invokedAs?: string;
   readonly systemd?: Systemd;
   readonly reloads?: ReloadRequests;
-  readonly rejections?: UnhandledRejections;
+  /** Receives the log of a command that runs until it is stopped. */
+  readonly onLog?: (log: Log) => void;
   /** Without it, no port is opened. */
   readonly serving?: { readonly listen: Listen; readonly figures: RuntimeFigures };
 }

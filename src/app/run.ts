@@ -15,6 +15,7 @@ import { onSignals, systemStdin, terminalLine } from "../platform/process.ts";
 import { systemListen } from "../platform/system-listener.ts";
 import { programOf } from "../provider/program.ts";
 import type { AnyProvider } from "../provider/provider.ts";
+import type { Log } from "../telemetry/log.ts";
 import { runCommandLine } from "./commands/command-line.ts";
 import { Invocation } from "./commands/invocation.ts";
 import { readConfiguration } from "./configuration/configuration.ts";
@@ -24,7 +25,6 @@ import type { Console, ExitCode } from "./console.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
 import { type ManagerPlatform, systemPlatform } from "./system-platform.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
-import { UnhandledRejections } from "./unhandled-rejections.ts";
 
 const firstLine = (text: string): string => text.split("\n")[0] ?? text;
 
@@ -62,12 +62,8 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   const controller = new AbortController();
   const reloads = new ReloadRequests();
   const platform = systemPlatform();
-  const rejections = new UnhandledRejections();
   let systemd: Systemd | undefined;
-  const uncaught = (error: unknown): void => {
-    const what = firstLine(messageOf(platform.redaction?.clean(error) ?? error));
-    stderr(`${programOf(provider)}: internal error, please file a bug: ${what}\n`);
-  };
+  let log: Log | undefined;
   const { exit, pid, stdout, stderr } = onSignals({
     stop: (name) => {
       systemd?.stopping();
@@ -77,18 +73,24 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
       systemd?.reloading();
       reloads.request();
     },
-    uncaught,
-    unhandled: rejections.add,
+    uncaught: (error) => {
+      const what = firstLine(messageOf(platform.redaction?.clean(error) ?? error));
+      stderr(`${programOf(provider)}: internal error, please file a bug: ${what}\n`);
+    },
+    // What needed the result of the call has ended with its own error and is retried. A command that runs once ends.
+    unhandled: (error) => {
+      const stack = error instanceof Error ? error.stack : undefined;
+      const text = `Internal error in Fairlead or the provider: no code handles the error of an asynchronous call. The manager continues, and the call is retried. Please file a bug with this line: ${messageOf(error)}`;
+      log?.error(text, { stack });
+      return log !== undefined;
+    },
   });
   const { NOTIFY_SOCKET: socket } = platform.environment;
   systemd = createSystemd(socket === undefined ? undefined : openNotifySocket(socket), {
     clock: platform.clock,
     watchdog: watchdogPeriod(platform.environment, pid),
   });
-  const serving = {
-    listen: systemListen,
-    figures: { ...systemFigures, unhandledRejections: () => rejections.count },
-  };
+  const serving = { listen: systemListen, figures: systemFigures };
   const streams = {
     out: stdout,
     err: stderr,
@@ -98,16 +100,17 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
     invokedAs: systemProgram(),
     systemd,
     reloads,
-    rejections,
+    onLog: (opened: Log) => {
+      log = opened;
+    },
     serving,
   };
   removeVariables(runtimeVariables(platform.environment).forget);
   const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
   const running = runProgram(provider, args, streams, { ...platform, environment }, controller.signal);
   exit(
-    await running.catch((error: unknown) => {
-      uncaught(error);
-      return 1;
+    await running.finally(() => {
+      log = undefined;
     }),
   );
 }

@@ -78,8 +78,6 @@ export interface RuntimeFigures {
   readonly startedAtSeconds: number;
   /** Live objects by type, the most frequent first. Runs a garbage collection. */
   readonly objects: () => readonly (readonly [type: string, count: number])[];
-  /** How many rejected promises no code handled. Absent: they are not counted. */
-  readonly unhandledRejections?: () => number;
   /** A heap snapshot for the developer tools of browsers. Blocks the process. */
   readonly snapshot: () => string;
 }

@@ -4,10 +4,6 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { createProcessMetrics } from "../../src/app/metrics/process-metrics.ts";
-import { UnhandledRejections } from "../../src/app/unhandled-rejections.ts";
-import { systemFigures } from "../../src/platform/memory.ts";
-import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const folder = mkdtempSync(join(tmpdir(), "fairlead-rejections-"));
@@ -75,13 +71,4 @@ test("a command that runs once ends with exit code 1 after such a rejection", as
     1,
     expect.stringContaining("internal error, please file a bug"),
   ]);
-});
-
-test("/metrics counts such rejections", () => {
-  const rejections = new UnhandledRejections();
-  const figures = { ...systemFigures, unhandledRejections: () => rejections.count };
-  const metrics = createProcessMetrics(new VirtualClock(), figures);
-  expect(metrics.text()).toContain("fairlead_unhandled_rejections_total 0");
-  rejections.add(new Error("lost"));
-  expect(metrics.text()).toContain("fairlead_unhandled_rejections_total 1");
 });

@@ -82,10 +82,9 @@ describe("awkward", () => {
     const lab = new Lab(harness);
     for (const name of ["a", "b"]) lab.simulated.addMachine(name);
     const [east, west] = lab.cloud.instances?.sources ?? [];
-    lab.faulty.setDown(true);
+    lab.faulty.failAt(0, "outage");
     const listing = lab.run(async (call) => east && collect(east.list(call)));
     expect(await listing.catch((error: unknown) => String(error))).toContain("ListMachines");
-    lab.faulty.setDown(false);
     expect((await lab.run(async (call) => (west ? collect(west.list(call)) : []))).flat()).toHaveLength(1);
   });
 

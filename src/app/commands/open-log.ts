@@ -17,6 +17,6 @@ export async function openLog({ configuration, platform, console }: Invocation):
       pid: console.pid,
     }),
   );
-  console.rejections?.logTo(log);
+  console.onLog?.(log);
   return log;
 }

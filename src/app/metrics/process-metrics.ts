@@ -121,12 +121,6 @@ export function createProcessMetrics(clock: Clock, figures: RuntimeFigures) {
     () => figures.startedAtSeconds,
   );
   gauge("fairlead_heap_bytes", "Size of the JavaScript heap.", () => figures.heapBytes());
-  metrics.counterFrom(
-    "fairlead_unhandled_rejections_total",
-    "Errors of asynchronous calls that no code handled: bugs, each of which the log shows with its stack.",
-    [],
-    () => [[{}, figures.unhandledRejections?.() ?? 0]],
-  );
   const lag = metrics.histogram(
     "fairlead_event_loop_lag_seconds",
     "Lag of the event loop, measured once a second.",

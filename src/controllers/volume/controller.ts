@@ -7,7 +7,6 @@ import type { Index } from "../../kube/watch/store.ts";
 import { sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { endOf } from "../../runtime/draining.ts";
-import { runTogether } from "../../runtime/run-together.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
 import { delayAfterError, describeError } from "../classify-error.ts";
@@ -150,27 +149,22 @@ export class VolumeController {
     this.#attachments.forgetEvidence();
     const stop = this.#startTriggers();
     this.reconsider();
-    const workers = {
-      queue: this.queue,
-      count: concurrency,
-      reconcile: (key: string, stopWork: AbortSignal) => this.#reconcile(key, stopWork),
-      onError: (key: string, error: unknown, failures: number) => this.#onError(key, error, failures),
-      clock,
-    };
-    const runVolumes = (stopping: AbortSignal): Promise<void> =>
-      runWorkers(workers, stopping).finally(() => {
-        stop();
-        end.abort();
-        this.#volumes.end();
-      });
+    const working = runWorkers(
+      {
+        queue: this.queue,
+        count: concurrency,
+        reconcile: (key, stopWork) => this.#reconcile(key, stopWork),
+        onError: (key, error, failures) => this.#onError(key, error, failures),
+        clock,
+      },
+      signal,
+    ).finally(() => {
+      stop();
+      end.abort();
+      this.#volumes.end();
+    });
     try {
-      await runTogether(
-        [
-          { name: "volumes", run: runVolumes },
-          { name: "snapshots", run: () => this.#snapshots.run(end.signal) },
-        ],
-        signal,
-      );
+      await Promise.all([working, this.#snapshots.run(end.signal)]);
     } finally {
       for (const { works } of [this.#claims, this.#volumes, this.#attachments]) await works.whenIdle();
     }

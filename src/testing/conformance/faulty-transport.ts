@@ -46,10 +46,11 @@ export function faultPositions(
 /** The time limit, in ms, of a test that runs everything once per request: a provider may need many of them. */
 export const manyRuns = 300_000;
 
-/** Wraps a transport: `failAt` fails one request, `setDown` all, `requests` lists every request so far. */
+/** Wraps a transport: `failAt` fails one request, or all of a call, and `requests` lists every request so far. */
 export class FaultyTransport {
   readonly #inner: Transport;
   #fault: { readonly at: number; readonly kind: FaultKind } | undefined;
+  /** In an outage: until the call ends. */
   #isDown = false;
   readonly requests: TransportRequest[] = [];
 
@@ -62,27 +63,20 @@ export class FaultyTransport {
     this.#fault = { at: this.requests.length + position, kind };
   }
 
-  /** The call has ended, and with it an outage. */
   endCall(): void {
-    if (this.#fault !== undefined && this.requests.length > this.#fault.at)
-      this.#fault = { ...this.#fault, kind: "error" };
+    this.#isDown = false;
   }
 
   /** Whether a fault was requested. */
   get isDisturbed(): boolean {
-    return this.#fault !== undefined || this.#isDown;
-  }
-
-  /** While down, every request fails with a connection reset. */
-  setDown(isDown: boolean): void {
-    this.#isDown = isDown;
+    return this.#fault !== undefined;
   }
 
   readonly transport: Transport = async (request, signal) => {
     const position = this.requests.push(request) - 1;
-    const { at = Number.POSITIVE_INFINITY, kind: fault } = this.#fault ?? {};
-    const planned = at === position || (fault === "outage" && at < position) ? fault : undefined;
-    const kind = this.#isDown ? "reset" : planned;
+    const planned = this.#fault?.at === position ? this.#fault.kind : undefined;
+    if (planned === "outage") this.#isDown = true;
+    const kind = this.#isDown ? "outage" : planned;
     switch (kind) {
       case undefined:
         return this.#inner(request, signal);

@@ -165,7 +165,7 @@ test("a device that is lost while it is prepared leaves no file in its place", a
     },
   });
   await expect(runCall(node, { method: "stage", staging, type: "ext4" })).rejects.toMatchObject({
-    code: "FAILED_PRECONDITION",
+    code: "INTERNAL",
   });
   expect(await systemDisks.stat(path)).toBeUndefined();
 });

@@ -81,11 +81,11 @@ export class FaultyTransport {
       case undefined:
         return this.#inner(request, signal);
       case "reset":
+      case "outage":
         throw new TypeError("The connection was reset.");
       case "hang":
         return abortable(new Promise<never>(() => {}), signal);
       case "error":
-      case "outage":
         return new Response("<html>Bad gateway</html>", { status: 502 });
       case "nonsense":
         return Response.json({ status: "captive" });

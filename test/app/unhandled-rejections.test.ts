@@ -1,4 +1,4 @@
-// A rejected promise that no code handles, in a process of its own.
+// A rejected promise that no code handles, in a separate process.
 
 import { afterAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The contract of the capabilities without a suite of their own: while requests fail, a call throws, and leaves no rejection that no code
+// The contract of the capabilities that no other suite covers: while requests fail, a call throws, and leaves no rejection that no code
 // handles. The other suites have this as the fault `outage`.
 
 import { describe, expect, test } from "bun:test";

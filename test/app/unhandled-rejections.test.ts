@@ -18,7 +18,7 @@ const lose = () => void Promise.reject(new Error("the token tok-12345678 was rej
 const provider = {
   ...fake,
   connect: (settings, context) => {
-    setTimeout(lose, 50);
+    setTimeout(lose);
     return fake.connect(settings, context);
   },
 };

@@ -16,8 +16,8 @@ export interface Page<T, N extends number | string> {
   /** Anything except an array makes the listing fail, so pass on the field of the body unchecked. */
   readonly items: readonly T[] | undefined;
   /**
-   * The total number of entries, if the cloud reports it. A listing with fewer entries fails, and `pagesByNumber` requests several
-   * pages at once.
+   * The total number of entries, if the cloud reports it. A listing with fewer entries fails. With it, `pagesByNumber` requests several
+   * pages at once, and notices that entries were removed.
    */
   readonly total?: number | undefined;
   /** The number or cursor of the next page; undefined, null or an empty string after the last one. */
@@ -32,33 +32,28 @@ function broken(operation: string, what: string): CloudError {
   );
 }
 
+/** Earlier pages that were read again after this one, because entries had moved to them. */
+interface Moved<T> {
+  readonly moved?: readonly (readonly T[])[];
+}
+
 /** More pages are treated as an endless loop. */
 const maxPages = 10_000;
 
 async function* follow<T, N extends string | number>(
   { operation }: PagesOptions,
   first: N | undefined,
-  /** Receives the largest total so far. */
-  read: (at: N | undefined, total: number) => Promise<Page<T, N>>,
+  read: (at: N | undefined) => Promise<Page<T, N> & Moved<T>>,
 ): AsyncGenerator<readonly T[], void, undefined> {
   const visited = new Set<N>();
   let at = first;
   let count = 0;
-  let total = 0;
   for (let pages = 1; ; pages++) {
     if (pages > maxPages) throw broken(operation, `there are more than ${maxPages} pages`);
     if (at !== undefined) visited.add(at);
-    const page = await read(at, total);
+    const page = await read(at);
     if (!Array.isArray(page.items)) throw broken(operation, `page ${pages} contains no list`);
     count += page.items.length;
-    // An entry that was removed during the listing may have moved another one to a page that was already read.
-    if (page.total !== undefined && page.total < total) {
-      throw broken(
-        operation,
-        `entries were removed during the listing (the total fell from ${total} to ${page.total})`,
-      );
-    }
-    total = Math.max(total, page.total ?? 0);
     const { next } = page;
     const isLast = next === undefined || next === null || next === "";
     // The total of the last page counts, because entries may have been added. With fewer entries, some were missed.
@@ -66,7 +61,7 @@ async function* follow<T, N extends string | number>(
       throw broken(operation, `received ${count} of ${page.total} entries`);
     }
     if (!isLast && visited.has(next)) throw broken(operation, `page ${pages} links back to an earlier page`);
-    if (page.items.length > 0) yield page.items;
+    for (const items of [page.items, ...(page.moved ?? [])]) if (items.length > 0) yield items;
     if (isLast) return;
     at = next;
   }
@@ -75,7 +70,7 @@ async function* follow<T, N extends string | number>(
 /**
  * Pages with a number: `?page=1`, `?page=2`, … `next` is the number of the next page, or nothing after the last one. With `total`,
  * up to eight pages are requested at once, within the rate limit; they are returned in order, and checked as if they had been
- * requested one after the other.
+ * requested one after the other. If entries are removed or added meanwhile, some entries may be returned twice, but none is missed.
  *
  * @example
  * pagesByNumber<ApiServer>({ operation: "GET /servers" }, async (page) => {
@@ -87,10 +82,9 @@ export async function* pagesByNumber<T>(
   options: PagesOptions,
   read: (page: number) => Promise<Page<T, number>>,
 ): AsyncGenerator<readonly T[], void, undefined> {
-  const ahead = new ReadAhead(read);
-  const readNumbered = (at = 1, total = 0) => ahead.page(at, total);
+  const ahead = new ReadAhead(options, read);
   try {
-    yield* follow<T, number>(options, 1, readNumbered);
+    yield* follow<T, number>(options, 1, (at = 1) => ahead.page(at));
   } finally {
     // No request outlives the listing.
     await ahead.end();
@@ -187,22 +181,27 @@ const maxInFlight = 8;
 type Outcome<P> = { readonly page: P } | { readonly error: unknown };
 
 class ReadAhead<T> {
+  readonly #options: PagesOptions;
   readonly #read: (page: number) => Promise<Page<T, number>>;
   readonly #ahead = new Map<number, Promise<Outcome<Page<T, number>>>>();
   /** The size of the first page; zero before it. */
   #size = 0;
+  /** The page before. */
+  #before: Page<T, number> = { items: [], next: null };
   #requested = 1;
   #width = maxInFlight;
 
-  constructor(read: (page: number) => Promise<Page<T, number>>) {
+  constructor(options: PagesOptions, read: (page: number) => Promise<Page<T, number>>) {
+    this.#options = options;
     this.#read = read;
   }
 
-  /** `total` is the largest one of the pages before: entries may have moved between pages since a page with a smaller one. */
-  async page(number: number, total: number): Promise<Page<T, number>> {
-    const page = (await this.#takeAhead(number, total)) ?? (await this.#read(number));
+  async page(number: number): Promise<Page<T, number> & Moved<T>> {
+    const page = (await this.#takeAhead(number)) ?? (await this.#read(number));
+    const moved = await this.#readMoved(number, page);
+    this.#before = page;
     this.#requestAhead(number, page);
-    return page;
+    return { ...page, moved };
   }
 
   /** Resolves when no request is in flight. */
@@ -210,13 +209,33 @@ class ReadAhead<T> {
     await Promise.all(this.#ahead.values());
   }
 
+  /**
+   * Entries that were removed since the page before have moved others back, to pages that were already read. From the last of those
+   * pages to the first, because entries may move while they are read, too.
+   */
+  async #readMoved(number: number, page: Page<T, number>): Promise<readonly (readonly T[])[]> {
+    const { total = 0, items = [] } = this.#before;
+    const moved: T[][] = [];
+    let removed = total - (page.total ?? total);
+    if (removed <= 0) return moved;
+    const known = new Set([...items, ...(page.items ?? [])].map((entry) => JSON.stringify(entry)));
+    for (let at = number - 1; at > 0 && removed > (number - 1 - at) * this.#size; at -= 1) {
+      const again = await this.#read(at);
+      if (!Array.isArray(again.items)) throw broken(this.#options.operation, `page ${at} contains no list`);
+      moved.push(again.items.filter((entry) => !known.has(JSON.stringify(entry))));
+      removed = total - (again.total ?? 0);
+    }
+    return moved;
+  }
+
   /** Undefined if this page must be requested at its turn. */
-  async #takeAhead(number: number, total: number): Promise<Page<T, number> | undefined> {
+  async #takeAhead(number: number): Promise<Page<T, number> | undefined> {
     const outcome = await this.#ahead.get(number);
     this.#ahead.delete(number);
     if (outcome === undefined) return undefined;
     if ("page" in outcome) {
-      const mayBeOlder = Array.isArray(outcome.page.items) && (outcome.page.total ?? 0) < total;
+      // Entries may have moved from this page to the one before between their requests.
+      const mayBeOlder = Array.isArray(outcome.page.items) && (outcome.page.total ?? 0) < (this.#before.total ?? 0);
       return mayBeOlder ? undefined : outcome.page;
     }
     if (!isRateLimited(outcome.error)) throw outcome.error;

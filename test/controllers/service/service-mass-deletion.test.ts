@@ -1,0 +1,55 @@
+// Ordinary deletions of many Services: our own requests shift the pages of our own listings, and take load balancers out of them while
+// the answers are still under way.
+
+import { expect, test } from "bun:test";
+import { asTransport } from "#ccm/testing";
+import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { sleep } from "../../../src/platform/clock.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+const names = Array.from({ length: runsAllTests ? 200 : 60 }, (_, index) => `s${index}`);
+
+/** Services with their load balancers, in a cloud whose requests take 5 to 300 ms, before and after they have an effect. */
+async function settledWorld(seed: number): Promise<ServiceWorld> {
+  const random = seededRandom(seed);
+  let cloud: FakeCloud | undefined;
+  const w = new ServiceWorld({
+    seed,
+    cloud: (clock) => {
+      cloud = new FakeCloud({ clock });
+      const direct = asTransport(cloud);
+      const wait = (signal: AbortSignal) =>
+        sleep(clock, milliseconds(5 + Math.floor(300 * random.fraction() ** 3)), signal);
+      return async (request, signal) => {
+        await wait(signal);
+        const answer = await direct(request, signal);
+        await wait(signal);
+        return answer;
+      };
+    },
+  });
+  for (const [index] of w.server.store.list("nodes").entries()) cloud?.machines.add(`node-${index}`);
+  await w.start("--leader-elect=true", "--config-set=page-size=10");
+  for (const name of names) w.create(name);
+  await w.until(() => names.every((name) => w.addressesOf(name).length === 1), "all addresses");
+  await w.pass(60);
+  w.logged.length = 0;
+  return w;
+}
+
+test("deletes 200 Services without a warning, whatever the requests take [F26]", async () => {
+  for (let seed = 1; seed <= (runsAllTests ? 40 : 3); seed += 1) {
+    const w = await settledWorld(seed);
+    for (const name of names) w.delete(name);
+    await w.until(() => w.services().length === 0, "all deletions");
+    await w.pass(60);
+    const warnings = names.flatMap((name) => w.events(name)).filter((event) => event.startsWith("Warning"));
+    const reasons = Map.groupBy(warnings, (event) => event.split(" ")[1] ?? "");
+    const counts = [...reasons].map(([reason, events]) => `${events.length} ${reason}`);
+    expect([seed, counts, w.logged.filter((line) => /mass limit|absent/i.test(line))]).toEqual([seed, [], []]);
+    await w.stop();
+  }
+});

@@ -235,7 +235,8 @@ class ReadAhead<T> {
     if (outcome === undefined) return undefined;
     if ("page" in outcome) {
       // Entries may have moved from this page to the one before between their requests.
-      const mayBeOlder = Array.isArray(outcome.page.items) && (outcome.page.total ?? 0) < (this.#before.total ?? 0);
+      const mayBeOlder =
+        Array.isArray(outcome.page.items) && (outcome.page.total ?? 0) < (this.#before.total ?? 0);
       return mayBeOlder ? undefined : outcome.page;
     }
     if (!isRateLimited(outcome.error)) throw outcome.error;

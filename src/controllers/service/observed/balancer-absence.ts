@@ -46,10 +46,7 @@ export function absenceOf({ owners, confirmAfter, restartedAt, listedAt }: Absen
   });
   if (unproved.length === 0) return { kind: "certain" };
   const isExpected = unproved.every(
-    // By the last listing without it: the one that decides may be under way.
-    ({ certainty, changedAt, proofs }) =>
-      certainty === "possible" ||
-      (changedAt !== undefined && (proofs.at(-1)?.beganAt ?? listedAt) - changedAt < confirmAfter),
+    (owner) => owner.certainty === "possible" || isJustChanged(owner, confirmAfter, listedAt),
   );
   const decidedAt = Math.max(...unproved.map((owner) => owner.decidedAt));
   // In whole seconds, so that groups that are due together share one listing.
@@ -57,6 +54,18 @@ export function absenceOf({ owners, confirmAfter, restartedAt, listedAt }: Absen
     ? Math.min(decidedAt, toSecond(Math.max(...unproved.map((owner) => nextCheck(owner, listedAt)))))
     : decidedAt;
   return { kind: "unproved", checkAt, decidedAt, isExpected };
+}
+
+/**
+ * Fairlead created or changed it so recently that listings may only be late to show it. By the last listing without it, because the one
+ * that decides may be under way.
+ */
+export function isJustChanged(
+  { changedAt, proofs }: Pick<OwnerEvidence, "changedAt" | "proofs">,
+  confirmAfter: Milliseconds,
+  listedAt = Number.POSITIVE_INFINITY,
+): boolean {
+  return changedAt !== undefined && (proofs.at(-1)?.beganAt ?? listedAt) - changedAt < confirmAfter;
 }
 
 /** Reads that lag showed it once more after Fairlead removed it. */

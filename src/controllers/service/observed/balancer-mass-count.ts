@@ -11,6 +11,7 @@ import type { GoneService } from "../state/group-parts.ts";
 import type { GroupState } from "../state/group-state.ts";
 import type { GroupStates } from "../state/group-states.ts";
 import type { MassHold } from "../status/events.ts";
+import { isJustChanged } from "./balancer-absence.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
 export const removalKind = "load-balancers";
@@ -138,9 +139,12 @@ export class BalancerMassLimit {
 
   #absenceIn({ group, members, evidence }: GroupState): Absence {
     if (!evidence.needsProof || this.#index.ofGroup(group).length > 0) return undefined;
+    const { services, settings } = this.#deps;
     const absences = [...members].map((key) => {
-      const service = this.#deps.services.get(key);
-      return service && absenceFor(service, evidence.get(serviceUID(service.metadata.uid)));
+      const service = services.get(key);
+      const known = service && evidence.get(serviceUID(service.metadata.uid));
+      if (known !== undefined && isJustChanged(known, settings.confirmAfter)) return undefined;
+      return service && absenceFor(service, known);
     });
     return absences.includes("missed") ? "missed" : absences.find((absence) => absence !== undefined);
   }

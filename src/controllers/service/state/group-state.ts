@@ -73,7 +73,7 @@ export class GroupRecord {
   listingDueAt: number | undefined;
   /** When the last creation with an unknown outcome was sent: it may take effect later, and a listing then shows the load balancer. */
   uncertainCreationAt: number | undefined;
-  /** When the group last changed the cloud; older listings are outdated. */
+  /** When the group last changed the cloud; older listings are outdated. Infinity while its requests are sent: all are. */
   changedAt: number | undefined;
   /** Set while the group is complete. */
   rest: Rest | undefined;
@@ -219,6 +219,8 @@ export class GroupRecord {
   }
 
   beginChange(change: Change, plan: AppliedPlan): void {
+    // What a listing lacks from now on, an own request may have removed.
+    this.changedAt = Number.POSITIVE_INFINITY;
     this.kept = keptAfter(this.kept, plan);
     // A change of targets may become a larger change before it is complete.
     if (this.change === undefined || this.change === "update") this.change = change;

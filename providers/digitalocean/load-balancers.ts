@@ -156,6 +156,8 @@ export function digitalOceanLoadBalancers(
     reaches: (desired, observed) => (target) => reach(desired, target, observed, operator),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
     targetsOnly: (step) => (isOfTargets(step.request) ? step : undefined),
+    hasTarget: ({ balancer: { droplet_ids, tag } }, { machine }) =>
+      Boolean(tag) || droplet_ids?.includes(Number(machine?.key)) === true,
     targetCount: ({ balancer }) => balancer.droplet_ids?.length ?? 0,
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) => {

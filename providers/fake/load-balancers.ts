@@ -221,6 +221,8 @@ export function fakeLoadBalancers(
     targetLimit: () => targetLimit,
     plan,
     targetsOnly,
+    hasTarget: ({ balancer: { targets, draining } }, { machine }) =>
+      [targets, draining].some((ids) => ids.includes(machine?.key ?? "")),
     targetCount: ({ balancer: { targets, draining } }) => targets.length + draining.length,
     apply,
     moveMark: ({

@@ -36,7 +36,7 @@ import { creation, hasAddresses, planLoadBalancer } from "./plan-balancer.ts";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 import type { NetworkID } from "./routes.ts";
 import { hasRobotAccess, type Settings } from "./settings.ts";
-import { reach } from "./targets.ts";
+import { hasTarget, reach } from "./targets.ts";
 
 function toObserved(balancer: ApiLoadBalancer): Observed {
   const { id, name, labels } = balancer;
@@ -175,6 +175,7 @@ export function hetznerLoadBalancers(
       targetLimit(chosen(desired, observed).settings.type, observed?.balancer.load_balancer_type),
     plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
     targetsOnly,
+    hasTarget: ({ balancer }, target) => hasTarget(balancer.targets, target),
     targetCount: ({ balancer }) => balancer.targets.filter(({ type }) => type !== "label_selector").length,
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) =>

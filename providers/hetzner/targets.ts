@@ -54,6 +54,15 @@ function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
   return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
 }
 
+/** Whether one of these is the target, by whichever of its addresses. */
+export function hasTarget(observed: readonly ApiTarget[], target: BalancerTarget): boolean {
+  return observed.some(({ type, server, ip }) =>
+    type === "server"
+      ? !isDedicated(target) && server?.id === Number(target.machine?.key)
+      : target.addresses.some((address) => address === ip?.ip),
+  );
+}
+
 /** The targets that the load balancer needs. */
 export interface WantedTargets {
   /** One per server, even if several Nodes have its provider id. */

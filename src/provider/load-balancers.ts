@@ -295,6 +295,11 @@ export interface LoadBalancers<
    */
   targetsOnly?(step: S): S | undefined;
   /**
+   * Pure. Whether the load balancer has this target. Implement it where the cloud removes the targets of deleted machines: a target whose
+   * `machine.isMissing` is then kept, but not added, and only one whose machine exists counts as removed by others.
+   */
+  hasTarget?(observed: O, target: BalancerTarget): boolean;
+  /**
    * Pure. How many targets for Nodes the load balancer has. While the API server shows fewer than half as many Nodes, and no deletion of the
    * others was seen, steps with a part that changes targets wait: it may be another cluster, or one that was restored. Absent: they
    * never wait.

@@ -278,6 +278,11 @@ export function awsLoadBalancers(
     plan: ([desired], observed, { prefetched }) =>
       planLoadBalancer(desired, observed, { operator, network: prefetched }),
     targetsOnly: (step) => (step.isTargets === true ? step : undefined),
+    hasTarget: ({ classic, inDepth }, { machine }) => {
+      const ofGroups = Object.values(inDepth?.targets ?? {}).map((all) => all.map(({ Target }) => Target.Id));
+      const ofClassic = classic === undefined ? [] : [classic.Instances?.map(({ InstanceId }) => InstanceId) ?? []];
+      return [...ofGroups, ...ofClassic].every((ids) => ids.includes(machine?.key ?? ""));
+    },
     targetCount: ({ classic, inDepth }) =>
       Math.max(
         classic?.Instances?.length ?? 0,

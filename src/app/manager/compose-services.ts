@@ -136,6 +136,13 @@ export function composeServices(
     nodes,
     isSelected: isSelectedBy(flags),
     machineOf: (node) => inventory.machineOf(identityOf(node)),
+    isMachineCurrent: (node, since) => {
+      const identity = identityOf(node);
+      const answer = inventory.check(identity);
+      const isCurrent = answer.kind === "foreign" || ("asOf" in answer && answer.asOf >= since);
+      if (!isCurrent) inventory.request(identity, { since, urgency: "user-change" });
+      return isCurrent;
+    },
     onMachines: (listener) => inventory.subscribe(listener),
     openSlices: (onProblem) => {
       const slices = new Reflector({

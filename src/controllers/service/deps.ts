@@ -75,6 +75,8 @@ export interface ServiceControllerDeps {
   /** Whether this manager handles the Node. Nodes of another manager are not targets. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
+  /** Whether an answer of the cloud about this machine began since then; otherwise requests one. */
+  readonly isMachineCurrent: (node: Node, since: number) => boolean;
   /** Calls the listener when more machines may be known than before. Returns a function that unsubscribes. */
   readonly onMachines: (listener: () => void) => () => void;
   /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */

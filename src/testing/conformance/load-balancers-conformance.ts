@@ -168,6 +168,17 @@ export function loadBalancersConformance(
       });
     }
 
+    if (parts?.hasTarget !== undefined) {
+      test("finds in `hasTarget` the targets that a load balancer has, and no others", async () => {
+        const lab = fresh();
+        const { observed, members } = await converge(lab, first.slice(0, 1));
+        const [[group = "", [web] = []] = []] = members;
+        const balancer = observed.get(group);
+        const has = targets.filter((one) => balancer && lab.loadBalancers.hasTarget?.(balancer, one));
+        expect(has.map(({ node }) => node)).toEqual(web?.targets.map(({ node }) => node) ?? []);
+      });
+    }
+
     test("publishes addresses once converged, or declares that it does not own the status", async () => {
       const lab = fresh();
       const { observed, members } = await converge(lab, first);

@@ -9,7 +9,7 @@ const report = "--load-balancer-drift=report";
 const algorithm = "balancer.fake.example/algorithm";
 
 const message = (w: ServiceWorld) =>
-  `LoadBalancerDrift The load balancer differs from the Service. It is not repaired, because --load-balancer-drift is report: change balancer ${w.cloud.balancers.get("b1").name}. Any change of the Service's spec or settings applies the whole Service.`;
+  `LoadBalancerDrift The load balancer differs from the Service. It is not repaired, because --load-balancer-drift is report: change balancer (${w.cloud.balancers.get("b1").name}). Any change of the Service's spec or settings applies the whole Service.`;
 
 async function worldWithDrift(): Promise<ServiceWorld> {
   const w = new ServiceWorld();

@@ -206,7 +206,7 @@ export class DesiredServices {
       desired: {
         ...desired,
         settings: { ...desired.settings, ...Object.fromEntries(kept) },
-        targets: chosen.targets,
+        targets: withoutMissing(chosen.targets, balancers, observed),
       },
       problems,
       isAwaited: chosen.isAwaited,
@@ -226,6 +226,20 @@ function targetsOfCloud(
 ): Pick<TargetPolicy, "cloudLimit" | "reach"> {
   const cloudLimit = balancers.targetLimit?.(desired, observed);
   return defined({ cloudLimit, reach: balancers.reaches?.(desired, observed) });
+}
+
+/** A target whose machine the cloud does not show is not added. One that the load balancer has stays: the machine may be hidden. */
+function withoutMissing(
+  targets: Desired["targets"],
+  balancers: Pick<AnyBalancers, "hasTarget">,
+  observed: ObservedLoadBalancer | undefined,
+): Desired["targets"] {
+  if (balancers.hasTarget === undefined || !targets.some(({ machine }) => machine?.isMissing)) return targets;
+  return targets.filter(
+    (target) =>
+      target.machine?.isMissing !== true ||
+      (observed !== undefined && balancers.hasTarget?.(observed, target) === true),
+  );
 }
 
 /** It needs no targets, and its problems do not matter. */

@@ -6,6 +6,7 @@ import {
   type Milliseconds,
   milliseconds,
   minutes,
+  seconds,
   type ServiceUID,
   serviceUID,
 } from "../../../core/brand.ts";
@@ -32,6 +33,7 @@ import type { PlanInput, PlannedGroup, ReconcileContext, ReconcileDeps } from ".
 import { holdTargets } from "./limit-changes.ts";
 
 const marksRecheck: Milliseconds = minutes(5);
+const machinesRecheck: Milliseconds = seconds(2);
 
 export async function selectDesired(
   context: ReconcileContext,
@@ -217,6 +219,28 @@ export function reportRepair(
   for (const { service } of members) reporter.report(service, "drift", [driftRepaired(steps, isLost)]);
 }
 
+/**
+ * Whether the load balancer lost targets whose machines may be gone: then the cloud removed them, and they are not to be added again.
+ * Requests answers about these machines.
+ */
+function haveMachinesGone(
+  { controller, state }: Pick<ReconcileContext, "controller" | "state">,
+  { members, observed }: Pick<PlannedGroup, "members" | "observed">,
+): boolean {
+  const { balancers, nodes, clock } = controller;
+  const had = state.lastCompleted?.lists.flat() ?? [];
+  if (observed === undefined || (balancers.targetCount?.(observed) ?? 0) >= had.length) return false;
+  const names = new Set(had.map(({ node }) => node));
+  const unproved = members.flatMap(({ desired: { targets } }) =>
+    targets.filter((target) => {
+      if (!names.has(target.node) || balancers.hasTarget?.(observed, target) !== false) return false;
+      const node = nodes.get(target.node);
+      return node !== undefined && !controller.isMachineCurrent(node, state.lossSeenAt(clock.monotonic()));
+    }),
+  );
+  return unproved.length > 0;
+}
+
 /** Settled: there is nothing that may be changed, and the status cannot be written either. */
 function withholdDrift(
   { controller, reporter, standbyChanges, state }: ReconcileContext,
@@ -226,6 +250,8 @@ function withholdDrift(
   const { balancers, settings } = controller;
   const hasStandbyChange = members.some(({ service }) => standbyChanges.has(service));
   const difference = differenceOf(state, plan, hasStandbyChange);
+  if (plan.steps.length > 0 && haveMachinesGone({ controller, state }, plan))
+    return requeue(machinesRecheck, "the machines of the targets that it lost");
   const targetsOnly = balancers.targetsOnly?.bind(balancers);
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";

@@ -61,6 +61,8 @@ export class GroupRecord {
    * no difference of a complete Service.
    */
   knownSpec: string | undefined;
+  /** When it was first seen that the load balancer lost targets, until it is complete again. */
+  targetsLostAt: number | undefined;
   /** Failures and changes since the last progress, which decide delays. */
   progress: GroupProgress = new GroupProgress();
   /** Since when it has waited for the cloud; checks become rarer. */
@@ -210,6 +212,12 @@ export class GroupRecord {
     this.kept = undefined;
   }
 
+  /** When it was first seen that the load balancer lost targets; now, if it is seen for the first time. */
+  lossSeenAt(now: number): number {
+    this.targetsLostAt ??= now;
+    return this.targetsLostAt;
+  }
+
   noteDrift(spec: string): void {
     this.knownSpec = spec;
   }
@@ -336,6 +344,7 @@ export class GroupRecord {
     this.change = undefined;
     this.noteServiceChange();
     this.lastCompleted = desired;
+    this.targetsLostAt = undefined;
     this.knownSpec = desired.spec;
   }
 
@@ -400,6 +409,7 @@ export const groupLifetimes: Readonly<Record<string, readonly GroupReset[]>> = {
   failedChange: ["gone", "left"],
   lastCompleted: ["session", "gone", "left"],
   knownSpec: ["gone", "left"],
+  targetsLostAt: ["session", "gone", "left"],
   progress: ["gone", "left"],
   waitingSince: ["gone", "left"],
   backoffUntil: ["gone", "left"],

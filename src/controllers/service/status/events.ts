@@ -257,7 +257,7 @@ export function driftWithheld(
 }
 
 function describeSteps(steps: readonly Step[]): string {
-  return steps.map(({ do: what, on }) => (on === undefined ? what : `${what} ${on}`)).join(", ");
+  return steps.map(({ do: what, on }) => (on === undefined ? what : `${what} (${on})`)).join(", ");
 }
 
 export function syncFailed(service: Service, error: unknown): ObjectEvent {

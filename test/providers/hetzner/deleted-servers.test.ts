@@ -1,0 +1,73 @@
+// What the cloud does itself when a server is deleted: it removes the server from the targets. That is no change by others.
+
+import { expect, test } from "bun:test";
+import { HetznerWorld } from "./hetzner-world.ts";
+
+const names = Array.from({ length: 5 }, (_, index) => `s${index}`);
+const isChange = (operation: string): boolean => !operation.startsWith("GET ");
+
+async function settledWorld(): Promise<HetznerWorld> {
+  const h = new HetznerWorld({ nodes: 4 });
+  await h.start("cloud-node,cloud-node-lifecycle,service");
+  for (const { metadata } of h.nodes()) h.world.setReady(metadata.name, "True");
+  for (const [index, name] of names.entries())
+    h.world.create(name, { spec: { ports: [{ port: 80, protocol: "TCP", nodePort: 30_000 + index }] } });
+  await h.world.until(() => names.every((name) => h.world.addressesOf(name).length > 0), "all addresses");
+  await h.world.pass(120);
+  h.forget();
+  return h;
+}
+
+function serverOf(h: HetznerWorld, node: string): number {
+  return Number(h.node(node).spec.providerID?.replace("hcloud://", ""));
+}
+
+const list = (h: HetznerWorld): void => h.world.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+const targets = (h: HetznerWorld) => h.cloud.project.balancers.list().map((one) => one.targets.length);
+const warnings = (h: HetznerWorld) =>
+  names.flatMap((name) => h.world.events(name)).filter((event) => event.startsWith("Warning"));
+
+test("a deleted server is no drift: it is neither reported nor added again [F31]", async () => {
+  const h = await settledWorld();
+  h.cloud.project.servers.remove(serverOf(h, "node-1"));
+  list(h);
+  await h.world.pass(30);
+  h.world.setReady("node-1", "Unknown");
+  list(h);
+  // A Node that joins changes the targets, and the deleted server is still none.
+  h.addNode("node-9");
+  h.world.setReady("node-9", "True");
+  await h.world.until(() => h.nodes().every(({ metadata }) => metadata.name !== "node-1"), "the deletion", 300);
+  await h.world.pass(120);
+  expect(warnings(h)).toEqual([]);
+  expect(h.requests.filter(isChange)).toEqual(names.map(() => "POST /load_balancers/{id}/actions/add_target"));
+  expect(targets(h)).toEqual(names.map(() => 4));
+  await h.world.stop();
+});
+
+test("a target that a user removes is drift, and is added again", async () => {
+  const h = await settledWorld();
+  const [first] = h.cloud.project.balancers.list();
+  if (first === undefined) throw new Error("Expected a load balancer.");
+  const server = serverOf(h, "node-1");
+  h.cloud.project.balancers.change(first.id, {
+    targets: first.targets.filter((one) => !("server" in one) || one.server !== server),
+  });
+  list(h);
+  await h.world.until(() => targets(h).every((count) => count === 4), "the repair", 10);
+  expect(warnings(h)).toHaveLength(1);
+  expect(warnings(h)[0]).toEndWith(`was changed outside Fairlead. Repairing it: add target (${first.name})`);
+  await h.world.stop();
+});
+
+test("a server that the cloud hides stays a target", async () => {
+  const h = await settledWorld();
+  h.cloud.faults.hide({ resource: "node-1", from: "both", milliseconds: 60_000 });
+  h.world.setReady("node-1", "Unknown");
+  list(h);
+  await h.world.pass(20);
+  h.addNode("node-9");
+  await h.world.until(() => targets(h).every((count) => count === 5), "the new target", 60);
+  expect(h.requests.filter((one) => one.includes("remove_target"))).toEqual([]);
+  await h.world.stop();
+});

@@ -170,9 +170,7 @@ export class Inventory {
       all.find(({ answer }) => answer === undefined) ??
       all[0];
     if (found === undefined) return this.unreadableMachineOf(identity);
-    const { instances } = found.answer ?? {};
-    const isMissing = instances?.length === 0 ? (true as const) : undefined;
-    return defined({ source: found.source, key: found.key, handles: instances?.[0]?.handles, isMissing });
+    return defined({ source: found.source, key: found.key, handles: found.answer?.instances[0]?.handles });
   }
 
   /** What is known about the machine of this Node now. */

@@ -74,8 +74,6 @@ export interface Machine {
   readonly key: string;
   /** `Instance.handles`. Undefined until a listing or lookup has found the machine, as after a start. */
   readonly handles?: Facts | undefined;
-  /** The last answer of the cloud lacks it: it is deleted, or hidden. */
-  readonly isMissing?: true | undefined;
 }
 
 /**

@@ -296,7 +296,7 @@ export interface LoadBalancers<
   targetsOnly?(step: S): S | undefined;
   /**
    * Pure. Whether the load balancer has this target. Implement it where the cloud removes the targets of deleted machines: a target whose
-   * `machine.isMissing` is then kept, but not added, and only one whose machine exists counts as removed by others.
+   * machine the cloud does not show then stays where it is, and is not added.
    */
   hasTarget?(observed: O, target: BalancerTarget): boolean;
   /**

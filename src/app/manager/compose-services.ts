@@ -136,12 +136,9 @@ export function composeServices(
     nodes,
     isSelected: isSelectedBy(flags),
     machineOf: (node) => inventory.machineOf(identityOf(node)),
-    isMachineCurrent: (node, since) => {
-      const identity = identityOf(node);
-      const answer = inventory.check(identity);
-      const isCurrent = answer.kind === "foreign" || ("asOf" in answer && answer.asOf >= since);
-      if (!isCurrent) inventory.request(identity, { since, urgency: "user-change" });
-      return isCurrent;
+    machines: {
+      check: (node) => inventory.check(identityOf(node)),
+      request: (node, since) => inventory.request(identityOf(node), { since, urgency: "user-change" }),
     },
     onMachines: (listener) => inventory.subscribe(listener),
     openSlices: (onProblem) => {

@@ -1,5 +1,6 @@
 // The dependencies of the service controller. `src/app` composes them; tests use small fakes.
 
+import type { Answer } from "../../cloud/inventory.ts";
 import type { SharedListing } from "../../cloud/shared-listing.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -75,8 +76,11 @@ export interface ServiceControllerDeps {
   /** Whether this manager handles the Node. Nodes of another manager are not targets. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
-  /** Whether an answer of the cloud about this machine began since then; otherwise requests one. */
-  readonly isMachineCurrent: (node: Node, since: number) => boolean;
+  readonly machines: {
+    readonly check: (node: Node) => Answer;
+    /** Requests an answer that begins at or after this moment. */
+    readonly request: (node: Node, since: number) => void;
+  };
   /** Calls the listener when more machines may be known than before. Returns a function that unsubscribes. */
   readonly onMachines: (listener: () => void) => () => void;
   /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */

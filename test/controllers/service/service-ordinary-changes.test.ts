@@ -81,3 +81,20 @@ test("raises no mass-limit alarm for load balancers that a lagging listing does 
   expect(w.manager.report().balancersOnHold.map(({ reason }) => reason)).toContain("MassRecreationHeld");
   await w.stop();
 });
+
+test("a listing that fails for a moment is an event, and a condition only when the failure has stood", async () => {
+  const w = new ServiceWorld();
+  await w.start();
+  const conditionsAfter = async (name: string, calls: number, time: number) => {
+    w.cloud.faults.add({ kind: "status", status: 403, operation: "GET /balancers", calls });
+    w.create(name);
+    await w.pass(time);
+    return w.conditionsOf(name).map(({ reason }) => reason);
+  };
+  expect(await conditionsAfter("short", 1, 0.5)).toEqual([]);
+  expect(w.events("short").join("\n")).toContain("SyncLoadBalancerFailed");
+  await w.until(() => w.addressesOf("short").length === 1, "the address");
+  expect(w.written.filter((path) => path.endsWith("/short/status"))).toHaveLength(2);
+  expect(await conditionsAfter("long", 1000, 120)).toEqual(["CloudPermissionMissing"]);
+  await w.stop();
+});

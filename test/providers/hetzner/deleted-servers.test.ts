@@ -71,3 +71,19 @@ test("a server that the cloud hides stays a target", async () => {
   expect(h.requests.filter((one) => one.includes("remove_target"))).toEqual([]);
   await h.world.stop();
 });
+
+test("a restart writes nothing and adds no target while the Node of a deleted server remains", async () => {
+  const h = await settledWorld();
+  h.cloud.project.servers.remove(serverOf(h, "node-1"));
+  list(h);
+  await h.world.pass(30);
+  h.forget();
+  for (let restart = 0; restart < 2; restart += 1) {
+    await h.world.stop();
+    await h.start("cloud-node,cloud-node-lifecycle,service");
+    await h.world.pass(60);
+  }
+  const written = h.world.written.filter((path) => path.includes("/services/"));
+  expect([written, h.requests.filter(isChange), warnings(h)]).toEqual([[], [], []]);
+  await h.world.stop();
+});

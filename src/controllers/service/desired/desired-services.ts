@@ -6,7 +6,7 @@ import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import {
   mergeObserved,
   otherControllerWith,
@@ -186,6 +186,10 @@ export class DesiredServices {
     const { balancers } = this.#deps;
     const cloud = targetsOfCloud(balancers, desired, observed);
     const chosen = this.targets.choose(service, state, read, cloud);
+    // A machine that the cloud does not show is not added. A target of the load balancer stays: the machine may be hidden.
+    const isTarget = (target: BalancerTarget): boolean =>
+      !this.targets.isMissing(target) ||
+      (observed !== undefined && balancers.hasTarget?.(observed, target) === true);
     const cannotRelease = read.own.values["on-delete"] === "release" && !this.#canRelease;
     const problems = [
       ...read.problems,
@@ -206,7 +210,7 @@ export class DesiredServices {
       desired: {
         ...desired,
         settings: { ...desired.settings, ...Object.fromEntries(kept) },
-        targets: withoutMissing(chosen.targets, balancers, observed),
+        targets: chosen.targets.every(isTarget) ? chosen.targets : chosen.targets.filter(isTarget),
       },
       problems,
       isAwaited: chosen.isAwaited,
@@ -226,20 +230,6 @@ function targetsOfCloud(
 ): Pick<TargetPolicy, "cloudLimit" | "reach"> {
   const cloudLimit = balancers.targetLimit?.(desired, observed);
   return defined({ cloudLimit, reach: balancers.reaches?.(desired, observed) });
-}
-
-/** A target whose machine the cloud does not show is not added. One that the load balancer has stays: the machine may be hidden. */
-function withoutMissing(
-  targets: Desired["targets"],
-  balancers: Pick<AnyBalancers, "hasTarget">,
-  observed: ObservedLoadBalancer | undefined,
-): Desired["targets"] {
-  if (balancers.hasTarget === undefined || !targets.some(({ machine }) => machine?.isMissing)) return targets;
-  return targets.filter(
-    (target) =>
-      target.machine?.isMissing !== true ||
-      (observed !== undefined && balancers.hasTarget?.(observed, target) === true),
-  );
 }
 
 /** It needs no targets, and its problems do not matter. */

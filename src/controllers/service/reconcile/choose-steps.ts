@@ -33,7 +33,7 @@ import type { PlanInput, PlannedGroup, ReconcileContext, ReconcileDeps } from ".
 import { holdTargets } from "./limit-changes.ts";
 
 const marksRecheck: Milliseconds = minutes(5);
-const machinesRecheck: Milliseconds = seconds(2);
+const machinesRecheck: Milliseconds = seconds(0.5);
 
 export async function selectDesired(
   context: ReconcileContext,
@@ -220,24 +220,30 @@ export function reportRepair(
 }
 
 /**
- * Whether the load balancer lost targets whose machines may be gone: then the cloud removed them, and they are not to be added again.
- * Requests answers about these machines.
+ * Whether machines of targets that the load balancer lacks may not exist: it lost them since it was complete or, after a start, the cloud has
+ * not answered about them yet. Requests these answers.
  */
-function haveMachinesGone(
+function mayLackMachines(
   { controller, state }: Pick<ReconcileContext, "controller" | "state">,
   { members, observed }: Pick<PlannedGroup, "members" | "observed">,
 ): boolean {
-  const { balancers, nodes, clock } = controller;
-  const had = state.lastCompleted?.lists.flat() ?? [];
-  if (observed === undefined || (balancers.targetCount?.(observed) ?? 0) >= had.length) return false;
-  const names = new Set(had.map(({ node }) => node));
-  const unproved = members.flatMap(({ desired: { targets } }) =>
-    targets.filter((target) => {
-      if (!names.has(target.node) || balancers.hasTarget?.(observed, target) !== false) return false;
-      const node = nodes.get(target.node);
-      return node !== undefined && !controller.isMachineCurrent(node, state.lossSeenAt(clock.monotonic()));
-    }),
-  );
+  const { balancers, nodes, clock, machines } = controller;
+  const targets = members.flatMap(({ desired }) => desired.targets);
+  if (observed === undefined || (balancers.targetCount?.(observed) ?? 0) >= targets.length) return false;
+  const had = state.lastCompleted && new Set(state.lastCompleted.lists.flat().map(({ node }) => node));
+  const unproved = targets.filter((target) => {
+    const node = had?.has(target.node) === false ? undefined : nodes.get(target.node);
+    if (node === undefined || target.machine === undefined) return false;
+    if (balancers.hasTarget?.(observed, target) !== false) return false;
+    const answer = machines.check(node);
+    // Without an answer, nothing better is known after a start.
+    const isFailing = answer.kind === "unknown" && answer.failure !== undefined;
+    if (answer.kind === "foreign" || (had === undefined && (isFailing || answer.kind === "exists"))) return false;
+    const since = state.lossSeenAt(clock.monotonic());
+    const isAnswered = answer.kind !== "unknown" && answer.asOf >= since;
+    if (!isAnswered) machines.request(node, since);
+    return !isAnswered || answer.kind === "gone";
+  });
   return unproved.length > 0;
 }
 
@@ -250,8 +256,8 @@ function withholdDrift(
   const { balancers, settings } = controller;
   const hasStandbyChange = members.some(({ service }) => standbyChanges.has(service));
   const difference = differenceOf(state, plan, hasStandbyChange);
-  if (plan.steps.length > 0 && haveMachinesGone({ controller, state }, plan))
-    return requeue(machinesRecheck, "the machines of the targets that it lost");
+  if (plan.steps.length > 0 && mayLackMachines({ controller, state }, plan))
+    return requeue(machinesRecheck, "the machines of the targets that it lacks");
   const targetsOnly = balancers.targetsOnly?.bind(balancers);
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";

@@ -2,7 +2,7 @@
 // Write conflicts are only retried.
 
 import { backoffAfter, isFenced, isLasting } from "../../../cloud/error-policies.ts";
-import { milliseconds } from "../../../core/brand.ts";
+import { milliseconds, seconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError, describeError, isLostRace } from "../../classify-error.ts";
@@ -14,15 +14,20 @@ import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context
 /** Most cloud errors do not occur again at the next attempt. */
 const failuresBeforeCondition = 3;
 
+/** A failed listing concerns all Services at once, so its condition comes later than its event: most end within seconds. */
+const listingFailureLasts = seconds(5);
+
 /** Writes the error as a condition: at once if it lasts, otherwise after some failures in a row. Never throws. */
 export async function showFailure(context: ReconcileContext, error: unknown): Promise<void> {
   const { group, state } = context;
+  const { clock, listing } = context.controller;
   const problem = describeError(error);
   if (problem === undefined) return;
   state.noteFailure();
   if (state.progress.failures < failuresBeforeCondition && !isLasting(error)) return;
   // Judged before the first write: the listing may succeed during one.
   const isListing = isOfListing(context, error);
+  if (isListing && clock.monotonic() - (listing.failure?.since ?? 0) < listingFailureLasts) return;
   for (const service of servicesOf(context, group)) {
     // A failed listing does not concern a Service that has its load balancer.
     const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;

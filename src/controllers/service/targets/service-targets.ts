@@ -5,7 +5,7 @@ import type { Milliseconds, NodeName } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields } from "../../../core/settings.ts";
-import type { Service } from "../../../kube/objects.ts";
+import type { Node, Service } from "../../../kube/objects.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { OwnSettings, ReadAnnotations } from "../annotations/annotations.ts";
@@ -46,6 +46,10 @@ export class Targets {
   /** Built when a Service first needs it: without Services, thousands of Nodes cost nothing. */
   #all: readonly BalancerTarget[] | undefined;
   #staying: readonly BalancerTarget[] = [];
+  /** When each Node was seen first with its provider id, monotonic. Older answers do not know its machine. */
+  #seen: ReadonlyMap<string, number> = new Map();
+  /** The Nodes whose machine the cloud does not show; none where it does not remove the targets of deleted machines. */
+  #missing: ReadonlySet<string> = new Set();
   /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;
 
@@ -58,8 +62,9 @@ export class Targets {
   /** Rebuilds the list from the Nodes. Returns false when nothing that load balancers use has changed. */
   refresh(): boolean {
     if (this.#all === undefined) return false;
+    const missing = this.#missing;
     const next = this.#build();
-    if (isSameTargets(this.#all, next)) return false;
+    if (isSameTargets(this.#all, next) && missing.symmetricDifference(this.#missing).size === 0) return false;
     this.#keep(next);
     return true;
   }
@@ -105,9 +110,23 @@ export class Targets {
     return this.#all?.find(({ node }) => node === name);
   }
 
+  isMissing({ node }: BalancerTarget): boolean {
+    return this.#missing.has(node);
+  }
+
   #build(): readonly BalancerTarget[] {
-    const { nodes, isSelected, machineOf, clock } = this.#deps;
+    const { nodes, isSelected, machineOf, machines, balancers, clock } = this.#deps;
     const selected = nodes.list().filter(isSelected);
+    const now = clock.monotonic();
+    const keyOf = ({ metadata: { uid }, spec: { providerID } }: Node) => `${uid} ${providerID}`;
+    const seen = new Map(selected.map((node) => [keyOf(node), this.#seen.get(keyOf(node)) ?? now]));
+    const isMissing = (node: Node): boolean => {
+      const answer = machines.check(node);
+      return answer.kind === "gone" && answer.asOf > (seen.get(keyOf(node)) ?? now);
+    };
+    this.#seen = seen;
+    const missing = balancers.hasTarget === undefined ? [] : selected.filter(isMissing);
+    this.#missing = new Set(missing.map(({ metadata }) => metadata.name));
     const before = new Set<NodeName>((this.#all ?? []).map(({ node }) => node));
     this.#departures = departuresOf(selected, this.#departures, (name) => before.has(name), clock.now());
     return targetsOf(selected, machineOf, (name) => this.#departures.has(name));

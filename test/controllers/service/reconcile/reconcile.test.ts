@@ -203,7 +203,7 @@ test("a failed listing is no condition of a Service with an address, although a 
   };
   const groupStates = new GroupStates(new ServiceStates());
   for (const name of ["new", "served"]) groupStates.assign(`default/${name}`, serviceUID(name), "x");
-  const listing: { failure: unknown } = { failure: { error } };
+  const listing: { failure: unknown } = { failure: { error, since: -60_000 } };
   const written: string[] = [];
   const patch = async ({ metadata }: { readonly metadata: { readonly name: string } }) => {
     written.push(metadata.name);

@@ -74,7 +74,8 @@ export function planLoadBalancer(
   const isCreated = balancer === undefined || hasAddresses(balancer);
   const waitingFor = isCreated ? certificates.waitingFor : creation;
   if (steps.length > 0 || waitingFor === undefined) return { steps, problems };
-  return { ...waitFor(waitingFor), problems };
+  const { wait } = waitFor(waitingFor);
+  return { steps, wait: { ...wait, isPrefetched: isCreated || undefined }, problems };
 }
 
 function planEnd(desired: Desired | undefined, balancer: ApiLoadBalancer): Plan<HetznerStep> {

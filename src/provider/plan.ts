@@ -59,6 +59,8 @@ export interface Wait {
   readonly checkAfter: Milliseconds;
   /** Completes "waiting for …" in messages. */
   readonly waitingFor: string;
+  /** `LoadBalancers.prefetch` shows it, and is called again within ten seconds. */
+  readonly isPrefetched?: true | undefined;
 }
 
 /** The cloud has no definite answer now; it is asked again after `checkAfter`. It is no error: nothing fails and no backoff grows. */

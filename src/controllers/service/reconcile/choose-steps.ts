@@ -128,7 +128,7 @@ export async function planSteps(
   const reading = nextReading(plan, input.read);
   if (reading !== undefined) return { kind: "unread", reading };
   const { wait } = plan;
-  if (wait !== undefined) context.prefetch.noteWait();
+  if (wait?.isPrefetched === true) context.prefetch.noteWait();
   const isRemoval = leaving.length > 0 && plan.steps.length > 0 && !controller.isObserving;
   if (isRemoval && input.read === "after listing" && !freshListing.showsWhatIsRemoved(state))
     return freshListing.request(state);

@@ -59,8 +59,9 @@ export const onServices: Reasons = {
   },
   MassRecreationHeld: {
     type: "Warning",
-    when: "The load balancer is absent, together with more others than `--removal-limit` allows within ten minutes. None of them is created again",
-    whatToDo: "check the cloud; to create them anyway, run the command in the message",
+    when: "The load balancer is absent, together with more others than `--removal-limit` allows within ten minutes, or the cloud has shown nothing yet that the cluster records. None of them is created again",
+    whatToDo:
+      "check the cloud, and that the credentials belong to its project; to create them anyway, run the command in the message",
   },
   MassRemovalHeld: {
     type: "Warning",

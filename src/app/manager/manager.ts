@@ -289,7 +289,6 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const { queues, node, lifecycle, service, route, volume } = composed;
   const changes = composeChanges(context, composed);
   clouds.onReplaced(changes.restart);
-  clouds.onReplaced(() => removals.account.restart(clock.monotonic()));
   for (const [queue, work] of Object.entries(queues)) metrics.queues.watch(queue, work);
   replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
   for (const [queueName, queue] of Object.entries(queues)) {

@@ -23,7 +23,7 @@ export class AccountProof {
     answers.subscribe(() => this.note());
   }
 
-  /** Another connection is used from this moment on (monotonic). */
+  /** Other credentials are used from this moment on (monotonic). */
   restart(since: number): void {
     this.#since = since;
     this.#set("unanswered");

@@ -132,6 +132,7 @@ export class LifecycleController {
 
   /** Another account may answer from now on, so what was missing so far proves nothing. Call `reconsider` afterwards. */
   forgetEvidence(): void {
+    this.#options.removals.account.restart(this.#options.clock.monotonic());
     this.#candidates.forgetEvidence();
   }
 

@@ -269,6 +269,7 @@ export class PersistentVolumes {
       return false;
     }
     removals.hold(removalKind, uid, name);
+    if (limit.doubt === "unanswered") return true;
     const message = `${affected} of ${total} PersistentVolumes were released by claims whose deletion was not seen, and ${recent} volumes were deleted in the last ${removalWindowText}${whyHeld(limit, "a fault of the API server")}, so no volume is deleted. Check that the claims are meant to be gone. To delete the volumes: ${removals.howToRelease(removalKind)}`;
     this.#actions.report(kind, volume, "delete", [
       { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },

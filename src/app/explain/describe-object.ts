@@ -6,6 +6,8 @@ import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
 import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
 import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
+import { refOf } from "../../controllers/volume/object-ref.ts";
+import { kinds, queueKeyOf } from "../../controllers/volume/volume-queue.ts";
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { shortList } from "../../core/text.ts";
@@ -28,7 +30,7 @@ import {
 } from "../report/manager-report.ts";
 import { isPlainlySettled, nodeSubject } from "./describe-node.ts";
 import { serviceSubject } from "./describe-service.ts";
-import { namesOf, queueKeyOf, type VolumeObjects, volumeSubject } from "./describe-volume.ts";
+import { partsOf, type VolumeObjects, volumeSubject } from "./describe-volume.ts";
 import {
   briefly,
   type DescribedKind,
@@ -274,15 +276,17 @@ export class Describer {
   }
 
   #volume(objects: VolumeObjects): Subject {
-    const names = namesOf(objects);
-    const found = names.flatMap(([kind, name]) => this.#reports.volume?.get(kind)?.get(name) ?? []);
+    const parts = partsOf(objects);
+    const found = parts.flatMap(
+      ([part, { metadata }]) => this.#reports.volume?.get(kinds[part])?.get(keyOf(metadata)) ?? [],
+    );
     return volumeSubject({
       objects,
       driver: this.#manager.volumes?.driver,
       notes: [...found.map((finding) => this.#noteOf(finding)), ...this.#general.volume],
       ...this.#attempts(
         [this.#manager.queues["volume"]],
-        names.map(([kind, name]) => queueKeyOf(kind, name)),
+        parts.map(([part, object]) => queueKeyOf(part, refOf(object))),
       ),
     });
   }

@@ -130,8 +130,8 @@ export function volumeSubject(known: KnownVolume): Subject {
   const { kind } = objects;
   return {
     ...{ kind, name: keyOf(objectOf(objects).metadata), notes, nextAttemptInSeconds },
-    journalNames: namesOf(objects).flatMap(([of, name]) =>
-      journalNames[of].map((prefix) => `${prefix}/${name}`),
+    journalNames: partsOf(objects).flatMap(([part, object]) =>
+      journalNames[part].map((prefix) => `${prefix}/${keyOf(object.metadata)}`),
     ),
     judge: (all) => judge(known, all),
     facts: () => factsOf(objects),
@@ -157,29 +157,20 @@ function factsOf({ kind, claim, volume, attachments }: VolumeObjects): Readonly<
   });
 }
 
-type VolumeKind = keyof typeof queueParts;
-
-const queueParts = {
-  ...{ PersistentVolumeClaim: "claim", PersistentVolume: "volume", VolumeAttachment: "attachment" },
-} as const;
 const journalNames = {
-  PersistentVolumeClaim: ["persistentvolumeclaims"],
-  PersistentVolume: ["volume", "persistentvolumes"],
-  VolumeAttachment: ["volumeattachments"],
+  ...{ claim: ["persistentvolumeclaims"], volume: ["volume", "persistentvolumes"] },
+  attachment: ["volumeattachments"],
 } as const;
 
 /** The objects that an explanation of a volume is about. */
-export function namesOf({
+export function partsOf({
   claim,
   volume,
-  attachments,
-}: VolumeObjects): readonly (readonly [VolumeKind, string])[] {
+  attachments = [],
+}: VolumeObjects): readonly (readonly [keyof typeof journalNames, KubeObject])[] {
   return [
-    ...(claim === undefined ? [] : [["PersistentVolumeClaim", keyOf(claim.metadata)] as const]),
-    ...(volume === undefined ? [] : [["PersistentVolume", volume.metadata.name] as const]),
-    ...(attachments ?? []).map(({ metadata }) => ["VolumeAttachment", metadata.name] as const),
+    ...(claim === undefined ? [] : [["claim", claim] as const]),
+    ...(volume === undefined ? [] : [["volume", volume] as const]),
+    ...attachments.map((attachment) => ["attachment", attachment] as const),
   ];
 }
-
-/** The key of the object in the queue of the volume controller. */
-export const queueKeyOf = (kind: VolumeKind, name: string): string => `${queueParts[kind]}/${name}`;

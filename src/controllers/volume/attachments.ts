@@ -6,11 +6,11 @@ import { messageOf } from "../../core/error-message.ts";
 import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import { persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
-import type { Index } from "../../kube/watch/store.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { attacherFinalizer, nameInUse, nodeIDKey } from "./names.ts";
+import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
 import { SecondAnswers } from "./second-answers.ts";
 import { type VolumeNode, volumeNodeOf } from "./topology.ts";
 import { cloudErrorIn, type FieldChanges, isNoProblem, type VolumeActions } from "./volume-actions.ts";
@@ -27,46 +27,33 @@ export class Attachments {
   readonly works: BackgroundWork<Finished | undefined>;
   readonly #actions: VolumeActions;
   readonly #proofs: WriterProofs;
-  readonly #byNode: Index<VolumeAttachment>;
   readonly #notAttached: SecondAnswers;
 
-  constructor(actions: VolumeActions, enqueue: (key: string) => void) {
-    const { clock, stores, settings } = actions.deps;
+  constructor(actions: VolumeActions, enqueue: (ref: ObjectRef) => void) {
+    const { clock, settings } = actions.deps;
     this.#actions = actions;
     this.#notAttached = new SecondAnswers(clock, settings);
     this.works = new BackgroundWork(enqueue);
     this.#proofs = new WriterProofs(actions);
-    this.#byNode = stores.attachments.index(({ spec }) => [spec.nodeName]);
   }
 
-  /** Nothing was observed between two sessions, and another account may answer: every proof starts again. */
-  forgetEvidence(): void {
-    this.#proofs.clear();
-    this.#notAttached.clear();
-  }
-
-  /** The names of those that wait for an answer of the cloud about their machine. */
-  get waiting(): Iterable<string> {
+  /** Those that wait for an answer of the cloud about their machine. */
+  get waiting(): Iterable<ObjectRef> {
     return this.#proofs.waiting;
   }
 
-  /** The names of those that have asked for one. */
-  get asking(): Iterable<string> {
+  /** Those that have asked for one. */
+  get asking(): Iterable<ObjectRef> {
     return this.#proofs.asking;
   }
 
-  /** Those on a Node, which has changed. */
-  on(node: string): readonly VolumeAttachment[] {
-    return this.#byNode.get(node);
-  }
-
-  async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
     const { stores, driver } = this.#actions.deps;
-    const attachment = stores.attachments.get(name);
-    const work = this.works.take(name);
+    const attachment = objectIn(stores.attachments, ref);
+    const work = this.works.take(ref);
     if (work === "running") return waiting;
     if (attachment === undefined || attachment.spec.attacher !== driver.name) {
-      this.#forget(name);
+      this.#forget(ref);
       return settled;
     }
     const isLeaving = attachment.metadata.deletionTimestamp !== undefined;
@@ -129,20 +116,28 @@ export class Attachments {
       await this.#patch(attachment, body, why, signal);
     }
     const change = { object: `volume/${volumeOf(attachment)}`, why: `VolumeAttachment ${name}` };
-    this.#actions.start(this.works, name, "ControllerPublishVolume", change, async (cloud, life) => ({
-      attached: await cloud.attach(handle, machine.id, life),
-    }));
+    this.#actions.start(
+      this.works,
+      refOf(attachment),
+      "ControllerPublishVolume",
+      change,
+      async (cloud, life) => ({
+        attached: await cloud.attach(handle, machine.id, life),
+      }),
+    );
     return waiting;
   }
 
   /** The scheduler counts too, but pods can be assigned without it. */
   #checkLimit({ metadata, spec }: VolumeAttachment, { limit }: VolumeNode): void {
-    const others = this.on(spec.nodeName).filter(
-      (other) =>
-        other.metadata.name !== metadata.name &&
-        other.spec.attacher === spec.attacher &&
-        (other.metadata.finalizers ?? []).length > 0,
-    );
+    const others = this.#actions.lasting.attachmentsOn
+      .get(spec.nodeName)
+      .filter(
+        (other) =>
+          other.metadata.name !== metadata.name &&
+          other.spec.attacher === spec.attacher &&
+          (other.metadata.finalizers ?? []).length > 0,
+      );
     if (others.length >= limit)
       throw refused(
         `The machine of the Node ${spec.nodeName} has ${others.length} volumes, and can have ${limit}. The volume is attached when there is room. Move pods with volumes to other Nodes.`,
@@ -179,14 +174,20 @@ export class Attachments {
       if (outcome !== undefined) return outcome;
     }
     // A volume cannot be attached to a machine that is gone.
-    const isGone = writer !== undefined && this.#proofs.isGone(name);
+    const isGone = writer !== undefined && this.#proofs.isGone(refOf(attachment));
     this.#settle(attachment);
     const why = `VolumeAttachment ${name} is being deleted${writer === undefined ? "" : ", and the machine cannot write to the volume any more"}`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
-    this.#actions.start(this.works, name, "ControllerUnpublishVolume", change, async (cloud, life) => {
-      const wasAttached = await cloud.detach(handle, machine.id, life);
-      return { detached: { isProved: wasAttached || isGone } };
-    });
+    this.#actions.start(
+      this.works,
+      refOf(attachment),
+      "ControllerUnpublishVolume",
+      change,
+      async (cloud, life) => {
+        const wasAttached = await cloud.detach(handle, machine.id, life);
+        return { detached: { isProved: wasAttached || isGone } };
+      },
+    );
     return waiting;
   }
 
@@ -245,22 +246,22 @@ export class Attachments {
 
   /** Nothing is wrong with it. */
   #settle(attachment: VolumeAttachment): void {
-    const { name } = attachment.metadata;
     for (const topic of ["attach", "detach"] as const) this.#actions.report(kind, attachment, topic, []);
     this.#settleNode(attachment);
-    this.#proofs.forget(name);
+    this.#proofs.forget(refOf(attachment));
   }
 
-  #settleNode({ metadata: { name }, spec }: VolumeAttachment): void {
-    const node = this.#actions.deps.nodes.get(spec.nodeName);
-    const others = this.on(spec.nodeName).filter(
-      ({ metadata }) => metadata.name !== name && this.#proofs.isWaiting(metadata.name),
-    );
+  #settleNode({ metadata, spec }: VolumeAttachment): void {
+    const { lasting, deps } = this.#actions;
+    const node = deps.nodes.get(spec.nodeName);
+    const others = lasting.attachmentsOn
+      .get(spec.nodeName)
+      .filter((other) => other.metadata.uid !== metadata.uid && this.#proofs.isWaiting(refOf(other)));
     if (node !== undefined && others.length === 0) this.#actions.report("Node", node, "detach", []);
   }
 
-  #forget(name: string): void {
-    this.#actions.forget(kind, name);
-    this.#proofs.forget(name);
+  #forget(ref: ObjectRef): void {
+    this.#actions.forget(kind, ref);
+    this.#proofs.forget(ref);
   }
 }

@@ -1,19 +1,22 @@
-// Work that takes longer than a worker may wait: changes in the cloud, until they have ended. When it ends, its key is enqueued again.
+// Work that takes longer than a worker may wait: changes in the cloud, until they have ended. When it ends, its object is enqueued again.
+// It belongs to one leadership session, and each result to the object for which the work was started.
+
+import type { ObjectRef } from "./object-ref.ts";
 
 export type Ended<T> = { readonly value: T } | { readonly error: unknown };
 
 export class BackgroundWork<T> {
-  readonly #onEnd: (key: string) => void;
-  readonly #byKey = new Map<string, Ended<T> | "running">();
+  readonly #onEnd: (ref: ObjectRef) => void;
+  readonly #byRef = new Map<ObjectRef, Ended<T> | "running">();
   readonly #running = new Set<Promise<void>>();
 
-  constructor(onEnd: (key: string) => void) {
+  constructor(onEnd: (ref: ObjectRef) => void) {
     this.#onEnd = onEnd;
   }
 
-  /** One at a time for each key: call it after `take` has returned undefined. */
-  start(key: string, work: () => Promise<T>): void {
-    this.#byKey.set(key, "running");
+  /** One at a time for each object: call it after `take` has returned undefined. */
+  start(ref: ObjectRef, work: () => Promise<T>): void {
+    this.#byRef.set(ref, "running");
     const running = work()
       .then(
         (value) => ({ value }),
@@ -21,22 +24,22 @@ export class BackgroundWork<T> {
       )
       .then((ended) => {
         this.#running.delete(running);
-        this.#byKey.set(key, ended);
-        this.#onEnd(key);
+        this.#byRef.set(ref, ended);
+        this.#onEnd(ref);
       });
     this.#running.add(running);
   }
 
   /** Forgets the result that it returns. */
-  take(key: string): Ended<T> | "running" | undefined {
-    const known = this.#byKey.get(key);
-    if (known !== "running") this.#byKey.delete(key);
+  take(ref: ObjectRef): Ended<T> | "running" | undefined {
+    const known = this.#byRef.get(ref);
+    if (known !== "running") this.#byRef.delete(ref);
     return known;
   }
 
   /** Gives a result back that could not be used: the next `take` returns it. */
-  keep(key: string, ended: Ended<T>): void {
-    this.#byKey.set(key, ended);
+  keep(ref: ObjectRef, ended: Ended<T>): void {
+    this.#byRef.set(ref, ended);
   }
 
   /** Resolves when nothing runs. */

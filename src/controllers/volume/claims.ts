@@ -20,6 +20,7 @@ import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.t
 import { isPaused } from "../pause.ts";
 import { BackgroundWork } from "./background-work.ts";
 import { selectedNodeKey } from "./names.ts";
+import { keyFor, keyIn, type ObjectRef, objectIn } from "./object-ref.ts";
 import {
   classNameOf,
   needsVolume,
@@ -37,7 +38,7 @@ import {
   sizeToExpandTo,
 } from "./plan-expansion.ts";
 import { cloneSource, dataSourceOf, snapshotSource } from "./plan-source.ts";
-import { cloudErrorIn, isNoProblem, keyFor, unfinished, type VolumeActions } from "./volume-actions.ts";
+import { cloudErrorIn, isNoProblem, unfinished, type VolumeActions } from "./volume-actions.ts";
 
 const kind = "PersistentVolumeClaim";
 
@@ -57,25 +58,25 @@ const infeasible: readonly string[] = ["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_
 export class Claims {
   readonly works: BackgroundWork<Finished | undefined>;
   readonly #actions: VolumeActions;
-  /** Creations without a definite end, by the key of their claim. */
-  readonly #begun = new Map<string, Provisioning>();
+  /** Creations without a definite end. */
+  readonly #begun = new Map<ObjectRef, Provisioning>();
 
-  constructor(actions: VolumeActions, enqueue: (key: string) => void) {
+  constructor(actions: VolumeActions, enqueue: (ref: ObjectRef) => void) {
     this.#actions = actions;
     this.works = new BackgroundWork(enqueue);
   }
 
-  async reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
     const { stores } = this.#actions.deps;
-    const claim = stores.claims.get(key);
-    const work = this.works.take(key);
+    const claim = objectIn(stores.claims, ref);
+    const work = this.works.take(ref);
     if (work === "running") return waiting;
-    const begun = this.#begun.get(key);
-    if (work !== undefined && !("error" in work && mayExist(work.error))) this.#begun.delete(key);
-    // Its claim is gone: only the end of the creation leads to the volume.
-    else if (begun !== undefined && begun.claim.metadata.uid !== claim?.metadata.uid) {
+    const begun = this.#begun.get(ref);
+    if (work !== undefined && !("error" in work && mayExist(work.error))) this.#begun.delete(ref);
+    // Only the end of the creation leads to the volume.
+    else if (begun !== undefined && claim === undefined) {
       if (work !== undefined && "error" in work) throw work.error;
-      this.#create(key, begun);
+      this.#create(ref, begun);
       return waiting;
     }
     if (work !== undefined && "value" in work) {
@@ -85,7 +86,7 @@ export class Claims {
       if (provisioning !== undefined) {
         await this.#publish(provisioning, volume, signal).catch((error: unknown) => {
           // If the claim is deleted now, only this result leads to the volume.
-          this.works.keep(key, work);
+          this.works.keep(ref, work);
           throw error;
         });
         // The watch may not have delivered the PersistentVolume yet.
@@ -93,12 +94,12 @@ export class Claims {
       }
     }
     if (claim === undefined) {
-      this.#actions.forget(kind, key);
+      this.#actions.forget(kind, ref);
       return settled;
     }
     if (isPaused(claim)) return settled;
     const bound = stores.volumes.get(claim.spec?.volumeName ?? "");
-    if (bound !== undefined) return this.#expand(key, claim, bound, work, signal);
+    if (bound !== undefined) return this.#expand(ref, claim, bound, work, signal);
     const storageClass = stores.classes.get(classNameOf(claim));
     const { driver, nodes } = this.#actions.deps;
     if (
@@ -114,7 +115,7 @@ export class Claims {
       const exists = await this.#find(persistentVolumes, { name: volumeNameOf(claim) }, signal);
       if (exists !== undefined) return requeue(seconds(10), "the volume was created");
       const source = await this.#sourceOf(claim, signal);
-      this.#create(key, planProvisioning(claim, storageClass, nodes.list(), driver, source));
+      this.#create(ref, planProvisioning(claim, storageClass, nodes.list(), driver, source));
       return waiting;
     } catch (error) {
       this.#actions.reportFailure(kind, claim, "provision", { reason: "ProvisioningFailed", error });
@@ -156,15 +157,16 @@ export class Claims {
     return cloneSource(claim, original, volume, of);
   }
 
-  #create(key: string, provisioning: Provisioning): void {
+  #create(ref: ObjectRef, provisioning: Provisioning): void {
     const { claim, request, warnings } = provisioning;
     const { note } = this.#actions.deps;
+    const key = keyIn(ref);
     for (const text of warnings) note(text, { claim: key, reason: "IgnoredParameter" });
-    const text = `External provisioner is provisioning volume for claim "${keyFor(claim)}"`;
+    const text = `External provisioner is provisioning volume for claim "${key}"`;
     this.#actions.publish(kind, claim, { reason: "Provisioning", message: text });
-    this.#begun.set(key, provisioning);
+    this.#begun.set(ref, provisioning);
     const change = { object: `volume/${request.name}`, why: `claim ${key} needs a volume` };
-    this.#actions.start(this.works, key, "CreateVolume", change, async (cloud, life) => ({
+    this.#actions.start(this.works, ref, "CreateVolume", change, async (cloud, life) => ({
       volume: await cloud.create(request, life),
       provisioning,
     }));
@@ -196,7 +198,7 @@ export class Claims {
   }
 
   async #expand(
-    key: string,
+    ref: ObjectRef,
     claim: PersistentVolumeClaim,
     volume: PersistentVolume,
     work: ReturnType<BackgroundWork<Finished | undefined>["take"]>,
@@ -225,8 +227,8 @@ export class Claims {
       return settled;
     const text = `External resizer is resizing volume ${volume.metadata.name}`;
     this.#actions.publish(kind, claim, { reason: "Resizing", message: text });
-    const change = { object: `volume/${volume.metadata.name}`, why: `claim ${key} asks for more` };
-    this.#actions.start(this.works, key, "ControllerExpandVolume", change, async (cloud, life) => {
+    const change = { object: `volume/${volume.metadata.name}`, why: `claim ${keyIn(ref)} asks for more` };
+    this.#actions.start(this.works, ref, "ControllerExpandVolume", change, async (cloud, life) => {
       const range = readSize({ requiredBytes: size, limitBytes: 0 }, driver.sizes);
       return { volume: await cloud.expand(handle, range, life) };
     });

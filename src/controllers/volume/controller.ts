@@ -3,7 +3,6 @@
 
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { KubeObject, Node, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
-import type { Index } from "../../kube/watch/store.ts";
 import { sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { endOf } from "../../runtime/draining.ts";
@@ -15,23 +14,16 @@ import { type Finding, problemEvent } from "../reporter.ts";
 import { Attachments } from "./attachments.ts";
 import { Claims } from "./claims.ts";
 import type { ReportedKind, VolumeDeps } from "./deps.ts";
+import { LastingFacts } from "./lasting-facts.ts";
 import { sidecarLeases } from "./names.ts";
+import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
 import { PersistentVolumes } from "./persistent-volumes.ts";
-import { classNameOf } from "./plan-claim.ts";
 import { Sidecars } from "./sidecars.ts";
-import { type SnapshotPart, SnapshotParts, snapshotKinds } from "./snapshot-parts.ts";
-import { cloudErrorIn, isSame, keyFor, VolumeActions } from "./volume-actions.ts";
+import { SnapshotParts } from "./snapshot-parts.ts";
+import { cloudErrorIn, isSame, VolumeActions } from "./volume-actions.ts";
+import { kinds, type Part, splitQueueKey, VolumeQueue } from "./volume-queue.ts";
 
 export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonly Finding[]>>;
-
-const kinds = {
-  claim: "PersistentVolumeClaim",
-  volume: "PersistentVolume",
-  attachment: "VolumeAttachment",
-  ...snapshotKinds,
-} as const satisfies Record<string, ReportedKind>;
-type Part = keyof typeof kinds;
-const isSnapshotPart = (part: Part): part is SnapshotPart => part in snapshotKinds;
 
 export const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), "Node"];
 
@@ -39,6 +31,7 @@ export const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), 
 // be a reason to try again at once.
 
 const nodeFacts = (node: Node): unknown => [
+  node.metadata.uid,
   node.spec.providerID,
   node.spec.taints,
   node.status.volumesInUse,
@@ -60,31 +53,58 @@ const attachmentFacts = ({ metadata, spec, status }: VolumeAttachment): unknown 
   status?.attached,
 ];
 
+/** Everything that is begun and learned during one leadership session, and nothing that outlives it. */
+class VolumeSession {
+  readonly actions: VolumeActions;
+  readonly parts: {
+    readonly claim: Claims;
+    readonly volume: PersistentVolumes;
+    readonly attachment: Attachments;
+  };
+  readonly snapshots: SnapshotParts;
+
+  constructor(actions: VolumeActions, queue: VolumeQueue) {
+    this.actions = actions;
+    this.parts = {
+      claim: new Claims(actions, (ref) => queue.addRef("claim", ref)),
+      volume: new PersistentVolumes(actions, (ref) => queue.addRef("volume", ref)),
+      attachment: new Attachments(actions, (ref) => queue.addRef("attachment", ref)),
+    };
+    this.snapshots = new SnapshotParts(actions, queue);
+  }
+
+  reconcile(part: Part, ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
+    return part === "snapshot" || part === "content"
+      ? this.snapshots.reconcile(part, ref, signal)
+      : this.parts[part].reconcile(ref, signal);
+  }
+
+  objectOf(part: Part, ref: ObjectRef): KubeObject | undefined {
+    if (part === "snapshot" || part === "content") return this.snapshots.objectOf(part, ref);
+    const { claims, volumes, attachments } = this.actions.deps.stores;
+    const stores = { claim: claims, volume: volumes, attachment: attachments };
+    return objectIn<KubeObject>(stores[part], ref);
+  }
+
+  async whenIdle(): Promise<void> {
+    for (const { works } of Object.values(this.parts)) await works.whenIdle();
+  }
+}
+
 export class VolumeController {
-  /** `claim/…`, `volume/…`, `attachment/…`, `snapshot/…` and `content/…`. */
   readonly queue: WorkQueue;
   readonly #deps: VolumeDeps;
-  readonly #actions: VolumeActions;
-  readonly #claims: Claims;
-  readonly #volumes: PersistentVolumes;
-  readonly #attachments: Attachments;
-  readonly #claimsByClass: Index<PersistentVolumeClaim>;
-  readonly #attachmentsByVolume: Index<VolumeAttachment>;
-  readonly #snapshots: SnapshotParts;
+  readonly #lasting: LastingFacts;
+  readonly #keys: VolumeQueue;
   readonly #sidecars: Sidecars;
+  #session: VolumeSession | undefined;
+  #endSession: () => void = () => undefined;
 
   constructor(deps: VolumeDeps) {
     this.#deps = deps;
     this.queue = new WorkQueue(deps.clock);
-    this.#actions = new VolumeActions(deps);
-    this.#claims = new Claims(this.#actions, (key) => this.#add("claim", key));
-    this.#volumes = new PersistentVolumes(this.#actions, (key) => this.#add("volume", key));
-    this.#attachments = new Attachments(this.#actions, (key) => this.#add("attachment", key));
-    this.#claimsByClass = deps.stores.claims.index((claim) => [classNameOf(claim)]);
-    this.#attachmentsByVolume = deps.stores.attachments.index(({ spec }) => [
-      spec.source.persistentVolumeName ?? "",
-    ]);
-    this.#snapshots = new SnapshotParts(this.#actions, (part, key) => this.#add(part, key));
+    this.#keys = new VolumeQueue(this.queue);
+    this.#lasting = new LastingFacts(deps.stores);
     const { api, clock, driver, note, reportOnLease } = deps;
     this.#sidecars = new Sidecars({
       ...{ api, clock, leases: sidecarLeases(driver.name) },
@@ -98,24 +118,27 @@ export class VolumeController {
   }
 
   report(): VolumeReport {
-    const claims = new Map(this.#actions.findings(kinds.claim));
-    for (const [claim, found] of this.#snapshots.findings())
+    const claims = new Map(this.#lasting.findings(kinds.claim));
+    for (const [claim, found] of this.#session?.snapshots.findings() ?? [])
       claims.set(claim, [...(claims.get(claim) ?? []), ...found]);
-    const others = reportedKinds.map((kind) => [kind, this.#actions.findings(kind)] as const);
+    const others = reportedKinds.map((kind) => [kind, this.#lasting.findings(kind)] as const);
     return new Map([...others, [kinds.claim, claims]]);
   }
 
   /** Runs for one leadership session. */
   async run(signal: AbortSignal): Promise<void> {
-    // Beside sidecars too: it changes nothing.
-    if (this.#deps.isObserving) return this.#runSession(signal);
+    const { isObserving } = this.#deps;
     while (!signal.aborted) {
-      if (!(await this.#mayRun(signal))) continue;
+      // Observe mode runs beside sidecars too: it changes nothing.
+      if (!isObserving && !(await this.#mayRun(signal))) continue;
       const { controller, unlink } = linkedController(signal);
-      const stopped = this.#sidecars.whenAny(controller.signal).then(
-        () => controller.abort(new Error("a sidecar runs")),
-        () => undefined,
-      );
+      this.#endSession = () => controller.abort(new Error("another account may answer"));
+      const stopped = isObserving
+        ? undefined
+        : this.#sidecars.whenAny(controller.signal).then(
+            () => controller.abort(new Error("a sidecar runs")),
+            () => undefined,
+          );
       await this.#runSession(controller.signal);
       controller.abort();
       unlink();
@@ -144,84 +167,88 @@ export class VolumeController {
   async #runSession(signal: AbortSignal): Promise<void> {
     const { concurrency, clock } = this.#deps;
     const end = endOf(signal);
-    this.#actions.begin(end.signal);
-    this.#volumes.begin();
-    this.#attachments.forgetEvidence();
-    const stop = this.#startTriggers();
+    const session = new VolumeSession(new VolumeActions(this.#deps, this.#lasting, end.signal), this.#keys);
+    this.#session = session;
+    const stop = this.#startTriggers(session);
     this.reconsider();
     const working = runWorkers(
       {
         queue: this.queue,
         count: concurrency,
-        reconcile: (key, stopWork) => this.#reconcile(key, stopWork),
-        onError: (key, error, failures) => this.#onError(key, error, failures),
+        reconcile: (key, stopWork) => this.#reconcile(session, key, stopWork),
+        onError: (key, error, failures) => this.#onError(session, key, error, failures),
         clock,
       },
       signal,
     ).finally(() => {
       stop();
       end.abort();
-      this.#volumes.end();
+      this.#session = undefined;
+      this.#deps.removals.endHolds("volumes");
     });
     try {
-      await Promise.all([working, this.#snapshots.run(end.signal)]);
+      await Promise.all([working, session.snapshots.run(end.signal)]);
     } finally {
-      for (const { works } of [this.#claims, this.#volumes, this.#attachments]) await works.whenIdle();
+      await session.whenIdle();
     }
   }
 
   /** Settings or answers of the cloud have changed: everything is decided again. */
   reconsider(): void {
     const { claims, volumes, attachments } = this.#deps.stores;
-    this.#addAll("claim", claims.list());
-    this.#addAll("volume", volumes.list());
-    this.#addAll("attachment", attachments.list());
-    this.#snapshots.reconsider();
+    this.#keys.add("claim", ...claims.list());
+    this.#keys.add("volume", ...volumes.list());
+    this.#keys.add("attachment", ...attachments.list());
+    this.#session?.snapshots.reconsider();
+    // Some may have gone while this replica did not lead.
+    for (const part of ["claim", "volume", "attachment"] as const) this.#addReported(part);
   }
 
-  /** Another account may answer from now on. */
+  /** Another account may answer from now on: nothing that was begun or learned with the former one counts. */
   forgetEvidence(): void {
-    this.#attachments.forgetEvidence();
+    this.#endSession();
   }
 
-  #startTriggers(): () => void {
+  #startTriggers({ parts }: VolumeSession): () => void {
     const { stores, nodes, inventory, removals } = this.#deps;
+    const { attachmentsOf, claimsOf } = this.#lasting;
+    const keys = this.#keys;
     const stops = [
-      stores.claims.subscribe(({ key, before, after }) => {
+      stores.claims.subscribe(({ before, after }) => {
         if (isSame(before, after, claimFacts)) return;
-        this.#add("claim", key);
-        const volume = (after ?? before)?.spec?.volumeName ?? "";
-        if (volume !== "") this.#add("volume", volume);
+        keys.add("claim", before, after);
+        keys.add("volume", stores.volumes.get((after ?? before)?.spec?.volumeName ?? ""));
       }),
       stores.volumes.subscribe(({ key, before, after }) => {
-        this.#add("volume", key);
+        keys.add("volume", before, after);
         const { claimRef } = (after ?? before)?.spec ?? {};
-        if (claimRef !== undefined) this.#add("claim", `${claimRef.namespace}/${claimRef.name}`);
-        this.#addAll("attachment", this.#attachmentsByVolume.get(key));
+        keys.add("claim", stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`));
+        keys.add("attachment", ...attachmentsOf.get(key));
         // The volume may have been shared.
-        if (after === undefined)
-          for (const name of this.#actions.reported("PersistentVolume")) this.#add("volume", name);
+        if (after === undefined) this.#addReported("volume");
       }),
-      stores.attachments.subscribe(({ key, before, after }) => {
+      stores.attachments.subscribe(({ before, after }) => {
         if (isSame(before, after, attachmentFacts)) return;
-        this.#add("attachment", key);
+        keys.add("attachment", before, after);
         const { spec } = after ?? before ?? {};
-        this.#add("volume", spec?.source.persistentVolumeName ?? "");
+        keys.add("volume", stores.volumes.get(spec?.source.persistentVolumeName ?? ""));
         if (after === undefined && spec !== undefined) this.#addPendingOn(spec.nodeName);
       }),
-      stores.classes.subscribe(({ key }) => this.#addAll("claim", this.#claimsByClass.get(key))),
+      stores.classes.subscribe(({ key }) => keys.add("claim", ...claimsOf.get(key))),
       nodes.subscribe(({ key, before, after }) => {
         if (isSame(before, after, nodeFacts)) return;
+        if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
+          this.#lasting.reports.forget(`Node ${refOf(before)}`);
         this.#addPendingOn(key);
-        for (const claim of this.#actions.reported("PersistentVolumeClaim")) this.#add("claim", claim);
+        this.#addReported("claim");
       }),
       inventory.subscribe((update) => {
         // A failure concerns those that asked: the others would ask again at once.
-        const { asking, waiting } = this.#attachments;
-        for (const name of [...(update === "failure" ? asking : waiting)]) this.#add("attachment", name);
+        const { asking, waiting } = parts.attachment;
+        for (const ref of [...(update === "failure" ? asking : waiting)]) keys.addRef("attachment", ref);
       }),
       removals.subscribe(() => {
-        for (const name of this.#volumes.held) this.#add("volume", name);
+        for (const ref of parts.volume.held) keys.addRef("volume", ref);
       }),
     ];
     return () => {
@@ -229,52 +256,35 @@ export class VolumeController {
     };
   }
 
-  #add(part: Part, key: string): void {
-    this.queue.add(`${part}/${key}`);
-  }
-
-  #addAll(part: Part, objects: readonly KubeObject[]): void {
-    for (const object of objects) this.#add(part, keyFor(object));
+  /** Those about which something is reported. */
+  #addReported(part: Part): void {
+    for (const ref of this.#lasting.reported(kinds[part])) this.#keys.addRef(part, ref);
   }
 
   /** Those that are to be attached or detached. */
   #addPendingOn(node: string): void {
-    const pending = this.#attachments
-      .on(node)
+    const pending = this.#lasting.attachmentsOn
+      .get(node)
       .filter(
         ({ metadata, status }) => metadata.deletionTimestamp !== undefined || status?.attached !== true,
       );
-    this.#addAll("attachment", pending);
+    this.#keys.add("attachment", ...pending);
   }
 
-  #split(key: string): readonly [Part, string] {
-    const slash = key.indexOf("/");
-    return [key.slice(0, slash) as Part, key.slice(slash + 1)];
-  }
-
-  async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
-    const [part, name] = this.#split(key);
-    const parts = { claim: this.#claims, volume: this.#volumes, attachment: this.#attachments };
-    const outcome = isSnapshotPart(part)
-      ? await this.#snapshots.reconcile(part, name, signal)
-      : await parts[part].reconcile(name, signal);
-    const object = this.#objectOf(part, name);
-    if (object !== undefined) this.#actions.report(kinds[part], object, "write", []);
+  async #reconcile(session: VolumeSession, key: string, signal: AbortSignal): Promise<Outcome> {
+    const [part, ref] = splitQueueKey(key);
+    const outcome = await session.reconcile(part, ref, signal);
+    const object = session.objectOf(part, ref);
+    if (object !== undefined) session.actions.report(kinds[part], object, "write", []);
     return outcome;
   }
 
-  #objectOf(part: Part, name: string): KubeObject | undefined {
-    if (isSnapshotPart(part)) return this.#snapshots.objectOf(part, name);
-    const { claims, volumes, attachments } = this.#deps.stores;
-    return { claim: claims, volume: volumes, attachment: attachments }[part].get(name);
-  }
-
-  #onError(key: string, error: unknown, failures: number): Outcome {
-    const [part, name] = this.#split(key);
-    const object = this.#objectOf(part, name);
+  #onError(session: VolumeSession, key: string, error: unknown, failures: number): Outcome {
+    const [part, ref] = splitQueueKey(key);
+    const object = session.objectOf(part, ref);
     const problem = isKubeError(error) ? describeError(error) : undefined;
     if (object !== undefined && problem !== undefined)
-      this.#actions.report(kinds[part], object, "write", [problemEvent(problem)]);
+      session.actions.report(kinds[part], object, "write", [problemEvent(problem)]);
     return requeue(delayAfterError(cloudErrorIn(error), failures, this.#deps), "an error");
   }
 }

@@ -34,6 +34,9 @@ export type ReportedKind =
   | "VolumeSnapshotContent"
   | "Node";
 
+/** What is reported about an object, apart from each other. */
+export type Topic = "provision" | "expand" | "attach" | "detach" | "delete" | "label" | "snapshot" | "write";
+
 export interface VolumeStores {
   readonly claims: LatestObjects<PersistentVolumeClaim>;
   readonly volumes: LatestObjects<PersistentVolume>;

@@ -3,10 +3,9 @@
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
-import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
+import type { PersistentVolume } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.ts";
-import type { Index } from "../../kube/watch/store.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import { MassLimit, whyHeld } from "../absence/mass-limit.ts";
@@ -15,6 +14,7 @@ import { removalWindowText } from "../absence/removal-history.ts";
 import { isPaused } from "../pause.ts";
 import { BackgroundWork, type Ended } from "./background-work.ts";
 import { attacherFinalizer, provisionedByKey, provisionerFinalizer } from "./names.ts";
+import { type ObjectRef, objectIn, refOf, uidIn } from "./object-ref.ts";
 import { desiredFinalizer, isManagedVolume, isReleased, planDeletion } from "./plan-deletion.ts";
 import { SecondAnswers } from "./second-answers.ts";
 import { locationPatch } from "./topology.ts";
@@ -35,67 +35,34 @@ interface Deleted {
   readonly wasThere: boolean;
 }
 
-interface Released {
-  readonly uid: string;
-  readonly proofs: readonly Proof[];
-}
-
 export class PersistentVolumes {
   readonly works: BackgroundWork<Deleted | Found | undefined>;
   readonly #actions: VolumeActions;
   readonly #limit: MassLimit;
-  readonly #attachments: Index<VolumeAttachment>;
-  readonly #byHandle: Index<PersistentVolume>;
   readonly #absent: SecondAnswers;
-  /** PersistentVolumes whose claim disappeared unseen, by name. */
-  readonly #released = new Map<string, Released>();
-  /** Claims whose deletion this process has seen, by uid. */
-  readonly #deletedClaims = new Set<string>();
+  /** PersistentVolumes whose claim disappeared unseen, and the answers that it does not exist. */
+  readonly #released = new Map<ObjectRef, readonly Proof[]>();
 
-  constructor(actions: VolumeActions, enqueue: (key: string) => void) {
-    const { settings, removals, clock, stores } = actions.deps;
+  constructor(actions: VolumeActions, enqueue: (ref: ObjectRef) => void) {
+    const { settings, removals, clock } = actions.deps;
     this.#actions = actions;
     this.works = new BackgroundWork(enqueue);
     this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
     this.#absent = new SecondAnswers(clock, settings);
-    this.#attachments = stores.attachments.index(({ spec }) => [spec.source.persistentVolumeName ?? ""]);
-    this.#byHandle = stores.volumes.index(({ spec }) => [spec?.csi?.volumeHandle ?? ""]);
-    // For the life of the process, not for a leadership session.
-    stores.claims.subscribe(({ before, after, isFromList }) => {
-      const isLeaving = after?.metadata.deletionTimestamp !== undefined;
-      const leaving = isLeaving ? after : after === undefined && isFromList !== true ? before : undefined;
-      if (leaving?.spec?.volumeName !== undefined) this.#deletedClaims.add(leaving.metadata.uid);
-      // An older state of the API server was restored.
-      else if (after !== undefined) this.#deletedClaims.delete(after.metadata.uid);
-    });
-    stores.volumes.subscribe(({ before, after }) => {
-      const uid = before?.spec?.claimRef?.uid;
-      if (after === undefined && uid !== undefined) this.#deletedClaims.delete(uid);
-    });
-  }
-
-  begin(): void {
-    this.#released.clear();
-    this.#absent.clear();
-    this.#limit.begin();
-  }
-
-  end(): void {
-    this.#actions.deps.removals.endHolds(removalKind);
   }
 
   /** Those that the mass limit may hold. */
-  get held(): Iterable<string> {
+  get held(): Iterable<ObjectRef> {
     return this.#released.keys();
   }
 
-  async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
     const { stores, driver } = this.#actions.deps;
-    const volume = stores.volumes.get(name);
-    const work = this.works.take(name);
+    const volume = objectIn(stores.volumes, ref);
+    const work = this.works.take(ref);
     if (work === "running") return waiting;
     if (volume === undefined || !isManagedVolume(volume, driver.name)) {
-      this.#forget(name);
+      this.#forget(ref);
       return settled;
     }
     if (isPaused(volume)) return settled;
@@ -138,7 +105,7 @@ export class PersistentVolumes {
       throw work.error;
     }
     if (work?.value === undefined || !("found" in work.value)) {
-      this.#actions.startRead(this.works, volume.metadata.name, async (cloud, life) => ({
+      this.#actions.startRead(this.works, refOf(volume), async (cloud, life) => ({
         found: await cloud.find(handle, life),
       }));
       return waiting;
@@ -163,7 +130,7 @@ export class PersistentVolumes {
     const why = `the reclaim policy is ${policy}`;
     const kept =
       first && (await this.#actions.patch(persistentVolumes, stores.volumes, volume, first, why, signal));
-    const isAttached = this.#attachments.get(volume.metadata.name).length > 0;
+    const isAttached = this.#actions.lasting.attachmentsOf.get(volume.metadata.name).length > 0;
     if (volume.metadata.deletionTimestamp === undefined || isAttached) return;
     const second = finalizerPatch(kept ?? volume, attacherFinalizer(driver.name), "absent");
     if (second !== undefined)
@@ -178,18 +145,19 @@ export class PersistentVolumes {
   }
 
   async #delete(volume: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
-    const { stores, clock, settings, removals } = this.#actions.deps;
+    const { lasting, deps } = this.#actions;
+    const { stores, clock, settings, removals } = deps;
     const { name, uid } = volume.metadata;
     const { claimRef, csi } = volume.spec ?? {};
-    const isAnnounced = this.#deletedClaims.has(claimRef?.uid ?? "");
-    if (isAnnounced) this.#released.delete(name);
-    else if (this.#released.get(name)?.uid !== uid) this.#released.set(name, { uid, proofs: [] });
-    const { proofs } = this.#released.get(name) ?? { proofs: [] };
+    const isAnnounced = lasting.sawDeletion(volume);
+    const proofs = this.#released.get(refOf(volume)) ?? [];
+    if (isAnnounced) this.#released.delete(refOf(volume));
+    else this.#released.set(refOf(volume), proofs);
     const plan = planDeletion({
       volume,
       claim: stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`),
-      attachments: this.#attachments.get(name),
-      sharing: this.#byHandle
+      attachments: lasting.attachmentsOf.get(name),
+      sharing: lasting.volumesWith
         .get(csi?.volumeHandle ?? "")
         .filter(({ spec }) => spec?.csi?.driver === csi?.driver),
       ...{ isAnnounced, proofs, confirmAfter: settings.confirmAfter },
@@ -235,12 +203,12 @@ export class PersistentVolumes {
 
   async #prove(volume: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
     const { clock } = this.#actions.deps;
-    const { name, uid } = volume.metadata;
+    const ref = refOf(volume);
     const beganAt = clock.monotonic();
     const isGone = !(await this.#hasClaim(volume, signal));
-    const known = this.#released.get(name)?.proofs ?? [];
+    const known = this.#released.get(ref) ?? [];
     const proof = { kind: "lookup", beganAt, knownAt: clock.monotonic() } as const;
-    this.#released.set(name, { uid, proofs: isGone ? addProof(known, proof) : [] });
+    this.#released.set(ref, isGone ? addProof(known, proof) : []);
     return requeue(isGone ? milliseconds(0) : holdRecheck, "an answer about the claim");
   }
 
@@ -277,11 +245,9 @@ export class PersistentVolumes {
     return true;
   }
 
-  #isUnseen({ metadata, spec }: PersistentVolume): boolean {
-    const { removals } = this.#actions.deps;
-    return (
-      !this.#deletedClaims.has(spec?.claimRef?.uid ?? "") && !removals.isReleased(removalKind, metadata.uid)
-    );
+  #isUnseen(volume: PersistentVolume): boolean {
+    const { lasting, deps } = this.#actions;
+    return !lasting.sawDeletion(volume) && !deps.removals.isReleased(removalKind, volume.metadata.uid);
   }
 
   #start(volume: PersistentVolume): Outcome {
@@ -289,7 +255,7 @@ export class PersistentVolumes {
     const handle = volume.spec?.csi?.volumeHandle ?? "";
     const why = `its claim ${volume.spec?.claimRef?.namespace}/${volume.spec?.claimRef?.name} is gone, and the reclaim policy is Delete`;
     const change = { object: `volume/${name}`, why };
-    this.#actions.start(this.works, name, "DeleteVolume", change, async (cloud, life) => ({
+    this.#actions.start(this.works, refOf(volume), "DeleteVolume", change, async (cloud, life) => ({
       wasThere: await cloud.remove(handle, life),
     }));
     return waiting;
@@ -309,16 +275,15 @@ export class PersistentVolumes {
 
   #settle(volume: PersistentVolume): void {
     const { removals } = this.#actions.deps;
-    this.#released.delete(volume.metadata.name);
+    this.#released.delete(refOf(volume));
     removals.endHold(removalKind, volume.metadata.uid);
     removals.endRelease(removalKind, volume.metadata.uid);
     this.#actions.report(kind, volume, "delete", []);
   }
 
-  #forget(name: string): void {
-    const known = this.#released.get(name);
-    if (known !== undefined) this.#actions.deps.removals.endHold(removalKind, known.uid);
-    this.#released.delete(name);
-    this.#actions.forget(kind, name);
+  #forget(ref: ObjectRef): void {
+    this.#actions.deps.removals.endHold(removalKind, uidIn(ref));
+    this.#released.delete(ref);
+    this.#actions.forget(kind, ref);
   }
 }

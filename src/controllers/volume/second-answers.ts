@@ -28,8 +28,4 @@ export class SecondAnswers {
   forget(uid: string): void {
     this.#firstAt.delete(uid);
   }
-
-  clear(): void {
-    this.#firstAt.clear();
-  }
 }

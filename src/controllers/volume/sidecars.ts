@@ -4,7 +4,7 @@ import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { leases } from "../../kube/resources.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { VolumeDeps } from "./deps.ts";
-import { keyFor } from "./volume-actions.ts";
+import { keyFor } from "./object-ref.ts";
 
 /** As long as the sidecars keep a Lease that they do not renew. */
 const leaseDuration: Milliseconds = seconds(15);

@@ -20,6 +20,7 @@ import { isPaused } from "../pause.ts";
 import { BackgroundWork } from "./background-work.ts";
 import type { SnapshotStores } from "./deps.ts";
 import { beingCreatedKey, contentFinalizer } from "./names.ts";
+import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
 import { contentStatus, handleOf, isInGroup, planContent, snapshotNameOf } from "./plan-snapshot.ts";
 import { SecondAnswers } from "./second-answers.ts";
 import {
@@ -34,11 +35,7 @@ const kind = "VolumeSnapshotContent";
 /** While a snapshot is uploaded. */
 const recheckAfter = seconds(15);
 
-/** `uid`: another VolumeSnapshotContent may have the name meanwhile. */
-type Finished = { readonly uid: string } & (
-  | { readonly snapshot: ObservedSnapshot }
-  | { readonly wasThere: boolean }
-);
+type Finished = { readonly snapshot: ObservedSnapshot } | { readonly wasThere: boolean };
 
 export class SnapshotContents {
   readonly works: BackgroundWork<Finished | undefined>;
@@ -46,19 +43,19 @@ export class SnapshotContents {
   readonly #stores: SnapshotStores;
   readonly #absent: SecondAnswers;
 
-  constructor(actions: VolumeActions, stores: SnapshotStores, enqueue: (key: string) => void) {
+  constructor(actions: VolumeActions, stores: SnapshotStores, enqueue: (ref: ObjectRef) => void) {
     this.#actions = actions;
     this.#stores = stores;
     this.works = new BackgroundWork(enqueue);
     this.#absent = new SecondAnswers(actions.deps.clock, actions.deps.settings);
   }
 
-  async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
-    const content = this.#stores.contents.get(name);
-    const work = this.works.take(name);
+  async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
+    const content = objectIn(this.#stores.contents, ref);
+    const work = this.works.take(ref);
     if (work === "running") return waiting;
     if (content === undefined || content.spec.driver !== this.#actions.deps.driver.name) {
-      this.#actions.forget(kind, name);
+      this.#actions.forget(kind, ref);
       return settled;
     }
     if (isPaused(content) || isInGroup(content)) return settled;
@@ -70,7 +67,7 @@ export class SnapshotContents {
     }
     // Observe mode changes nothing.
     if (work !== undefined && work.value === undefined) return settled;
-    const done = work?.value?.uid === content.metadata.uid ? work.value : undefined;
+    const done = work?.value;
     if (done !== undefined && "snapshot" in done && plan !== "delete")
       return this.#noteSnapshot(content, done.snapshot, signal);
     if (done !== undefined && "wasThere" in done && plan === "delete") {
@@ -99,12 +96,11 @@ export class SnapshotContents {
     signal: AbortSignal,
   ): Promise<Outcome> {
     const { spec, metadata } = content;
-    const { name, uid } = metadata;
     const handle = handleOf(content) ?? "";
     if (plan === "check") {
-      this.#actions.startRead(this.works, name, async (cloud, life) => {
+      this.#actions.startRead(this.works, refOf(content), async (cloud, life) => {
         const snapshot = await snapshotsOf(cloud).find(handle, life);
-        if (snapshot !== undefined && snapshot.state !== "failed") return { uid, snapshot };
+        if (snapshot !== undefined && snapshot.state !== "failed") return { snapshot };
         const why = snapshot === undefined ? "does not exist in the cloud" : "failed in the cloud";
         throw new RpcError("NOT_FOUND", `Snapshot ${handle} ${why}.`);
       });
@@ -115,10 +111,9 @@ export class SnapshotContents {
     if (metadata.annotations?.[beingCreatedKey] === undefined) this.#reportIgnored(content);
     await this.#annotate(content, true, signal);
     const { namespace, name: of } = spec.volumeSnapshotRef;
-    const change = { object: `snapshot/${name}`, why: `VolumeSnapshot ${namespace}/${of} needs it` };
+    const change = { object: `snapshot/${metadata.name}`, why: `VolumeSnapshot ${namespace}/${of} needs it` };
     const request = { name: snapshotNameOf(content), volumeID };
-    this.#actions.start(this.works, name, "CreateSnapshot", change, async (cloud, life) => ({
-      uid,
+    this.#actions.start(this.works, refOf(content), "CreateSnapshot", change, async (cloud, life) => ({
       snapshot: await snapshotsOf(cloud).create(request, life),
     }));
     return waiting;
@@ -154,7 +149,7 @@ export class SnapshotContents {
   }
 
   async #delete(content: VolumeSnapshotContent, signal: AbortSignal): Promise<Outcome> {
-    const { name, uid } = content.metadata;
+    const { name } = content.metadata;
     const handle = handleOf(content) ?? "";
     const kept = await this.#reasonToKeep(content, handle, signal);
     if (kept !== undefined) {
@@ -165,8 +160,7 @@ export class SnapshotContents {
     const { namespace, name: of } = content.spec.volumeSnapshotRef;
     const why = `VolumeSnapshot ${namespace}/${of} was deleted, and the deletion policy is Delete`;
     const change = { object: `snapshot/${name}`, why };
-    this.#actions.start(this.works, name, "DeleteSnapshot", change, async (cloud, life) => ({
-      uid,
+    this.#actions.start(this.works, refOf(content), "DeleteSnapshot", change, async (cloud, life) => ({
       wasThere: await snapshotsOf(cloud).remove(handle, life),
     }));
     return waiting;

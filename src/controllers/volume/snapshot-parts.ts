@@ -9,18 +9,14 @@ import { sleep } from "../../platform/clock.ts";
 import { type Outcome, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
 import type { Finding } from "../reporter.ts";
-import type { ReportedKind, SnapshotStores, SnapshotWatches } from "./deps.ts";
+import type { SnapshotStores, SnapshotWatches } from "./deps.ts";
 import { beingCreatedKey, snapshotControllerLease, snapshotGroup } from "./names.ts";
+import { keyFor, type ObjectRef, objectIn } from "./object-ref.ts";
 import { Sidecars } from "./sidecars.ts";
 import { SnapshotContents } from "./snapshot-contents.ts";
 import { Snapshots } from "./snapshots.ts";
-import { isSame, keyFor, type VolumeActions } from "./volume-actions.ts";
-
-export const snapshotKinds = {
-  snapshot: "VolumeSnapshot",
-  content: "VolumeSnapshotContent",
-} as const satisfies Record<string, ReportedKind>;
-export type SnapshotPart = keyof typeof snapshotKinds;
+import { isSame, type VolumeActions } from "./volume-actions.ts";
+import { kinds, type VolumeQueue } from "./volume-queue.ts";
 
 const crdsAfter: Milliseconds = minutes(5);
 const retryAfter: Milliseconds = seconds(10);
@@ -43,14 +39,14 @@ interface Session {
 
 export class SnapshotParts {
   readonly #actions: VolumeActions;
-  readonly #add: (part: SnapshotPart, key: string) => void;
+  readonly #queue: VolumeQueue;
   readonly #controller: Sidecars;
   #session: Session | undefined;
 
-  constructor(actions: VolumeActions, add: (part: SnapshotPart, key: string) => void) {
+  constructor(actions: VolumeActions, queue: VolumeQueue) {
     const { api, clock, driver, note } = actions.deps;
     this.#actions = actions;
-    this.#add = add;
+    this.#queue = queue;
     this.#controller = new Sidecars({
       ...{ api, clock, leases: [snapshotControllerLease] },
       onRunning: (leases) =>
@@ -70,7 +66,9 @@ export class SnapshotParts {
       await this.#whenInstalled(watches, signal);
       const stores = await watches.open(signal);
       const snapshots = new Snapshots(this.#actions, stores);
-      const contents = new SnapshotContents(this.#actions, stores, (key) => this.#add("content", key));
+      const contents = new SnapshotContents(this.#actions, stores, (ref) =>
+        this.#queue.addRef("content", ref),
+      );
       this.#session = { stores, snapshots, contents };
       stops.push(...this.#subscribe(stores));
       this.reconsider();
@@ -115,53 +113,49 @@ export class SnapshotParts {
   }
 
   reconsider(): void {
-    for (const snapshot of this.#session?.stores.snapshots.list() ?? [])
-      this.#add("snapshot", keyFor(snapshot));
-    for (const content of this.#session?.stores.contents.list() ?? []) this.#add("content", keyFor(content));
+    const { snapshots, contents } = this.#session?.stores ?? {};
+    this.#queue.add("snapshot", ...(snapshots?.list() ?? []));
+    this.#queue.add("content", ...(contents?.list() ?? []));
   }
 
   #subscribe({ snapshots, contents, classes }: SnapshotStores): (() => void)[] {
     const { stores } = this.#actions.deps;
+    const queue = this.#queue;
     const of = snapshots.index(({ metadata: { namespace }, spec }) => [
       `${namespace}/${spec.source.persistentVolumeClaimName}`,
     ]);
-    const addAll = (all: readonly VolumeSnapshot[]) => {
-      for (const snapshot of all) this.#add("snapshot", keyFor(snapshot));
-    };
     const isUnready = ({ status }: VolumeSnapshot): boolean => status?.readyToUse !== true;
     return [
-      snapshots.subscribe(({ key, before, after }) => {
-        this.#add("snapshot", key);
-        const { boundVolumeSnapshotContentName: bound } = (after ?? before)?.status ?? {};
-        if (bound !== undefined) this.#add("content", bound);
+      snapshots.subscribe(({ before, after }) => {
+        queue.add("snapshot", before, after);
+        const { boundVolumeSnapshotContentName: bound = "" } = (after ?? before)?.status ?? {};
+        queue.add("content", contents.get(bound));
       }),
-      contents.subscribe(({ key, before, after }) => {
-        if (!isSame(before, after, contentFacts)) this.#add("content", key);
+      contents.subscribe(({ before, after }) => {
+        if (!isSame(before, after, contentFacts)) queue.add("content", before, after);
         const { namespace, name } = (after ?? before)?.spec.volumeSnapshotRef ?? {};
-        this.#add("snapshot", `${namespace}/${name}`);
+        queue.add("snapshot", snapshots.get(`${namespace}/${name}`));
       }),
-      classes.subscribe(() => addAll(snapshots.list().filter(isUnready))),
+      classes.subscribe(() => queue.add("snapshot", ...snapshots.list().filter(isUnready))),
       stores.claims.subscribe(({ key, before, after }) => {
-        addAll(of.get(key));
+        queue.add("snapshot", ...of.get(key));
         // It may have been restored from one that is being deleted.
         const { dataSource } = (after ?? before)?.spec ?? {};
         if (dataSource?.kind === "VolumeSnapshot")
-          this.#add("snapshot", `${key.slice(0, key.indexOf("/"))}/${dataSource.name}`);
+          queue.add("snapshot", snapshots.get(`${key.slice(0, key.indexOf("/"))}/${dataSource.name}`));
       }),
       // It can become visible after its claim is bound.
       stores.volumes.subscribe(({ after }) => {
         const { namespace, name } = after?.spec?.claimRef ?? {};
-        addAll(of.get(`${namespace}/${name}`).filter(isUnready));
+        queue.add("snapshot", ...of.get(`${namespace}/${name}`).filter(isUnready));
       }),
     ];
   }
 
   /** What is reported about the snapshots of each claim. */
   findings(): ReadonlyMap<string, readonly Finding[]> {
-    const known = {
-      snapshot: this.#actions.findings(snapshotKinds.snapshot),
-      content: this.#actions.findings(snapshotKinds.content),
-    };
+    const { lasting } = this.#actions;
+    const known = { snapshot: lasting.findings(kinds.snapshot), content: lasting.findings(kinds.content) };
     const all = (this.#session?.stores.snapshots.list() ?? []).flatMap((snapshot) => {
       const key = keyFor(snapshot);
       const claim = `${snapshot.metadata.namespace}/${snapshot.spec.source.persistentVolumeClaimName}`;
@@ -173,14 +167,15 @@ export class SnapshotParts {
     return new Map([...byClaim].map(([claim, found]) => [claim, found.map(([, finding]) => finding)]));
   }
 
-  objectOf(part: SnapshotPart, key: string): KubeObject | undefined {
+  objectOf(part: "snapshot" | "content", ref: ObjectRef): KubeObject | undefined {
     const { snapshots, contents } = this.#session?.stores ?? {};
-    return part === "snapshot" ? snapshots?.get(key) : contents?.get(key);
+    const of = part === "snapshot" ? snapshots : contents;
+    return of && objectIn<KubeObject>(of, ref);
   }
 
-  async reconcile(part: SnapshotPart, key: string, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(part: "snapshot" | "content", ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
     const { snapshots, contents } = this.#session ?? {};
     const of = part === "snapshot" ? snapshots : contents;
-    return (await of?.reconcile(key, signal)) ?? settled;
+    return (await of?.reconcile(ref, signal)) ?? settled;
   }
 }

@@ -23,6 +23,7 @@ import {
   snapshotGroup,
   sourceFinalizer,
 } from "./names.ts";
+import { keyFor, type ObjectRef, objectIn } from "./object-ref.ts";
 import {
   classFor,
   contentNameOf,
@@ -33,7 +34,7 @@ import {
   type SnapshotProblem,
   snapshotStatus,
 } from "./plan-snapshot.ts";
-import { type FieldChanges, keyFor, type VolumeActions } from "./volume-actions.ts";
+import type { FieldChanges, VolumeActions } from "./volume-actions.ts";
 
 const kind = "VolumeSnapshot";
 /** A change of what it depends on is noticed at once, in most cases. */
@@ -58,9 +59,9 @@ export class Snapshots {
     this.#stores = stores;
   }
 
-  async reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
-    const snapshot = this.#stores.snapshots.get(key);
-    if (snapshot === undefined) this.#actions.forget(kind, key);
+  async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
+    const snapshot = objectIn(this.#stores.snapshots, ref);
+    if (snapshot === undefined) this.#actions.forget(kind, ref);
     const isLeft = snapshot?.status?.volumeGroupSnapshotName !== undefined;
     if (snapshot === undefined || this.isYielding || isPaused(snapshot) || isLeft) return settled;
     const content = this.#contentOf(snapshot);

@@ -1,4 +1,5 @@
-// How the volume controller acts: journalled and guarded writes to the cluster, journalled changes in the cloud, and reports.
+// How the volume controller acts during one leadership session: journalled and guarded writes to the cluster, journalled changes in the
+// cloud, and reports.
 
 import { isFenced } from "../../cloud/error-policies.ts";
 import { type Milliseconds, minutes } from "../../core/brand.ts";
@@ -7,18 +8,20 @@ import type { CloudVolumes } from "../../csi/cloud-volumes.ts";
 import { RpcError } from "../../grpc/status.ts";
 import type { Draft } from "../../kube/client/api.ts";
 import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
-import { type KubeObject, keyOf, type ObjectKey } from "../../kube/objects.ts";
+import type { KubeObject, ObjectKey } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { CloudError } from "../../provider/errors.ts";
 import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import { isLostRace, textOfError } from "../classify-error.ts";
 import type { LatestObjects } from "../latest-objects.ts";
-import { allFindings, type Finding, type ObjectEvent, Reporter, ReportsByName } from "../reporter.ts";
+import { type ObjectEvent, Reporter } from "../reporter.ts";
 import type { BackgroundWork } from "./background-work.ts";
-import type { CallName, ReportedKind, VolumeDeps } from "./deps.ts";
+import type { CallName, ReportedKind, Topic, VolumeDeps } from "./deps.ts";
+import type { LastingFacts } from "./lasting-facts.ts";
+import { keyFor, type ObjectRef, refOf } from "./object-ref.ts";
 
-/** What was reported about an object. Names are unique within a kind. */
+/** What was reported about an object. */
 interface Subject {
   readonly kind: ReportedKind;
   readonly object: KubeObject;
@@ -27,8 +30,6 @@ interface Subject {
 
 /** A change that the cloud does not end in this time is reported, and continued later. */
 const changeLimit: Milliseconds = minutes(5);
-
-export type Topic = "provision" | "expand" | "attach" | "detach" | "delete" | "label" | "snapshot" | "write";
 
 /** After these, a change may still be under way in the cloud. */
 export const unfinished: readonly string[] = [
@@ -45,9 +46,6 @@ export interface FieldChanges {
   readonly spec?: object;
   readonly status?: object;
 }
-
-export const keyFor = ({ metadata: { name, namespace } }: KubeObject): string =>
-  keyOf(defined({ name, namespace }));
 
 const objectKey = ({ metadata: { name, namespace } }: KubeObject): ObjectKey => defined({ name, namespace });
 
@@ -73,40 +71,38 @@ export function isNoProblem(error: unknown): boolean {
 
 export class VolumeActions {
   readonly deps: VolumeDeps;
-  /** Set while a leadership session lasts. */
-  #session: { readonly cloud: CloudVolumes; readonly signal: AbortSignal } | undefined;
-  readonly #reports = new ReportsByName<Topic>();
+  readonly lasting: LastingFacts;
+  readonly #cloud: CloudVolumes;
+  /** Aborted when the session ends. */
+  readonly #life: AbortSignal;
   readonly #reporter: Reporter<Subject, Topic>;
 
-  constructor(deps: VolumeDeps) {
+  constructor(deps: VolumeDeps, lasting: LastingFacts, life: AbortSignal) {
     this.deps = deps;
+    this.lasting = lasting;
+    this.#cloud = deps.openVolumes(life);
+    this.#life = life;
     this.#reporter = new Reporter<Subject, Topic>(
       ({ kind, object }, event) => deps.report(kind, object, event),
-      this.#reports,
+      lasting.reports,
     );
-  }
-
-  begin(signal: AbortSignal): void {
-    this.#session = { cloud: this.deps.openVolumes(signal), signal };
   }
 
   /** Starts a change in the cloud, unless in observe mode. */
   start<T>(
     works: BackgroundWork<T | undefined>,
-    key: string,
+    ref: ObjectRef,
     method: CallName,
     change: { readonly object: string; readonly why: string },
     work: (cloud: CloudVolumes, signal: AbortSignal) => Promise<T>,
   ): void {
     const { clock, sendToCloud, onCall } = this.deps;
-    const session = this.#session;
-    if (session === undefined) throw new Error("The volume controller does not run.");
-    works.start(key, async () => {
+    works.start(ref, async () => {
       const began = clock.monotonic();
       try {
         const sent = await sendToCloud([{ action: method, ...change }], () =>
-          withDeadline(clock, changeLimit, `${method} of ${change.object}`, session.signal, (signal) =>
-            work(session.cloud, signal),
+          withDeadline(clock, changeLimit, `${method} of ${change.object}`, this.#life, (signal) =>
+            work(this.#cloud, signal),
           ),
         );
         if (sent === "observed") return undefined;
@@ -123,12 +119,10 @@ export class VolumeActions {
   /** Starts a request that changes nothing. */
   startRead<T>(
     works: BackgroundWork<T>,
-    key: string,
+    ref: ObjectRef,
     work: (cloud: CloudVolumes, signal: AbortSignal) => Promise<T>,
   ): void {
-    const session = this.#session;
-    if (session === undefined) throw new Error("The volume controller does not run.");
-    works.start(key, () => work(session.cloud, session.signal));
+    works.start(ref, () => work(this.#cloud, this.#life));
   }
 
   /** Returns undefined in observe mode. */
@@ -219,22 +213,11 @@ export class VolumeActions {
   }
 
   /** The object is gone. */
-  forget(kind: ReportedKind, key: string): void {
-    this.#reports.forget(`${kind} ${key}`);
-  }
-
-  /** Keys of the objects of a kind about which something is reported. */
-  reported(kind: ReportedKind): readonly string[] {
-    return [...this.#reports.names]
-      .filter((name) => name.startsWith(`${kind} `))
-      .map((name) => name.slice(kind.length + 1));
-  }
-
-  findings(kind: ReportedKind): ReadonlyMap<string, readonly Finding[]> {
-    return new Map(this.reported(kind).map((key) => [key, allFindings(this.#reports.get(`${kind} ${key}`))]));
+  forget(kind: ReportedKind, ref: ObjectRef): void {
+    this.lasting.reports.forget(`${kind} ${ref}`);
   }
 }
 
 function subjectOf(kind: ReportedKind, object: KubeObject): Subject {
-  return { kind, object, metadata: { name: `${kind} ${keyFor(object)}`, uid: object.metadata.uid } };
+  return { kind, object, metadata: { name: `${kind} ${refOf(object)}`, uid: object.metadata.uid } };
 }

@@ -19,6 +19,7 @@ import { nodes, volumeAttachments } from "../../kube/resources.ts";
 import { type Outcome, requeue, waiting } from "../../runtime/workers.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { nodeIDKey, outOfServiceTaint, unmountedKey } from "./names.ts";
+import { type ObjectRef, refOf } from "./object-ref.ts";
 import { addAnswer, missingProof, noEvidence, type StoppedEvidence, writerOf } from "./plan-detachment.ts";
 import type { VolumeActions } from "./volume-actions.ts";
 
@@ -29,8 +30,6 @@ const recheckAfter: Milliseconds = minutes(1);
 const reportAfter: Milliseconds = seconds(5);
 
 interface Waiting {
-  /** Of the VolumeAttachment: the next one has the same name, and perhaps another machine. */
-  readonly uid: string;
   readonly began: number;
   /** What the cloud says about the machine. */
   readonly evidence: StoppedEvidence;
@@ -50,8 +49,8 @@ export const volumeOf = ({ spec }: VolumeAttachment): string => spec.source.pers
 export class WriterProofs {
   readonly #actions: VolumeActions;
   readonly #lookups: PendingLookups;
-  /** Those that wait until their machine is proved to be stopped or gone, by name. */
-  readonly #waiting = new Map<string, Waiting>();
+  /** Those that wait until their machine is proved to be stopped or gone. */
+  readonly #waiting = new Map<ObjectRef, Waiting>();
 
   constructor(actions: VolumeActions) {
     const { inventory, clock } = actions.deps;
@@ -59,30 +58,26 @@ export class WriterProofs {
     this.#lookups = new PendingLookups(inventory, clock);
   }
 
-  clear(): void {
-    this.#waiting.clear();
+  forget(ref: ObjectRef): void {
+    this.#waiting.delete(ref);
+    this.#lookups.forget(ref);
   }
 
-  forget(name: string): void {
-    this.#waiting.delete(name);
-    this.#lookups.forget(name);
-  }
-
-  get waiting(): Iterable<string> {
+  get waiting(): Iterable<ObjectRef> {
     return this.#waiting.keys();
   }
 
-  get asking(): Iterable<string> {
-    return this.#lookups.keys;
+  get asking(): Iterable<ObjectRef> {
+    return this.#lookups.keys as Iterable<ObjectRef>;
   }
 
-  isWaiting(name: string): boolean {
-    return this.#waiting.has(name);
+  isWaiting(ref: ObjectRef): boolean {
+    return this.#waiting.has(ref);
   }
 
   /** According to the proof. */
-  isGone(name: string): boolean {
-    return this.#waiting.get(name)?.evidence.isGone === true;
+  isGone(ref: ObjectRef): boolean {
+    return this.#waiting.get(ref)?.evidence.isGone === true;
   }
 
   /**
@@ -132,21 +127,19 @@ export class WriterProofs {
     signal: AbortSignal,
   ): Promise<Outcome | undefined> {
     const { clock, inventory, driver, settings, removals } = this.#actions.deps;
-    const { name } = attachment.metadata;
+    const ref = refOf(attachment);
     const identity: NodeIdentity = {
       name: nodeName(attachment.spec.nodeName),
       providerID: driver.providerIDOf(id) as ProviderID,
       addresses: [],
     };
     const now = clock.monotonic();
-    const { uid } = attachment.metadata;
-    const last = this.#waiting.get(name);
-    const known = last?.uid === uid ? last : { uid, began: now, evidence: noEvidence(now), checkAt: now };
+    const known = this.#waiting.get(ref) ?? { began: now, evidence: noEvidence(now), checkAt: now };
     const answer = inventory.check(identity);
     const evidence = addAnswer(known.evidence, answer, now);
-    this.#waiting.set(name, { ...known, evidence });
+    this.#waiting.set(ref, { ...known, evidence });
     const hasAnswer = "asOf" in answer && answer.asOf >= evidence.since;
-    if ("asOf" in answer && this.#lookups.isUsedUpBy(name, answer.asOf)) this.#lookups.forget(name);
+    if ("asOf" in answer && this.#lookups.isUsedUpBy(ref, answer.asOf)) this.#lookups.forget(ref);
     const apart = inventory.proofsApart(identity, settings.confirmAfter);
     const next = missingProof(evidence, apart, inventory.proofsFor(identity));
     // So many machines are gone that it may be a fault of the cloud.
@@ -158,14 +151,14 @@ export class WriterProofs {
     const isRunning = hasAnswer && evidence.proofs.length === 0;
     // Only newer answers count at the next check.
     const checkAt = isRunning ? now + recheckAfter : known.checkAt;
-    if (isRunning) this.#waiting.set(name, { ...known, evidence: noEvidence(now), checkAt });
+    if (isRunning) this.#waiting.set(ref, { ...known, evidence: noEvidence(now), checkAt });
     if (next === undefined) return requeue(recheckAfter, "the mass limit of Nodes");
     const due = (evidence.proofs.length === 0 ? checkAt : (next.at ?? now)) - now;
     if (due > 0) {
-      this.#lookups.forgetFailed(name, identity);
+      this.#lookups.forgetFailed(ref, identity);
       return requeue(milliseconds(due), "the next answer about the machine");
     }
-    this.#lookups.ask(name, identity, { urgency: "deletion-proof", ...defined({ method: next.kind }) });
+    this.#lookups.ask(ref, identity, { urgency: "deletion-proof", ...defined({ method: next.kind }) });
     return waiting;
   }
 

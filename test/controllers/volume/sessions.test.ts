@@ -1,0 +1,113 @@
+// What one leadership session of the volume controller has begun: nothing of it is used in the next session, or for another object of the
+// same name.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { Refusal } from "../../../providers/fake/simulator/answer.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import { driver, VolumeWorld } from "../../support/volume-world.ts";
+
+let world: VolumeWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  expect(world?.unexpectedErrors ?? []).toEqual([]);
+});
+
+async function open(...flags: readonly string[]): Promise<VolumeWorld> {
+  const w = new VolumeWorld({ nodes: 6 });
+  world = w;
+  await w.start("--leader-elect=true", ...flags);
+  return w;
+}
+
+/** Another replica leads for an hour, in which `meanwhile` happens. */
+async function loseLease(w: VolumeWorld, meanwhile: () => void): Promise<void> {
+  for (let time = 0; time < 3600; time += 10) {
+    w.holdLease("another-replica");
+    await w.pass(10);
+    if (time === 60) meanwhile();
+  }
+  w.forget();
+  w.holdLease("");
+  await w.until(() => w.manager.leads(), "this replica to lead");
+}
+
+/** A request of the manager that is answered only when its deadline is over. */
+const unanswered = () => new Response(new ReadableStream<Uint8Array>({}));
+
+describe("a leader that leads again after an hour", () => {
+  test("does not report an attachment of its former session as present", async () => {
+    const w = await open("--concurrent-node-syncs=1");
+    for (const name of ["data", "busy"]) w.claim(name);
+    await w.until(() => w.isBound("data") && w.isBound("busy"), "bound");
+    await w.pass(15);
+    const [node] = w.nodesFor("data");
+    const handle = w.volumeOf("data").spec?.csi?.volumeHandle ?? "";
+    w.cloud.volumes.actionTime = milliseconds(2000);
+    const name = w.attach("data", node);
+    await w.until(() => w.changes.includes(`PATCH /volumes/${handle}`), "the attachment");
+    // The only worker waits for an answer, so that the attachment ends unnoticed.
+    w.kubeFault = (method, path) =>
+      method === "PATCH" && path.includes("/volumeattachments/busy") ? unanswered() : undefined;
+    w.attach("busy", node, "busy");
+    await w.pass(5);
+    await loseLease(w, () => w.cloud.volumes.change(handle, { machine: null }));
+    w.kubeFault = undefined;
+    await w.until(() => w.isAttached(name), "attached");
+    expect(w.cloud.volumes.get(handle).machine).toBe(w.machineOf(node));
+  });
+
+  test("creates no volume for a claim that was deleted meanwhile", async () => {
+    const w = await open();
+    w.createClass("kept", { reclaimPolicy: "Retain" });
+    w.cloud.faults.add({ kind: "status", status: 503, operation: "POST /volumes", calls: 1_000 });
+    w.claim("data", { spec: { storageClassName: "kept" } });
+    await w.until(() => w.changes.includes("POST /volumes"), "the request");
+    await loseLease(w, () => {
+      w.deleteClaim("data");
+      w.cloud.faults.clear();
+    });
+    await w.pass(900);
+    expect([w.changes, w.volumes()]).toEqual([[], []]);
+  });
+});
+
+describe("a claim with the name of a deleted one", () => {
+  test("does not get the size to which the volume of the deleted one was expanded", async () => {
+    const w = await open();
+    w.claim("data");
+    await w.until(() => w.isBound("data"), "bound");
+    await w.pass(15);
+    w.cloud.volumes.actionTime = milliseconds(20_000);
+    w.changeClaim("data", (claim) => ({
+      ...claim,
+      spec: { ...claim.spec, resources: { requests: { storage: "100Gi" } } },
+    }));
+    await w.until(() => w.changes.includes("PATCH /volumes/v1"), "the expansion");
+    w.cloud.volumes.actionTime = milliseconds(0);
+    w.deleteClaim("data");
+    w.claim("data", { spec: { storageClassName: "" } });
+    const { uid } = w.getClaim("data").metadata;
+    const claimRef = { namespace: "default", name: "data", uid };
+    w.createVolume("other", { spec: { claimRef, csi: { driver, volumeHandle: "v9" } } });
+    await w.until(() => w.isBound("data"), "bound");
+    await w.pass(60);
+    expect(w.volumeOf("data").spec?.capacity).toEqual({ storage: "1Gi" });
+  });
+
+  test("gets its volume while the creation for the deleted one has no end", async () => {
+    const w = await open();
+    w.claim("data");
+    const { uid } = w.getClaim("data").metadata;
+    const { volumes } = w.cloud;
+    const { create } = volumes;
+    volumes.create = (spec) => {
+      if (spec.name === `pvc-${uid}`) throw new Refusal(503, "unavailable", "try again");
+      return create.call(volumes, spec);
+    };
+    await w.until(() => w.changes.includes("POST /volumes"), "the request");
+    w.deleteClaim("data");
+    w.claim("data");
+    await w.until(() => w.isBound("data"), "bound", 60);
+    expect(w.volumes()).toHaveLength(1);
+  });
+});

@@ -1,6 +1,6 @@
 // What users do with claims and pods, wrong answers of the cloud about volumes, and claims and PersistentVolumes that vanish and return.
 
-import { milliseconds } from "../../src/core/brand.ts";
+import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import { stored } from "../support/volume-binder.ts";
 import type { CloudLie } from "./cloud-lies.ts";
@@ -16,6 +16,7 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
   if (known === undefined) return { disruptions: [], stop: () => undefined };
   const { pods, invariants, snapshots } = known;
   let created = 0;
+  let hasStopped = false;
   const away: (() => void)[] = [];
   /** A volume is hidden for a short time only once, because two such lies may look like two proofs. */
   const wereHidden = new Set<string>();
@@ -130,6 +131,31 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
     server.store.put(stored[kind], object);
   };
 
+  const leaseOf = () => server.store.get("leases", "kube-system", "cloud-controller-manager");
+  /** The leader is paused until its Lease expires. Another program holds it for a while, after which the same process may lead again. */
+  const lendLease = (): void => {
+    const { leader } = world;
+    if (leader === undefined || !leader.process.isRunning) return;
+    let left = dice.count(1, 80);
+    history.log(`${leader.name} is paused, and another program holds the Lease for up to ${left * 5} s`);
+    leader.process.pause();
+    clock.after(seconds(16), () => {
+      leader.process.resume(dice.chance(0.5) ? "timer" : "answer");
+      const before = leaseOf();
+      if (before === undefined || !world.holdsLease(leader) || leader.process.isDead) return;
+      const renew = (): void => {
+        const isOver = left <= 0 || hasStopped;
+        const renewTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
+        const holder = { holderIdentity: isOver ? "" : "another-program", renewTime };
+        const lease = leaseOf() ?? before;
+        server.store.put(stored.leases, { ...lease, spec: { ...lease.spec, ...holder } });
+        left -= 1;
+        if (!isOver) clock.after(seconds(5), renew);
+      };
+      renew();
+    });
+  };
+
   create();
   create();
   const disruptions: readonly Disruption[] = [
@@ -147,10 +173,12 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
     { weight: 6, apply: fault },
     { weight: 2, apply: () => vanish("claims", dice.chance(0.6)) },
     { weight: 1, apply: () => vanish("volumes", dice.chance(0.6)) },
+    { weight: 3, apply: lendLease },
   ];
   return {
     disruptions,
     stop: () => {
+      hasStopped = true;
       snapshots.settle();
       for (const bringBack of away) bringBack();
       // Two in each zone: the machines may be lost, or full.

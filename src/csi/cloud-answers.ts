@@ -36,6 +36,8 @@ export class SharedListing<T> {
   readonly #life: AbortSignal;
   #running: Promise<unknown> = Promise.resolve();
   #next: Promise<readonly T[]> | undefined;
+  /** In the last complete listing. */
+  latest: readonly T[] = [];
 
   constructor(list: (call: Call) => AsyncIterable<readonly T[]>, life: AbortSignal) {
     this.#list = list;
@@ -69,6 +71,7 @@ export class SharedListing<T> {
   async #listAll(): Promise<readonly T[]> {
     const all: T[] = [];
     for await (const page of this.#list(userCall(this.#life))) all.push(...page);
+    this.latest = all;
     return all;
   }
 }

@@ -64,6 +64,11 @@ export class CloudVolumes {
       snapshots && new CloudSnapshots({ snapshots, find, operations: this.#operations, clock, life });
   }
 
+  /** The ids in the last complete listing. Each answer that a volume is gone, or not attached, rests on one. */
+  get shown(): ReadonlySet<string> {
+    return new Set(this.#listing.latest.map(({ id }) => id));
+  }
+
   list(signal: AbortSignal): Promise<readonly ObservedVolume[]> {
     return answered(this.#listing.next(signal));
   }

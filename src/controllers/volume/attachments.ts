@@ -1,19 +1,19 @@
 // VolumeAttachments: attaches and detaches volumes, as external-attacher does. A volume is detached from a machine that may still write to
 // it only when the cloud proves that the machine is gone or stopped.
 
-import { milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import { persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
-import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
+import { type Outcome, settled, waiting } from "../../runtime/workers.ts";
 import { BackgroundWork } from "./background-work.ts";
+import type { MissingVolumes } from "./missing-volumes.ts";
 import { attacherFinalizer, nameInUse, nodeIDKey } from "./names.ts";
-import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
-import { SecondAnswers } from "./second-answers.ts";
+import { type ObjectRef, objectIn, refOf, uidIn } from "./object-ref.ts";
 import { type VolumeNode, volumeNodeOf } from "./topology.ts";
 import { cloudErrorIn, type FieldChanges, isNoProblem, type VolumeActions } from "./volume-actions.ts";
+import { removalKind } from "./volume-limit.ts";
 import { refused, saveError, volumeOf, WriterProofs } from "./writer-proofs.ts";
 
 const kind = "VolumeAttachment";
@@ -27,12 +27,11 @@ export class Attachments {
   readonly works: BackgroundWork<Finished | undefined>;
   readonly #actions: VolumeActions;
   readonly #proofs: WriterProofs;
-  readonly #notAttached: SecondAnswers;
+  readonly #missing: MissingVolumes;
 
-  constructor(actions: VolumeActions, enqueue: (ref: ObjectRef) => void) {
-    const { clock, settings } = actions.deps;
+  constructor(actions: VolumeActions, missing: MissingVolumes, enqueue: (ref: ObjectRef) => void) {
     this.#actions = actions;
-    this.#notAttached = new SecondAnswers(clock, settings);
+    this.#missing = missing;
     this.works = new BackgroundWork(enqueue);
     this.#proofs = new WriterProofs(actions);
   }
@@ -66,15 +65,17 @@ export class Attachments {
     }
     try {
       if (work !== undefined && "error" in work) {
-        this.#notAttached.forget(attachment.metadata.uid);
+        this.#missing.forget(attachment.metadata.uid);
         throw work.error;
       }
       if (work !== undefined && work.value === undefined) return settled;
       const done = work?.value;
       if (done !== undefined && "detached" in done && isLeaving) {
-        const wait = done.detached.isProved ? 0 : this.#notAttached.wait(attachment.metadata.uid);
-        if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
-        return await this.#noteDetached(attachment, signal);
+        const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
+        const wait = done.detached.isProved
+          ? undefined
+          : await this.#missing.await({ kind, object: attachment }, handle);
+        return wait ?? (await this.#noteDetached(attachment, signal));
       }
       if (done !== undefined && "attached" in done && !isLeaving)
         return await this.#noteAttached(attachment, done.attached, signal);
@@ -175,7 +176,8 @@ export class Attachments {
     }
     // A volume cannot be attached to a machine that is gone.
     const isGone = writer !== undefined && this.#proofs.isGone(refOf(attachment));
-    this.#settle(attachment);
+    this.#settleNode(attachment);
+    this.#proofs.forget(refOf(attachment));
     const why = `VolumeAttachment ${name} is being deleted${writer === undefined ? "" : ", and the machine cannot write to the volume any more"}`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
     this.#actions.start(
@@ -261,6 +263,7 @@ export class Attachments {
   }
 
   #forget(ref: ObjectRef): void {
+    this.#actions.deps.removals.endHold(removalKind, uidIn(ref));
     this.#actions.forget(kind, ref);
     this.#proofs.forget(ref);
   }

@@ -15,12 +15,14 @@ import { Attachments } from "./attachments.ts";
 import { Claims } from "./claims.ts";
 import type { ReportedKind, VolumeDeps } from "./deps.ts";
 import { LastingFacts } from "./lasting-facts.ts";
+import { MissingVolumes } from "./missing-volumes.ts";
 import { sidecarLeases } from "./names.ts";
 import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
 import { PersistentVolumes } from "./persistent-volumes.ts";
 import { Sidecars } from "./sidecars.ts";
 import { SnapshotParts } from "./snapshot-parts.ts";
 import { cloudErrorIn, isSame, VolumeActions } from "./volume-actions.ts";
+import { removalKind } from "./volume-limit.ts";
 import { kinds, type Part, splitQueueKey, VolumeQueue } from "./volume-queue.ts";
 
 export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonly Finding[]>>;
@@ -65,10 +67,11 @@ class VolumeSession {
 
   constructor(actions: VolumeActions, queue: VolumeQueue) {
     this.actions = actions;
+    const missing = new MissingVolumes(actions);
     this.parts = {
       claim: new Claims(actions, (ref) => queue.addRef("claim", ref)),
-      volume: new PersistentVolumes(actions, (ref) => queue.addRef("volume", ref)),
-      attachment: new Attachments(actions, (ref) => queue.addRef("attachment", ref)),
+      volume: new PersistentVolumes(actions, missing, (ref) => queue.addRef("volume", ref)),
+      attachment: new Attachments(actions, missing, (ref) => queue.addRef("attachment", ref)),
     };
     this.snapshots = new SnapshotParts(actions, queue);
   }
@@ -184,7 +187,7 @@ export class VolumeController {
       stop();
       end.abort();
       this.#session = undefined;
-      this.#deps.removals.endHolds("volumes");
+      this.#deps.removals.endHolds(removalKind);
     });
     try {
       await Promise.all([working, session.snapshots.run(end.signal)]);
@@ -247,9 +250,7 @@ export class VolumeController {
         const { asking, waiting } = parts.attachment;
         for (const ref of [...(update === "failure" ? asking : waiting)]) keys.addRef("attachment", ref);
       }),
-      removals.subscribe(() => {
-        for (const ref of parts.volume.held) keys.addRef("volume", ref);
-      }),
+      removals.subscribe(() => this.reconsider()),
     ];
     return () => {
       for (const stop of stops) stop();

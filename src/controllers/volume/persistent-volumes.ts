@@ -1,29 +1,27 @@
 // PersistentVolumes: deletes the volumes of claims that are gone, keeps finalizers as the sidecars do, and adds the topology that others
 // have left out.
 
-import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { milliseconds } from "../../core/brand.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import type { PersistentVolume } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
-import { MassLimit, whyHeld } from "../absence/mass-limit.ts";
+import { whyHeld } from "../absence/mass-limit.ts";
 import { addProof, type Proof } from "../absence/proof.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import { isPaused } from "../pause.ts";
 import { BackgroundWork, type Ended } from "./background-work.ts";
+import { holdRecheck, type MissingVolumes } from "./missing-volumes.ts";
 import { attacherFinalizer, provisionedByKey, provisionerFinalizer } from "./names.ts";
 import { type ObjectRef, objectIn, refOf, uidIn } from "./object-ref.ts";
 import { desiredFinalizer, isManagedVolume, isReleased, planDeletion } from "./plan-deletion.ts";
-import { SecondAnswers } from "./second-answers.ts";
 import { locationPatch } from "./topology.ts";
 import type { VolumeActions } from "./volume-actions.ts";
+import { removalKind, VolumeLimit } from "./volume-limit.ts";
 
 const kind = "PersistentVolume";
-const removalKind = "volumes";
-/** While the mass limit holds volumes. A release, or a change, is noticed at once. */
-const holdRecheck: Milliseconds = minutes(1);
 
 /** The volume of a PersistentVolume that says nothing about its topology; undefined if the cloud does not have it. */
 interface Found {
@@ -38,22 +36,16 @@ interface Deleted {
 export class PersistentVolumes {
   readonly works: BackgroundWork<Deleted | Found | undefined>;
   readonly #actions: VolumeActions;
-  readonly #limit: MassLimit;
-  readonly #absent: SecondAnswers;
+  readonly #limit: VolumeLimit;
+  readonly #missing: MissingVolumes;
   /** PersistentVolumes whose claim disappeared unseen, and the answers that it does not exist. */
   readonly #released = new Map<ObjectRef, readonly Proof[]>();
 
-  constructor(actions: VolumeActions, enqueue: (ref: ObjectRef) => void) {
-    const { settings, removals, clock } = actions.deps;
+  constructor(actions: VolumeActions, missing: MissingVolumes, enqueue: (ref: ObjectRef) => void) {
     this.#actions = actions;
+    this.#missing = missing;
     this.works = new BackgroundWork(enqueue);
-    this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
-    this.#absent = new SecondAnswers(clock, settings);
-  }
-
-  /** Those that the mass limit may hold. */
-  get held(): Iterable<ObjectRef> {
-    return this.#released.keys();
+    this.#limit = new VolumeLimit(actions.deps);
   }
 
   async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
@@ -73,16 +65,16 @@ export class PersistentVolumes {
     }
     if (work !== undefined && "error" in work) {
       const { error } = work;
-      this.#absent.forget(volume.metadata.uid);
+      this.#missing.forget(volume.metadata.uid);
       this.#actions.reportFailure(kind, volume, "delete", { reason: "VolumeFailedDelete", error });
       throw error;
     }
     // Observe mode deletes nothing.
     if (work !== undefined && work.value === undefined) return settled;
     if (work?.value === undefined || !("wasThere" in work.value)) return this.#delete(volume, signal);
-    const wait = work.value.wasThere ? 0 : this.#absent.wait(volume.metadata.uid);
-    if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
-    return this.#noteDeleted(volume, signal);
+    const handle = volume.spec?.csi?.volumeHandle ?? "";
+    const wait = work.value.wasThere ? undefined : await this.#missing.await({ kind, object: volume }, handle);
+    return wait ?? this.#noteDeleted(volume, signal);
   }
 
   /** Another program made the PersistentVolume and left out where its volume can be used: sets that once. */
@@ -183,7 +175,7 @@ export class PersistentVolumes {
         const isLimited = !isAnnounced && !removals.isReleased(removalKind, uid);
         if (isLimited && this.#hold(volume)) return requeue(holdRecheck, "the mass limit");
         if (plan.kind === "delete") {
-          const isStored = !isLimited || (await this.#limit.record([uid])) === "recorded";
+          const isStored = !isLimited || (await this.#limit.record(volume)) === "recorded";
           return isStored ? this.#start(volume) : requeue(milliseconds(0), "the deletion is recorded");
         }
         const due = (plan.next.at ?? 0) - clock.monotonic();
@@ -224,21 +216,15 @@ export class PersistentVolumes {
   /** Too many at once have lost their claim unseen: it may be the API server that is wrong. */
   #hold(volume: PersistentVolume): boolean {
     const { stores, removals, driver } = this.#actions.deps;
-    const { name, uid } = volume.metadata;
     const managed = stores.volumes
       .list()
       .filter((one) => isManagedVolume(one, driver.name) && !removals.has(removalKind, one.metadata.uid));
     const affected = managed.filter((one) => isReleased(one) && this.#isUnseen(one)).length;
     const recent = removals.count(removalKind);
     const total = managed.length + recent;
-    const { isHeld, ...limit } = this.#limit.decide({ recent, affected, total });
-    if (!isHeld) {
-      removals.endHold(removalKind, uid);
-      return false;
-    }
-    removals.hold(removalKind, uid, name);
-    if (limit.doubt === "unanswered") return true;
-    const message = `${affected} of ${total} PersistentVolumes were released by claims whose deletion was not seen, and ${recent} volumes were deleted in the last ${removalWindowText}${whyHeld(limit, "a fault of the API server")}, so no volume is deleted. Check that the claims are meant to be gone. To delete the volumes: ${removals.howToRelease(removalKind)}`;
+    const held = this.#limit.hold(volume, { recent, affected, total });
+    if (held === undefined) return false;
+    const message = `${affected} of ${total} PersistentVolumes were released by claims whose deletion was not seen, and ${recent} volumes were deleted in the last ${removalWindowText}${whyHeld(held, "a fault of the API server")}, so no volume is deleted. Check that the claims are meant to be gone. To delete the volumes: ${removals.howToRelease(removalKind)}`;
     this.#actions.report(kind, volume, "delete", [
       { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },
     ]);

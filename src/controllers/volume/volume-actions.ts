@@ -88,6 +88,11 @@ export class VolumeActions {
     );
   }
 
+  /** The ids of the volumes in the last complete listing of the cloud. */
+  get shown(): ReadonlySet<string> {
+    return this.#cloud.shown;
+  }
+
   /** Starts a change in the cloud, unless in observe mode. */
   start<T>(
     works: BackgroundWork<T | undefined>,

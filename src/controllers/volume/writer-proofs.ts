@@ -17,11 +17,13 @@ import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import { type Node, toTime, type VolumeAttachment } from "../../kube/objects.ts";
 import { nodes, volumeAttachments } from "../../kube/resources.ts";
 import { type Outcome, requeue, waiting } from "../../runtime/workers.ts";
+import { identityOf, isLeaving, providerIDOf } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { nodeIDKey, outOfServiceTaint, unmountedKey } from "./names.ts";
 import { type ObjectRef, refOf } from "./object-ref.ts";
 import { addAnswer, missingProof, noEvidence, type StoppedEvidence, writerOf } from "./plan-detachment.ts";
 import type { VolumeActions } from "./volume-actions.ts";
+import { removalKind, VolumeLimit } from "./volume-limit.ts";
 
 const kind = "VolumeAttachment";
 /** A machine that runs is looked up again after this time. */
@@ -49,6 +51,7 @@ export const volumeOf = ({ spec }: VolumeAttachment): string => spec.source.pers
 export class WriterProofs {
   readonly #actions: VolumeActions;
   readonly #lookups: PendingLookups;
+  readonly #limit: VolumeLimit;
   /** Those that wait until their machine is proved to be stopped or gone. */
   readonly #waiting = new Map<ObjectRef, Waiting>();
 
@@ -56,6 +59,7 @@ export class WriterProofs {
     const { inventory, clock } = actions.deps;
     this.#actions = actions;
     this.#lookups = new PendingLookups(inventory, clock);
+    this.#limit = new VolumeLimit(actions.deps);
   }
 
   forget(ref: ObjectRef): void {
@@ -126,13 +130,9 @@ export class WriterProofs {
     writer: string,
     signal: AbortSignal,
   ): Promise<Outcome | undefined> {
-    const { clock, inventory, driver, settings, removals } = this.#actions.deps;
+    const { clock, inventory, settings } = this.#actions.deps;
     const ref = refOf(attachment);
-    const identity: NodeIdentity = {
-      name: nodeName(attachment.spec.nodeName),
-      providerID: driver.providerIDOf(id) as ProviderID,
-      addresses: [],
-    };
+    const identity = this.#identityOf(attachment, id);
     const now = clock.monotonic();
     const known = this.#waiting.get(ref) ?? { began: now, evidence: noEvidence(now), checkAt: now };
     const answer = inventory.check(identity);
@@ -142,24 +142,47 @@ export class WriterProofs {
     if ("asOf" in answer && this.#lookups.isUsedUpBy(ref, answer.asOf)) this.#lookups.forget(ref);
     const apart = inventory.proofsApart(identity, settings.confirmAfter);
     const next = missingProof(evidence, apart, inventory.proofsFor(identity));
-    // So many machines are gone that it may be a fault of the cloud.
-    const isDoubtful = evidence.isGone && removals.held("nodes").length > 0;
+    const isDoubtful = evidence.isGone && this.#limit.hold(attachment, this.#countGone()) !== undefined;
     if (next === undefined && !isDoubtful) return undefined;
     const isNew = now - known.began < reportAfter;
     if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
     await this.#reportWait(attachment, { node, id, writer, evidence, isDoubtful }, signal);
     const isRunning = hasAnswer && evidence.proofs.length === 0;
-    // Only newer answers count at the next check.
-    const checkAt = isRunning ? now + recheckAfter : known.checkAt;
-    if (isRunning) this.#waiting.set(ref, { ...known, evidence: noEvidence(now), checkAt });
-    if (next === undefined) return requeue(recheckAfter, "the mass limit of Nodes");
-    const due = (evidence.proofs.length === 0 ? checkAt : (next.at ?? now)) - now;
+    // Only newer answers count at the next check. Clouds recover step by step, so a proof also begins again after a hold.
+    const isRestarted = isRunning || isDoubtful;
+    const checkAt = isRestarted ? now + recheckAfter : known.checkAt;
+    if (isRestarted) this.#waiting.set(ref, { ...known, evidence: noEvidence(now), checkAt });
+    const due = (isRestarted || evidence.proofs.length === 0 ? checkAt : (next?.at ?? now)) - now;
     if (due > 0) {
       this.#lookups.forgetFailed(ref, identity);
       return requeue(milliseconds(due), "the next answer about the machine");
     }
-    this.#lookups.ask(ref, identity, { urgency: "deletion-proof", ...defined({ method: next.kind }) });
+    this.#lookups.ask(ref, identity, { urgency: "deletion-proof", ...defined({ method: next?.kind }) });
     return waiting;
+  }
+
+  #identityOf({ spec }: VolumeAttachment, id: string): NodeIdentity {
+    const providerID = this.#actions.deps.driver.providerIDOf(id) as ProviderID;
+    return { name: nodeName(spec.nodeName), providerID, addresses: [] };
+  }
+
+  /** Of the machines of Nodes and of volumes: so many may be gone at once that it is a fault of the cloud. */
+  #countGone() {
+    const { nodes: store, stores, driver, inventory, removals } = this.#actions.deps;
+    const machines = new Map<string, NodeIdentity>();
+    for (const attachment of stores.attachments.list()) {
+      const { annotations, uid } = attachment.metadata;
+      const id = attachment.spec.attacher === driver.name ? annotations?.[nodeIDKey] : undefined;
+      if (id !== undefined && !removals.isReleased(removalKind, uid))
+        machines.set(id, this.#identityOf(attachment, id));
+    }
+    for (const node of store.list()) {
+      const id = driver.nodeIDOf(providerIDOf(node) ?? "");
+      if (id !== undefined && isLeaving(node)) machines.delete(id);
+      else if (id !== undefined) machines.set(id, identityOf(node));
+    }
+    const gone = [...machines.values()].filter((machine) => inventory.check(machine).kind === "gone");
+    return { recent: 0, affected: gone.length, total: machines.size };
   }
 
   async #reportWait(
@@ -189,7 +212,7 @@ export class WriterProofs {
         ? "stop the machine, or detach the volume in the cloud"
         : `run ${commandText(`kubectl taint node ${attachment.spec.nodeName} ${outOfServiceTaint}=nodeshutdown:NoExecute`)}`;
     const doubt = isDoubtful
-      ? ` So many Nodes look gone at once that it may be a fault of the cloud. To delete them anyway: ${removals.howToRelease("nodes")}`
+      ? ` So many machines look gone at once that it may be a fault of the cloud. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
       : "";
     const message = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
     const event = { type: "Warning", reason: "DetachmentWaits", message } as const;

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { Refusal } from "../../../providers/fake/simulator/answer.ts";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
+import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { VolumeWorld } from "../../support/volume-world.ts";
 
@@ -206,24 +207,41 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 120);
   });
 
-  test("stays attached while the mass limit holds Nodes, because the cloud hides their machines", async () => {
-    const { w, node, name, machine } = await attached(6, "volume,cloud-node-lifecycle");
-    for (const { id, name: hidden } of w.cloud.machines.list()) {
-      w.cloud.faults.hide({ resource: id, from: "both", milliseconds: 1_800_000 });
-      w.changeNode(hidden, (now) => ({
-        ...now,
-        status: { ...now.status, conditions: [{ type: "Ready", status: "Unknown" }] },
-      }));
-    }
-    await w.until(() => w.manager.removals.held("nodes").length > 0, "a hold", 600);
+  test.each(["volume", "volume,cloud-node-lifecycle"])(
+    "stays attached while the cloud hides many machines, until a release, with --controllers=%s",
+    async (controllers) => {
+      const { w, node, name, machine } = await attached(6, controllers);
+      for (const { id, name: hidden } of w.cloud.machines.list()) {
+        w.cloud.faults.hide({ resource: id, from: "both", milliseconds: 7_200_000 });
+        w.changeNode(hidden, (now) => ({
+          ...now,
+          status: { ...now.status, conditions: [{ type: "Ready", status: "Unknown" }] },
+        }));
+      }
+      // Other machines of the cluster lose their Nodes.
+      w.removeNode("node-5");
+      w.detach(name);
+      await w.pass(900);
+      expect(isAttachedInCloud(w)).toBe(true);
+      expect(messageOn(w, name)).toContain(`the cloud reports that machine ${machine} is gone`);
+      expect(messageOn(w, name)).toContain(
+        "So many machines look gone at once that it may be a fault of the cloud.",
+      );
+      expect(w.server.store.get("nodes", undefined, node)).toBeDefined();
+      expect(w.manager.report().massLimits.find(({ kind }) => kind === "volumes")?.held).toEqual([name]);
+      (w.manager.removals as RemovalMemory).release("volumes");
+      await w.until(detached(w, name), "detached", 180);
+    },
+  );
+
+  test("stays attached when a cloud that hid many machines shows most of them again", async () => {
+    const { w, name, machine } = await attached();
+    for (const { id } of w.cloud.machines.list())
+      w.cloud.faults.hide({ resource: id, from: "both", milliseconds: id === machine ? 630_000 : 600_000 });
     w.detach(name);
-    await w.pass(900);
+    await w.pass(1800);
     expect(isAttachedInCloud(w)).toBe(true);
-    expect(messageOn(w, name)).toContain(`the cloud reports that machine ${machine} is gone`);
-    expect(messageOn(w, name)).toContain(
-      "So many Nodes look gone at once that it may be a fault of the cloud.",
-    );
-    expect(w.server.store.get("nodes", undefined, node)).toBeDefined();
+    expect(messageOn(w, name)).toContain(`machine ${machine} may still write to it`);
   });
 
   test("keeps its VolumeAttachment while the cloud is changing it", async () => {

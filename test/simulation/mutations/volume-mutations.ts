@@ -7,6 +7,7 @@ const simulated = (seed: number, ...invariants: readonly number[]): FoundBySimul
 });
 const attaching = (test: string): FoundByTest => ({ file: "test/controllers/volume/attach.test.ts", test });
 const deleting = (test: string): FoundByTest => ({ file: "test/controllers/volume/delete.test.ts", test });
+const missing = (test: string): FoundByTest => ({ file: "test/controllers/volume/missing.test.ts", test });
 const snapshotting = (test: string): FoundByTest => ({
   file: "test/controllers/volume/snapshots.test.ts",
   test,
@@ -45,12 +46,48 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-that-many-machines-are-gone",
     breaks: "A cloud that hides all machines makes their volumes move.",
-    foundBy: attaching("stays attached while the mass limit holds Nodes"),
+    foundBy: attaching("stays attached while the cloud hides many machines"),
     edits: [
       {
         file: writerProofs,
-        find: 'evidence.isGone && removals.held("nodes").length > 0',
+        find: "evidence.isGone && this.#limit.hold(attachment, this.#countGone()) !== undefined",
         replace: "false",
+      },
+    ],
+  },
+  {
+    name: "keep-proofs-of-a-hold",
+    breaks: "A machine that the cloud shows later than the others counts as gone when the hold ends.",
+    foundBy: attaching("that hid many machines shows most of them again"),
+    edits: [
+      {
+        file: writerProofs,
+        find: "const isRestarted = isRunning || isDoubtful;",
+        replace: "const isRestarted = isRunning;",
+      },
+    ],
+  },
+  {
+    name: "believe-that-many-volumes-are-missing",
+    breaks: "A token of another project releases all VolumeAttachments, and their volumes stay attached.",
+    foundBy: missing("VolumeAttachments stay"),
+    edits: [
+      {
+        file: "src/controllers/volume/missing-volumes.ts",
+        find: "if (held === undefined) return false;",
+        replace: "if (held !== null) return false;",
+      },
+    ],
+  },
+  {
+    name: "forget-missing-volumes-on-a-restart",
+    breaks: "Each restart allows as many again.",
+    foundBy: missing("before a restart count towards the limit"),
+    edits: [
+      {
+        file: "src/controllers/volume/missing-volumes.ts",
+        find: '(await this.#limit.record(object)) === "recorded"',
+        replace: "true",
       },
     ],
   },
@@ -78,7 +115,7 @@ export const volumeMutations: readonly Mutation[] = [
     name: "believe-one-answer-that-a-volume-is-detached",
     breaks: "A volume that the cloud hides for a moment stays attached without a VolumeAttachment.",
     foundBy: attaching("does not show for a moment keeps its VolumeAttachment"),
-    edits: [{ file: attachments, find: "done.detached.isProved ? 0 :", replace: "true ? 0 :" }],
+    edits: [{ file: attachments, find: "const wait = done.detached.isProved", replace: "const wait = true" }],
   },
   {
     name: "detach-while-the-cloud-attaches",
@@ -138,7 +175,7 @@ export const volumeMutations: readonly Mutation[] = [
     name: "believe-one-answer-that-a-volume-is-gone",
     breaks: "A volume that the cloud hides for a moment stays without a PersistentVolume.",
     foundBy: deleting("does not show for a moment is deleted afterwards"),
-    edits: [{ file: persistentVolumes, find: "work.value.wasThere ? 0 :", replace: "true ? 0 :" }],
+    edits: [{ file: persistentVolumes, find: "work.value.wasThere ? undefined :", replace: "true ? undefined :" }],
   },
   {
     name: "trust-the-cache-of-persistent-volumes",
@@ -158,7 +195,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: deleting("a restored API server has the claim"),
     edits: [
       {
-        file: persistentVolumes,
+        file: "src/controllers/volume/lasting-facts.ts",
         find: "else if (after !== undefined) this.#deletedClaims.delete(after.metadata.uid);",
         replace: "",
       },
@@ -171,7 +208,7 @@ export const volumeMutations: readonly Mutation[] = [
       file: "test/controllers/volume/provision.test.ts",
       test: "while its PersistentVolume could not be written",
     },
-    edits: [{ file: "src/controllers/volume/claims.ts", find: "this.works.keep(key, work);", replace: "" }],
+    edits: [{ file: "src/controllers/volume/claims.ts", find: "this.works.keep(ref, work);", replace: "" }],
   },
   {
     name: "create-without-a-listing",

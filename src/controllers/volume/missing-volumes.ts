@@ -1,0 +1,103 @@
+// Answers of the cloud that a volume does not exist, or is not attached, without a change of Fairlead. They may be a lie, so one counts when
+// a second one, some time later, is the same, and while the cloud does not lack too many volumes at once.
+
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
+import { type Outcome, requeue } from "../../runtime/workers.ts";
+import { removalWindowText } from "../absence/removal-history.ts";
+import { attacherFinalizer } from "./names.ts";
+import { isManagedVolume, isReleased } from "./plan-deletion.ts";
+import { SecondAnswers } from "./second-answers.ts";
+import type { VolumeActions } from "./volume-actions.ts";
+import { removalKind, VolumeLimit } from "./volume-limit.ts";
+
+/** While the mass limit holds volumes. A release, or a change, is noticed at once. */
+export const holdRecheck: Milliseconds = minutes(1);
+
+type Subject =
+  | { readonly kind: "PersistentVolume"; readonly object: PersistentVolume }
+  | { readonly kind: "VolumeAttachment"; readonly object: VolumeAttachment };
+
+export class MissingVolumes {
+  readonly #actions: VolumeActions;
+  readonly #answers: SecondAnswers;
+  readonly #limit: VolumeLimit;
+  /** Since when the cloud has lacked the volume of an object, by uid. */
+  #since: ReadonlyMap<string, number> = new Map();
+
+  constructor(actions: VolumeActions) {
+    this.#actions = actions;
+    this.#answers = new SecondAnswers(actions.deps.clock, actions.deps.settings);
+    this.#limit = new VolumeLimit(actions.deps);
+  }
+
+  /** Something else was answered: the answers before do not count any more. */
+  forget(uid: string): void {
+    this.#answers.forget(uid);
+  }
+
+  /** Call it for each such answer. Undefined: what follows from it may be done now. */
+  async await({ kind, object }: Subject, handle: string): Promise<Outcome | undefined> {
+    const { uid } = object.metadata;
+    // The cloud shows it as not attached.
+    const isShown = this.#actions.shown.has(handle);
+    if (!isShown && this.#hold({ kind, object })) {
+      this.forget(uid);
+      return requeue(holdRecheck, "the mass limit");
+    }
+    const wait = this.#answers.wait(uid);
+    if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
+    const isRecorded = isShown || (await this.#limit.record(object)) === "recorded";
+    return isRecorded || !this.#hold({ kind, object }) ? undefined : requeue(holdRecheck, "the mass limit");
+  }
+
+  #hold({ kind, object }: Subject): boolean {
+    const { removals } = this.#actions.deps;
+    const counts = this.#count();
+    const held = this.#limit.hold(object, counts);
+    if (held === undefined) return false;
+    const { affected, recent, total } = counts;
+    const message = `The cloud does not show ${affected} of ${total} volumes that are attached or being deleted, and ${recent} volumes were removed in the last ${removalWindowText}. More than ${held.allowed} at once is treated as a fault of the cloud, or as credentials of another project, so nothing is done that follows from it. Check the credentials. To continue: ${removals.howToRelease(removalKind)}`;
+    this.#actions.report(kind, object, kind === "PersistentVolume" ? "delete" : "detach", [
+      { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },
+    ]);
+    return true;
+  }
+
+  /** What was missing for less than the confirmation time may be new, or be shown late. */
+  #count() {
+    const { clock, removals, settings } = this.#actions.deps;
+    const now = clock.monotonic();
+    const { shown } = this.#actions;
+    const recorded = [...this.#recorded()].filter(
+      ([uid]) => !removals.has(removalKind, uid) && !removals.isReleased(removalKind, uid),
+    );
+    const missing = recorded.filter(([, handle]) => !shown.has(handle));
+    this.#since = new Map(missing.map(([uid]) => [uid, this.#since.get(uid) ?? now]));
+    const lasting = [...this.#since.values()].filter((since) => now - since >= settings.confirmAfter);
+    const recent = removals.count(removalKind);
+    return { affected: lasting.length, recent, total: recorded.length + recent };
+  }
+
+  /** What Kubernetes records as attached or asks to delete: the ids of volumes, by the uid of the object. */
+  #recorded(): ReadonlyMap<string, string> {
+    const { lasting, deps } = this.#actions;
+    const { stores, driver } = deps;
+    const finalizer = attacherFinalizer(driver.name);
+    const attached = stores.attachments.list().flatMap(({ metadata, spec, status }) => {
+      const volume = stores.volumes.get(spec.source.persistentVolumeName ?? "");
+      const { volumeHandle } = (volume?.spec ?? spec.source.inlineVolumeSpec)?.csi ?? {};
+      const isOwn = spec.attacher === driver.name && volumeHandle !== undefined;
+      const isAttached = status?.attached === true || (metadata.finalizers ?? []).includes(finalizer);
+      return isOwn && isAttached ? [[metadata.uid, volumeHandle] as const] : [];
+    });
+    const released = stores.volumes.list().flatMap((volume) => {
+      const { name, uid } = volume.metadata;
+      const handle = volume.spec?.csi?.volumeHandle;
+      const isLeaving = isManagedVolume(volume, driver.name) && isReleased(volume);
+      const isFree = isLeaving && lasting.attachmentsOf.get(name).length === 0;
+      return isFree && handle !== undefined ? [[uid, handle] as const] : [];
+    });
+    return new Map([...attached, ...released]);
+  }
+}

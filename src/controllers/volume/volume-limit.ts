@@ -1,0 +1,32 @@
+// A mass limit of the volume controller: for machines that are gone, for volumes that the cloud does not show, and for claims that vanished.
+// What any of them holds is released together.
+
+import type { KubeObject } from "../../kube/objects.ts";
+import { type LimitDecision, type LimitedCounts, MassLimit } from "../absence/mass-limit.ts";
+import type { VolumeDeps } from "./deps.ts";
+
+export const removalKind = "volumes";
+
+export class VolumeLimit {
+  readonly #removals: VolumeDeps["removals"];
+  readonly #limit: MassLimit;
+
+  constructor({ settings, removals, clock }: VolumeDeps) {
+    this.#removals = removals;
+    this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
+  }
+
+  /** Why the object is held; undefined if it is not, or was released. */
+  hold({ metadata: { uid, name } }: KubeObject, counts: LimitedCounts): LimitDecision | undefined {
+    const decision = this.#limit.decide(counts);
+    const isHeld = decision.isHeld && !this.#removals.isReleased(removalKind, uid);
+    if (isHeld) this.#removals.hold(removalKind, uid, name);
+    else this.#removals.endHold(removalKind, uid);
+    return isHeld ? decision : undefined;
+  }
+
+  /** Counts and stores a removal before it is made. If that took time, everything must be decided again. */
+  async record({ metadata: { uid } }: KubeObject): Promise<"recorded" | "decide again"> {
+    return this.#removals.isReleased(removalKind, uid) ? "recorded" : await this.#limit.record([uid]);
+  }
+}

@@ -46,7 +46,7 @@ export class ServiceWorld {
   readonly unexpectedErrors: unknown[] = [];
   onCrossing: Crossing | undefined;
   /** Replaces the answer to a read, including lists and watches; undefined lets it through. */
-  readFault: ((path: string) => Response | undefined) | undefined;
+  readFault: ((path: string, query: URLSearchParams) => Response | undefined) | undefined;
   /** Replaces the API server's answer; undefined lets the request through. */
   kubeFault: ((method: string, path: string) => Response | Error | undefined) | undefined;
   readonly #options: ServiceWorldOptions;
@@ -113,9 +113,9 @@ export class ServiceWorld {
           random: seededRandom((this.#options.seed ?? 1) * 1000 + this.#starts),
           files: noFiles,
           transport: through(life, cut.signal, async (request, signal) => {
-            const { pathname } = new URL(request.url);
+            const { pathname, searchParams } = new URL(request.url);
             if (request.method === "GET") this.read.push(pathname);
-            const refusal = request.method === "GET" ? this.readFault?.(pathname) : undefined;
+            const refusal = request.method === "GET" ? this.readFault?.(pathname, searchParams) : undefined;
             if (refusal !== undefined) return refusal;
             if (request.method === "GET" || isWatch(pathname)) return kube(request, signal);
             this.onCrossing?.(`${request.method} ${pathname}`, "before");

@@ -72,9 +72,7 @@ export class Attachments {
       const done = work?.value;
       if (done !== undefined && "detached" in done && isLeaving) {
         const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
-        const wait = done.detached.isProved
-          ? undefined
-          : await this.#missing.await({ kind, object: attachment }, handle);
+        const wait = done.detached.isProved ? undefined : await this.#missing.await(kind, attachment, handle);
         return wait ?? (await this.#noteDetached(attachment, signal));
       }
       if (done !== undefined && "attached" in done && !isLeaving)

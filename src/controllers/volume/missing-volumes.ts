@@ -2,7 +2,7 @@
 // a second one, some time later, is the same, and while the cloud does not lack too many volumes at once.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
-import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
+import type { KubeObject } from "../../kube/objects.ts";
 import { type Outcome, requeue } from "../../runtime/workers.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import { attacherFinalizer } from "./names.ts";
@@ -13,10 +13,6 @@ import { removalKind, VolumeLimit } from "./volume-limit.ts";
 
 /** While the mass limit holds volumes. A release, or a change, is noticed at once. */
 export const holdRecheck: Milliseconds = minutes(1);
-
-type Subject =
-  | { readonly kind: "PersistentVolume"; readonly object: PersistentVolume }
-  | { readonly kind: "VolumeAttachment"; readonly object: VolumeAttachment };
 
 export class MissingVolumes {
   readonly #actions: VolumeActions;
@@ -37,21 +33,25 @@ export class MissingVolumes {
   }
 
   /** Call it for each such answer. Undefined: what follows from it may be done now. */
-  async await({ kind, object }: Subject, handle: string): Promise<Outcome | undefined> {
+  async await(
+    kind: "PersistentVolume" | "VolumeAttachment",
+    object: KubeObject,
+    handle: string,
+  ): Promise<Outcome | undefined> {
     const { uid } = object.metadata;
     // The cloud shows it as not attached.
     const isShown = this.#actions.shown.has(handle);
-    if (!isShown && this.#hold({ kind, object })) {
+    if (!isShown && this.#hold(kind, object)) {
       this.forget(uid);
       return requeue(holdRecheck, "the mass limit");
     }
     const wait = this.#answers.wait(uid);
     if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
     const isRecorded = isShown || (await this.#limit.record(object)) === "recorded";
-    return isRecorded || !this.#hold({ kind, object }) ? undefined : requeue(holdRecheck, "the mass limit");
+    return isRecorded || !this.#hold(kind, object) ? undefined : requeue(holdRecheck, "the mass limit");
   }
 
-  #hold({ kind, object }: Subject): boolean {
+  #hold(kind: "PersistentVolume" | "VolumeAttachment", object: KubeObject): boolean {
     const { removals } = this.#actions.deps;
     const counts = this.#count();
     const held = this.#limit.hold(object, counts);

@@ -3,7 +3,7 @@
 
 import { milliseconds } from "../../core/brand.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
-import type { PersistentVolume } from "../../kube/objects.ts";
+import type { PersistentVolume, PersistentVolumeClaim } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
 import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
@@ -73,8 +73,15 @@ export class PersistentVolumes {
     if (work !== undefined && work.value === undefined) return settled;
     if (work?.value === undefined || !("wasThere" in work.value)) return this.#delete(volume, signal);
     const handle = volume.spec?.csi?.volumeHandle ?? "";
-    const wait = work.value.wasThere ? undefined : await this.#missing.await({ kind, object: volume }, handle);
-    return wait ?? this.#noteDeleted(volume, signal);
+    const wait = work.value.wasThere ? undefined : await this.#missing.await(kind, volume, handle);
+    return (
+      wait ??
+      (await this.#noteDeleted(volume, signal).catch((error: unknown) => {
+        // Otherwise the volume would be missing.
+        this.works.keep(ref, work);
+        throw error;
+      }))
+    );
   }
 
   /** Another program made the PersistentVolume and left out where its volume can be used: sets that once. */
@@ -145,19 +152,26 @@ export class PersistentVolumes {
     const proofs = this.#released.get(refOf(volume)) ?? [];
     if (isAnnounced) this.#released.delete(refOf(volume));
     else this.#released.set(refOf(volume), proofs);
-    const plan = planDeletion({
+    const facts = {
       volume,
       claim: stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`),
       attachments: lasting.attachmentsOf.get(name),
-      sharing: lasting.volumesWith
-        .get(csi?.volumeHandle ?? "")
-        .filter(({ spec }) => spec?.csi?.driver === csi?.driver),
+      sharing: sharingOf(volume, lasting.volumesWith.get(csi?.volumeHandle ?? "")),
       ...{ isAnnounced, proofs, confirmAfter: settings.confirmAfter },
-    });
+    };
+    let plan = planDeletion(facts);
+    if (plan.kind === "delete") {
+      const all = await this.#actions.listNow(persistentVolumes, signal);
+      const sharing = sharingOf(volume, all);
+      // An administrator may have saved the volume.
+      if (!sharing.some((one) => isReleased(one) && isSameRelease(one, volume)))
+        return requeue(holdRecheck, "the PersistentVolume has changed");
+      plan = planDeletion({ ...facts, sharing, claim: await this.#claimOf(volume, signal) });
+    }
     switch (plan.kind) {
       case "keep": {
         // The watch of claims may be behind: their deletion enqueues the PersistentVolume again.
-        if (plan.claimExists && !(await this.#hasClaim(volume, signal)))
+        if (plan.claimExists && (await this.#claimOf(volume, signal)) === undefined)
           return requeue(holdRecheck, "the deletion of the claim");
         const { reason, message } = plan;
         this.#actions.report(kind, volume, "delete", [{ type: "Warning", reason, message }]);
@@ -170,8 +184,6 @@ export class PersistentVolumes {
         return settled;
       case "prove":
       case "delete": {
-        if (plan.kind === "delete" && !(await this.#isStillReleased(volume, signal)))
-          return requeue(holdRecheck, "the PersistentVolume has changed");
         const isLimited = !isAnnounced && !removals.isReleased(removalKind, uid);
         if (isLimited && this.#hold(volume)) return requeue(holdRecheck, "the mass limit");
         if (plan.kind === "delete") {
@@ -185,32 +197,26 @@ export class PersistentVolumes {
   }
 
   /** Asks the API server for the claim, without a cache. */
-  async #hasClaim({ spec }: PersistentVolume, signal: AbortSignal): Promise<boolean> {
+  async #claimOf(
+    { spec }: PersistentVolume,
+    signal: AbortSignal,
+  ): Promise<PersistentVolumeClaim | undefined> {
     const { name = "", namespace = "", uid } = spec?.claimRef ?? {};
     const found = await this.#actions.deps.api
       .get(persistentVolumeClaims, { name, namespace }, signal)
       .catch(undefinedIf("not-found"));
-    return found?.metadata.uid === uid;
+    return found?.metadata.uid === uid ? found : undefined;
   }
 
   async #prove(volume: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
     const { clock } = this.#actions.deps;
     const ref = refOf(volume);
     const beganAt = clock.monotonic();
-    const isGone = !(await this.#hasClaim(volume, signal));
+    const isGone = (await this.#claimOf(volume, signal)) === undefined;
     const known = this.#released.get(ref) ?? [];
     const proof = { kind: "lookup", beganAt, knownAt: clock.monotonic() } as const;
     this.#released.set(ref, isGone ? addProof(known, proof) : []);
     return requeue(isGone ? milliseconds(0) : holdRecheck, "an answer about the claim");
-  }
-
-  /** Without a cache, which may be minutes behind: an administrator may have saved the volume. */
-  async #isStillReleased({ metadata, spec }: PersistentVolume, signal: AbortSignal): Promise<boolean> {
-    const { api } = this.#actions.deps;
-    const current = await api.get(persistentVolumes, { name: metadata.name }, signal);
-    const isSame =
-      current.metadata.uid === metadata.uid && current.spec?.claimRef?.uid === spec?.claimRef?.uid;
-    return isSame && isReleased(current);
   }
 
   /** Too many at once have lost their claim unseen: it may be the API server that is wrong. */
@@ -272,4 +278,18 @@ export class PersistentVolumes {
     this.#released.delete(ref);
     this.#actions.forget(kind, ref);
   }
+}
+
+/** Of these, those with the same volume in the cloud. */
+function sharingOf(
+  { spec }: PersistentVolume,
+  all: readonly PersistentVolume[],
+): readonly PersistentVolume[] {
+  const { driver, volumeHandle } = spec?.csi ?? {};
+  return all.filter(({ spec: { csi } = {} }) => csi?.driver === driver && csi?.volumeHandle === volumeHandle);
+}
+
+/** Whether both are the same PersistentVolume, released by the same claim. */
+function isSameRelease(one: PersistentVolume, other: PersistentVolume): boolean {
+  return one.metadata.uid === other.metadata.uid && one.spec?.claimRef?.uid === other.spec?.claimRef?.uid;
 }

@@ -172,8 +172,8 @@ export class SnapshotContents {
     handle: string,
     signal: AbortSignal,
   ): Promise<string | undefined> {
-    const { api } = this.#actions.deps;
-    const sharing = this.#stores.contents.list().find(
+    const all = await this.#actions.listNow(volumeSnapshotContents, signal);
+    const sharing = all.find(
       (one) =>
         one.metadata.uid !== metadata.uid &&
         one.spec.driver === spec.driver &&
@@ -183,15 +183,11 @@ export class SnapshotContents {
     );
     if (sharing !== undefined)
       return `The VolumeSnapshotContent ${sharing.metadata.name} has the same snapshot`;
-    const current = await api.get(volumeSnapshotContents, { name: metadata.name }, signal);
-    if (
-      current.metadata.uid !== metadata.uid ||
-      planContent(current) !== "delete" ||
-      handleOf(current) !== handle
-    )
+    const current = all.find((one) => one.metadata.uid === metadata.uid);
+    if (current === undefined || planContent(current) !== "delete" || handleOf(current) !== handle)
       return `The VolumeSnapshotContent ${metadata.name} has changed`;
     const { name, namespace, uid } = spec.volumeSnapshotRef;
-    const snapshot = await api
+    const snapshot = await this.#actions.deps.api
       .get(volumeSnapshots, { name, namespace }, signal)
       .catch(undefinedIf("not-found"));
     const isNeeded =

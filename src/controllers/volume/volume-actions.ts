@@ -4,9 +4,10 @@
 import { isFenced } from "../../cloud/error-policies.ts";
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { SharedListing } from "../../csi/cloud-answers.ts";
 import type { CloudVolumes } from "../../csi/cloud-volumes.ts";
 import { RpcError } from "../../grpc/status.ts";
-import type { Draft } from "../../kube/client/api.ts";
+import type { Draft, Page } from "../../kube/client/api.ts";
 import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
 import type { KubeObject, ObjectKey } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
@@ -76,6 +77,8 @@ export class VolumeActions {
   /** Aborted when the session ends. */
   readonly #life: AbortSignal;
   readonly #reporter: Reporter<Subject, Topic>;
+  /** By resource. */
+  readonly #lists = new Map<string, SharedListing<KubeObject>>();
 
   constructor(deps: VolumeDeps, lasting: LastingFacts, life: AbortSignal) {
     this.deps = deps;
@@ -128,6 +131,27 @@ export class VolumeActions {
     work: (cloud: CloudVolumes, signal: AbortSignal) => Promise<T>,
   ): void {
     works.start(ref, () => work(this.#cloud, this.#life));
+  }
+
+  /** All objects, without a cache, which may be minutes behind: before a change that cannot be undone. */
+  async listNow<T extends KubeObject>(resource: Resource<T>, signal: AbortSignal): Promise<readonly T[]> {
+    const { api } = this.deps;
+    async function* pages(life: AbortSignal) {
+      for (let next: string | undefined = ""; next !== undefined; ) {
+        const page: Page<T> = await api.listPage(
+          resource,
+          { limit: 500, ...(next !== "" && { continue: next }) },
+          life,
+        );
+        yield page.items;
+        next = page.continue;
+      }
+    }
+    const list =
+      this.#lists.get(resource.plural) ??
+      new SharedListing<KubeObject>((call) => pages(call.signal), this.#life);
+    this.#lists.set(resource.plural, list);
+    return (await list.next(signal)) as readonly T[];
   }
 
   /** Returns undefined in observe mode. */

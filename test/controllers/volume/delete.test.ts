@@ -97,6 +97,19 @@ describe("the volume of a claim", () => {
     await w.until(() => w.volumes().length === 7, "deleted", 120);
   });
 
+  test("is no missing volume when it was deleted while its PersistentVolume could not be", async () => {
+    const w = await bound(6);
+    w.kubeFault = (method, path) =>
+      method === "DELETE" && path.includes("/persistentvolumes/")
+        ? new Response("{}", { status: 503 })
+        : undefined;
+    for (let index = 0; index < 6; index += 1) w.deleteClaim(`data-${index}`);
+    await w.pass(240);
+    w.kubeFault = undefined;
+    await w.until(() => w.volumes().length === 0, "deleted", 120);
+    expect(eventsOfVolumes(w).join()).not.toContain("MassDeletionHeld");
+  });
+
   test("that the cloud does not show for a moment is deleted afterwards, and its PersistentVolume last", async () => {
     const w = await bound(1);
     w.cloud.view = { ...trueView, volumes: () => [] };
@@ -108,14 +121,38 @@ describe("the volume of a claim", () => {
     expect(w.cloud.volumes.list()).toEqual([]);
   });
 
-  test("is kept when an administrator has saved it and the cache of PersistentVolumes does not show that yet", async () => {
+  test.each([
+    ["an administrator has saved it", { persistentVolumeReclaimPolicy: "Retain" }],
+    ["another claim has it", { claimRef: { namespace: "default", name: "other", uid: "u-2" } }],
+    ["another PersistentVolume has it", undefined],
+  ])("is kept when %s and the cache of PersistentVolumes does not show that yet", async (_, changed) => {
     const w = await bound(1);
     const [volume] = w.volumes();
-    const saved = { ...volume, spec: { ...volume?.spec, persistentVolumeReclaimPolicy: "Retain" } };
-    w.readFault = (path) => (path.includes("/persistentvolumes/") ? Response.json(saved) : undefined);
+    const status = { phase: "Released" };
+    const current = { ...volume, status, spec: { ...volume?.spec, ...changed } };
+    const copy = { ...volume, metadata: { name: "copy", uid: "u-3" }, status: { phase: "Available" } };
+    const items = changed === undefined ? [current, copy] : [current];
+    w.readFault = (path, query) =>
+      path.endsWith("/persistentvolumes") && !query.has("watch")
+        ? Response.json({ kind: "PersistentVolumeList", metadata: { resourceVersion: "9" }, items })
+        : undefined;
     w.deleteClaim("data-0");
-    await w.pass(600);
+    await w.pass(240);
     expect([w.cloud.volumes.list().length, w.changes]).toEqual([1, []]);
+  });
+
+  test("is kept when its claim is back and the cache of claims does not show that yet", async () => {
+    const w = await bound(1);
+    w.binds = false;
+    const claim = w.getClaim("data-0");
+    const { name } = w.volumeOf("data-0").metadata;
+    w.readFault = (path) =>
+      path.endsWith("/persistentvolumeclaims/data-0") ? Response.json(claim) : undefined;
+    w.deleteClaim("data-0");
+    w.changeVolume(name, (now) => ({ ...now, status: { phase: "Released" } }), "status");
+    await w.pass(240);
+    expect([w.cloud.volumes.list().length, w.changes]).toEqual([1, []]);
+    expect(eventsOfVolumes(w).join()).toContain("but its claim default/data-0 exists");
   });
 
   test("needs two answers again when a restored API server has the claim that was deleted", async () => {
@@ -136,7 +173,8 @@ describe("the volume of a claim", () => {
     w.server.compact();
     w.server.faults.intercept = undefined;
     await w.until(() => w.volumes().length === 0, "deleted", 400);
-    expect(w.read.filter((path) => path.endsWith("/persistentvolumeclaims/data-0")).length).toBe(2);
+    // Two answers, and one more before and after the deletion is recorded.
+    expect(w.read.filter((path) => path.endsWith("/persistentvolumeclaims/data-0")).length).toBe(4);
   });
 
   test("is kept when its PersistentVolume is released and the claim exists", async () => {

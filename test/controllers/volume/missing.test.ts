@@ -12,7 +12,9 @@ afterEach(async () => {
 });
 
 /** Claims `data-0` and so on, whose volumes are attached and in use by no kubelet. */
-async function attached(count: number): Promise<{ readonly w: VolumeWorld; readonly names: readonly string[] }> {
+async function attached(
+  count: number,
+): Promise<{ readonly w: VolumeWorld; readonly names: readonly string[] }> {
   const w = new VolumeWorld({ nodes: 6 });
   world = w;
   await w.start();
@@ -39,7 +41,7 @@ describe("while the cloud shows no volume", () => {
     show(w, () => false);
     for (const name of names) w.detach(name);
     await w.pass(90);
-    expect(names.filter((name) => w.attachment(name) !== undefined)).toEqual(names);
+    expect(names.filter((name) => w.attachment(name) !== undefined)).toEqual([...names]);
     expect(w.events(names[0] ?? "").at(-1)).toContain(
       "Warning MassDeletionHeld The cloud does not show 10 of 10 volumes that are attached or being deleted, and 0 volumes were removed in the last 10 minutes. More than 2 at once is treated as a fault of the cloud, or as credentials of another project, so nothing is done that follows from it.",
     );

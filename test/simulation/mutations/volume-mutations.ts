@@ -175,7 +175,9 @@ export const volumeMutations: readonly Mutation[] = [
     name: "believe-one-answer-that-a-volume-is-gone",
     breaks: "A volume that the cloud hides for a moment stays without a PersistentVolume.",
     foundBy: deleting("does not show for a moment is deleted afterwards"),
-    edits: [{ file: persistentVolumes, find: "work.value.wasThere ? undefined :", replace: "true ? undefined :" }],
+    edits: [
+      { file: persistentVolumes, find: "work.value.wasThere ? undefined :", replace: "true ? undefined :" },
+    ],
   },
   {
     name: "trust-the-cache-of-persistent-volumes",
@@ -184,10 +186,46 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: persistentVolumes,
-        find: "return isSame && isReleased(current);",
-        replace: "return isSame || isReleased(current);",
+        find: "isReleased(one) && isSameRelease(one, volume)",
+        replace: "isSameRelease(one, volume)",
       },
     ],
+  },
+  {
+    name: "take-the-release-by-another-claim",
+    breaks: "A volume is deleted although another claim has just got it.",
+    foundBy: deleting("another claim has it"),
+    edits: [
+      {
+        file: persistentVolumes,
+        find: "&& one.spec?.claimRef?.uid === other.spec?.claimRef?.uid",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "trust-the-cache-about-shared-volumes",
+    breaks: "A volume is deleted although another PersistentVolume has just got it.",
+    foundBy: deleting("another PersistentVolume has it"),
+    edits: [{ file: persistentVolumes, find: "...facts, sharing, claim:", replace: "...facts, claim:" }],
+  },
+  {
+    name: "trust-the-cache-of-claims",
+    breaks: "A volume is deleted although its claim is back.",
+    foundBy: deleting("when its claim is back"),
+    edits: [
+      {
+        file: persistentVolumes,
+        find: "sharing, claim: await this.#claimOf(volume, signal) }",
+        replace: "sharing }",
+      },
+    ],
+  },
+  {
+    name: "forget-that-a-volume-was-deleted",
+    breaks: "Volumes that Fairlead has deleted itself count as missing, and the mass limit holds them.",
+    foundBy: deleting("is no missing volume when it was deleted"),
+    edits: [{ file: persistentVolumes, find: "this.works.keep(ref, work);", replace: "" }],
   },
   {
     name: "remember-deletions-of-claims-that-are-back",

@@ -142,12 +142,6 @@ export const clusterGrants: readonly Grant[] = [
     verbs: { get: forVolumes },
   },
   {
-    aboutVerbs: "list finds the Leases of sidecars, beside which the volume controller does not run.",
-    group: "coordination.k8s.io",
-    resource: "leases",
-    verbs: { list: forVolumes },
-  },
-  {
     about: "The API server authenticates and authorizes clients of the secure port.",
     group: "authentication.k8s.io",
     resource: "tokenreviews",
@@ -179,6 +173,11 @@ export function leaseGrants(lease: string): readonly Grant[] {
       ...leases,
       verbs: { create: electing },
       aboutVerbs: "create cannot be restricted by name.",
+    },
+    {
+      about: "The Leases of sidecars, beside which the volume controller does not run.",
+      ...leases,
+      verbs: { get: forVolumes },
     },
     {
       about: "The Lease of --leader-elect-resource-name.",

@@ -175,15 +175,15 @@ export class VolumeWorld extends ServiceWorld {
   }
 
   /** The Lease of a sidecar that runs. */
-  renewSidecar(name: string): void {
+  renewSidecar(name: string, namespace = "kube-system"): void {
     const renewTime = new Date(this.clock.now()).toISOString().replace("Z", "000Z");
     const spec = { holderIdentity: "provisioner-1", leaseDurationSeconds: 15, renewTime };
-    const found = this.server.store.get("leases", "kube-system", name);
+    const found = this.server.store.get("leases", namespace, name);
     if (found !== undefined) this.server.store.put(stored.leases, { ...found, spec });
     else
-      this.server.objects.create(stored.leases, "kube-system", {
+      this.server.objects.create(stored.leases, namespace, {
         ...{ apiVersion: "coordination.k8s.io/v1", kind: "Lease" },
-        ...{ metadata: { name, namespace: "kube-system" }, spec },
+        ...{ metadata: { name, namespace }, spec },
       });
   }
 

@@ -140,6 +140,7 @@ export function composeVolumes(
     reportOnLease: (event) => context.reportOnLease("volume", event),
     note: (message, fields) => log.info(message, fields),
     settings: settings.lifecycle,
+    sidecarNamespace: settings.flags["leader-elect-resource-namespace"],
     identity: `${clock.now()}-${Math.floor(random.fraction() * 10_000)}-${driver.name}`,
     concurrency: () => settings.flags["concurrent-node-syncs"],
     onCall: metrics.volumeCall(driver.name),

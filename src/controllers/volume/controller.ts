@@ -108,9 +108,9 @@ export class VolumeController {
     this.queue = new WorkQueue(deps.clock);
     this.#keys = new VolumeQueue(this.queue);
     this.#lasting = new LastingFacts(deps.stores);
-    const { api, clock, driver, note, reportOnLease } = deps;
+    const { api, clock, driver, note, reportOnLease, sidecarNamespace: namespace } = deps;
     this.#sidecars = new Sidecars({
-      ...{ api, clock, leases: sidecarLeases(driver.name) },
+      ...{ api, clock, namespace, leases: sidecarLeases(driver.name) },
       onRunning: (held) => {
         const message = `The volume controller waits: a sidecar of ${driver.name} runs, because the Lease ${held} is being renewed. Volumes are left to the sidecars until they stop. To use Fairlead instead, scale the deployment of external-provisioner, external-attacher, external-resizer and csi-snapshotter to 0.`;
         note(message, { reason: "SidecarRunning" });

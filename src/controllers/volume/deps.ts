@@ -78,6 +78,8 @@ export interface VolumeDeps {
   readonly removals: RemovalHistory;
   /** As for Nodes: how far apart two proofs are, and how much may be removed. */
   readonly settings: Pick<LifecycleSettings, "confirmAfter" | "removalLimit">;
+  /** Of the Leases of sidecars. */
+  readonly sidecarNamespace: string;
   /** `csiProvisionerIdentity` of the volumes that this process creates. */
   readonly identity: string;
   readonly clock: Clock;

@@ -1,6 +1,7 @@
 // Whether a program of Kubernetes does the same work: it holds its Lease. Two provisioners would work against each other.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import { leases } from "../../kube/resources.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { VolumeDeps } from "./deps.ts";
@@ -12,6 +13,8 @@ const checkAfter: Milliseconds = minutes(1);
 
 interface SidecarDeps extends Pick<VolumeDeps, "api" | "clock"> {
   readonly leases: readonly string[];
+  /** The only one in which they are looked for: tenants may write Leases in others. */
+  readonly namespace: string;
   /** These Leases are being renewed. */
   readonly onRunning: (leases: string) => void;
   /** None is any more. */
@@ -52,13 +55,13 @@ export class Sidecars {
 
   /** The last renewal of each Lease that has a holder, unless it has expired. */
   async #held(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-    const { api, leases: names } = this.#deps;
-    const pages = await Promise.all(
-      names.map((name) => api.listPage(leases, { fieldSelector: `metadata.name=${name}` }, signal)),
+    const { api, leases: names, namespace } = this.#deps;
+    const found = await Promise.all(
+      names.map((name) => api.get(leases, { name, namespace }, signal).catch(undefinedIf("not-found"))),
     );
     return new Map(
-      pages
-        .flatMap(({ items }) => items)
+      found
+        .filter((lease) => lease !== undefined)
         .filter(({ spec }) => (spec?.holderIdentity ?? "") !== "")
         .map((lease) => [keyFor(lease), `${lease.spec?.holderIdentity} ${lease.spec?.renewTime}`] as const)
         .filter(([lease, renewed]) => this.#expired.get(lease) !== renewed),

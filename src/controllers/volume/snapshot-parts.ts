@@ -44,11 +44,11 @@ export class SnapshotParts {
   #session: Session | undefined;
 
   constructor(actions: VolumeActions, queue: VolumeQueue) {
-    const { api, clock, driver, note } = actions.deps;
+    const { api, clock, driver, note, sidecarNamespace: namespace } = actions.deps;
     this.#actions = actions;
     this.#queue = queue;
     this.#controller = new Sidecars({
-      ...{ api, clock, leases: [snapshotControllerLease] },
+      ...{ api, clock, namespace, leases: [snapshotControllerLease] },
       onRunning: (leases) =>
         note(
           `A snapshot-controller runs, because the Lease ${leases} is being renewed. It binds VolumeSnapshots; Fairlead creates and deletes the snapshots of ${driver.name} in the cloud.`,

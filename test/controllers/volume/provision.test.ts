@@ -277,6 +277,20 @@ describe("the volume controller", () => {
     await bound(w, "data");
   });
 
+  test("does not wait for a Lease of that name in the namespace of a tenant", async () => {
+    const w = new VolumeWorld();
+    world = w;
+    w.renewSidecar("csi-fake-example", "default");
+    await w.start();
+    w.claim("data");
+    for (let time = 0; time < 90; time += 5) {
+      w.renewSidecar("csi-fake-example", "default");
+      await w.pass(5);
+    }
+    expect(w.isBound("data")).toBe(true);
+    expect(w.logged.join()).not.toContain("SidecarRunning");
+  });
+
   test("stops when a sidecar starts", async () => {
     const w = await open();
     w.claim("data");

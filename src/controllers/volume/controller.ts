@@ -44,7 +44,8 @@ const nodeFacts = (node: Node): unknown => [
 function claimFacts({ metadata, spec, status }: PersistentVolumeClaim): unknown {
   const state = status?.allocatedResourceStatuses?.["storage"] ?? "";
   const onNode = state.startsWith("Controller") ? "" : state;
-  return [metadata.uid, metadata.annotations, spec, status?.phase, status?.capacity, onNode];
+  const { uid, annotations, deletionTimestamp } = metadata;
+  return [uid, annotations, deletionTimestamp, spec, status?.phase, status?.capacity, onNode];
 }
 
 const attachmentFacts = ({ metadata, spec, status }: VolumeAttachment): unknown => [
@@ -76,7 +77,9 @@ class VolumeSession {
     this.snapshots = new SnapshotParts(actions, queue);
   }
 
-  reconcile(part: Part, ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(part: Part, ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
+    const claim = part === "claim" ? objectIn(this.actions.deps.stores.claims, ref) : undefined;
+    if (claim !== undefined) await this.snapshots.releaseClaim(claim, signal);
     return part === "snapshot" || part === "content"
       ? this.snapshots.reconcile(part, ref, signal)
       : this.parts[part].reconcile(ref, signal);

@@ -3,14 +3,14 @@
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
-import type { KubeObject } from "../../kube/objects.ts";
+import type { KubeObject, PersistentVolumeClaim } from "../../kube/objects.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../kube/volume-snapshots.ts";
 import { sleep } from "../../platform/clock.ts";
 import { type Outcome, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
 import type { Finding } from "../reporter.ts";
 import type { SnapshotStores, SnapshotWatches } from "./deps.ts";
-import { beingCreatedKey, snapshotControllerLease, snapshotGroup } from "./names.ts";
+import { beingCreatedKey, claimFinalizer, snapshotControllerLease, snapshotGroup } from "./names.ts";
 import { keyFor, type ObjectRef, objectIn } from "./object-ref.ts";
 import { Sidecars } from "./sidecars.ts";
 import { SnapshotContents } from "./snapshot-contents.ts";
@@ -116,6 +116,10 @@ export class SnapshotParts {
     const { snapshots, contents } = this.#session?.stores ?? {};
     this.#queue.add("snapshot", ...(snapshots?.list() ?? []));
     this.#queue.add("content", ...(contents?.list() ?? []));
+    const { claims } = this.#actions.deps.stores;
+    const isProtected = ({ metadata }: PersistentVolumeClaim): boolean =>
+      metadata.finalizers?.includes(claimFinalizer) === true;
+    this.#queue.add("claim", ...claims.list().filter(isProtected));
   }
 
   #subscribe({ snapshots, contents, classes }: SnapshotStores): (() => void)[] {
@@ -124,17 +128,24 @@ export class SnapshotParts {
     const of = snapshots.index(({ metadata: { namespace }, spec }) => [
       `${namespace}/${spec.source.persistentVolumeClaimName}`,
     ]);
+    const addClaimOf = (snapshot: VolumeSnapshot | undefined): void => {
+      const name = snapshot?.spec.source.persistentVolumeClaimName;
+      queue.add("claim", stores.claims.get(`${snapshot?.metadata.namespace}/${name}`));
+    };
     const isUnready = ({ status }: VolumeSnapshot): boolean => status?.readyToUse !== true;
     return [
       snapshots.subscribe(({ before, after }) => {
         queue.add("snapshot", before, after);
+        addClaimOf(after ?? before);
         const { boundVolumeSnapshotContentName: bound = "" } = (after ?? before)?.status ?? {};
         queue.add("content", contents.get(bound));
       }),
       contents.subscribe(({ before, after }) => {
         if (!isSame(before, after, contentFacts)) queue.add("content", before, after);
         const { namespace, name } = (after ?? before)?.spec.volumeSnapshotRef ?? {};
-        queue.add("snapshot", snapshots.get(`${namespace}/${name}`));
+        const snapshot = snapshots.get(`${namespace}/${name}`);
+        queue.add("snapshot", snapshot);
+        addClaimOf(snapshot);
       }),
       classes.subscribe(() => queue.add("snapshot", ...snapshots.list().filter(isUnready))),
       stores.claims.subscribe(({ key, before, after }) => {
@@ -171,6 +182,10 @@ export class SnapshotParts {
     const { snapshots, contents } = this.#session?.stores ?? {};
     const of = part === "snapshot" ? snapshots : contents;
     return of && objectIn<KubeObject>(of, ref);
+  }
+
+  async releaseClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+    await this.#session?.snapshots.releaseClaim(claim, signal);
   }
 
   async reconcile(part: "snapshot" | "content", ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {

@@ -71,10 +71,7 @@ export class Snapshots {
     const isOwn = driver === this.#actions.deps.driver.name;
     if ((!isOwn && driver !== undefined) || (content !== undefined && isInGroup(content))) return settled;
     if (isLeaving) return this.#delete(snapshot, signal);
-    if (isOwn) {
-      await this.#releaseClaim(snapshot, signal);
-      await this.#setFinalizer(snapshot, sourceFinalizer, "present", signal);
-    }
+    if (isOwn) await this.#setFinalizer(snapshot, sourceFinalizer, "present", signal);
     const problem = await this.#bind(snapshot, content, signal);
     if (problem === undefined) {
       this.#actions.report(kind, snapshot, "snapshot", []);
@@ -238,7 +235,6 @@ export class Snapshots {
       );
     if (content !== undefined && isDeleted && content.metadata.deletionTimestamp === undefined)
       await this.#actions.delete(volumeSnapshotContents, content, why, signal);
-    await this.#releaseClaim(snapshot, signal);
     const left = await this.#setFinalizer(snapshot, sourceFinalizer, "absent", signal);
     // Its VolumeSnapshotContent goes first.
     if (!isDeleted && left !== undefined) await this.#setFinalizer(left, boundFinalizer, "absent", signal);
@@ -254,22 +250,24 @@ export class Snapshots {
   }
 
   /**
-   * The finalizer of the claim goes when no snapshot of it is being created. One that was not begun before the claim was deleted cannot
-   * be created any more.
+   * The finalizer of the claim goes when no snapshot of it is being created, whatever has become of those that were. One that was not
+   * begun before the claim was deleted cannot be created any more.
    */
-  async #releaseClaim(snapshot: VolumeSnapshot, signal: AbortSignal): Promise<void> {
-    const { claim } = this.#factsOf(snapshot);
-    if (claim === undefined) return;
-    const { name, namespace } = claim.metadata;
+  async releaseClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+    const { driver, stores } = this.#actions.deps;
+    const { name, namespace, deletionTimestamp, finalizers } = claim.metadata;
+    const volume = stores.volumes.get(claim.spec?.volumeName ?? "");
+    const isOwn = finalizers?.includes(claimFinalizer) === true && volume?.spec?.csi?.driver === driver.name;
+    if (this.isYielding || !isOwn) return;
     const isCreating = this.#stores.snapshots
       .list()
       .some(
         (one) =>
           one.metadata.namespace === namespace &&
           one.spec.source.persistentVolumeClaimName === name &&
+          one.metadata.deletionTimestamp === undefined &&
           !isReady(one) &&
-          (claim.metadata.deletionTimestamp === undefined || this.#contentOf(one) !== undefined) &&
-          !(one.metadata.uid === snapshot.metadata.uid && one.metadata.deletionTimestamp !== undefined),
+          (deletionTimestamp === undefined || this.#contentOf(one) !== undefined),
       );
     if (!isCreating)
       await this.#setClaimFinalizer(claim, "absent", "no snapshot of it is being created", signal);

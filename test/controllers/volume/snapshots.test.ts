@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { seconds } from "../../../src/core/brand.ts";
+import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { SnapshotWorld } from "../../support/snapshot-world.ts";
 import { driver } from "../../support/volume-world.ts";
@@ -230,6 +231,22 @@ describe("a VolumeSnapshot", () => {
     await w.until(() => messageOf(w, "late") !== undefined, "refused");
     await w.until(() => w.isReady("backup"), "ready");
     await w.until(() => w.findClaim("data") === undefined, "deleted");
+  });
+
+  test("that completed and was deleted while its claim had vanished does not hold the claim when it is back", async () => {
+    const w = await withClaim();
+    w.cloud.volumes.actionTime = seconds(20);
+    w.snapshot("backup", "data");
+    const isProtected = () => w.getClaim("data").metadata.finalizers?.includes(protection.claim) === true;
+    await w.until(isProtected, "protected");
+    const claim = w.server.store.get("persistentvolumeclaims", "default", "data") as KubeObject;
+    w.binds = false;
+    w.server.store.remove(resourceNamed("persistentvolumeclaims"), claim);
+    await w.until(() => w.isReady("backup"), "ready");
+    w.deleteSnapshot("backup");
+    await w.until(() => w.findSnapshot("backup") === undefined, "deleted");
+    w.server.store.put(resourceNamed("persistentvolumeclaims"), claim);
+    await w.until(() => !isProtected(), "released", 10);
   });
 
   test("names the parameters of its class that have no effect", async () => {

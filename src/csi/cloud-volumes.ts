@@ -3,6 +3,7 @@
 
 import { RpcError, type StatusCode } from "../grpc/status.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
+import type { Call } from "../provider/call.ts";
 import type { Pending } from "../provider/plan.ts";
 import type {
   DesiredVolume,
@@ -16,6 +17,7 @@ import {
   answered,
   checkAfter,
   contradicted,
+  creationCall,
   noEffect,
   OneCallEach,
   oneNamed,
@@ -48,6 +50,8 @@ export class CloudVolumes {
   readonly #clock: Clock;
   readonly #operations: OperationWaits;
   readonly #listing: SharedListing<ObservedVolume>;
+  /** For creations, which may wait longer. */
+  readonly #creationListing: SharedListing<ObservedVolume>;
   readonly #calls = new OneCallEach("volume");
   #creations = 0;
   /** Undefined: the cloud has none. */
@@ -58,6 +62,7 @@ export class CloudVolumes {
     this.#clock = clock;
     this.#operations = new OperationWaits(pending, clock, life);
     this.#listing = new SharedListing((call) => volumes.list(call), life);
+    this.#creationListing = new SharedListing((call) => volumes.list(call), life, creationCall);
     const { snapshots } = volumes;
     const find = async (id: string, signal: AbortSignal) => this.find(id, signal);
     this.snapshots =
@@ -80,7 +85,7 @@ export class CloudVolumes {
   create(request: VolumeRequest, signal: AbortSignal): Promise<ObservedVolume> {
     const { name, range, places, parameters, claim, source } = request;
     return this.#calls.run(`name ${name}`, async () => {
-      const found = oneNamed("volumes", name, await this.#listing.beforeCreation(signal));
+      const found = oneNamed("volumes", name, await this.#creationListing.beforeCreation(signal));
       if (found?.state === "failed")
         throw new RpcError(
           "INTERNAL",
@@ -129,8 +134,8 @@ export class CloudVolumes {
   async #create(desired: DesiredVolume, signal: AbortSignal): Promise<ObservedVolume> {
     this.#creations += 1;
     try {
-      const outcome = await this.#volumes.create(desired, userCall(signal));
-      const created = await this.#after(outcome, outcome.id, signal);
+      const outcome = await this.#volumes.create(desired, creationCall(signal));
+      const created = await this.#after(outcome, outcome.id, signal, creationCall(signal));
       if (created?.state === "failed") {
         await this.#volumes.remove(created, userCall(signal));
         throw new RpcError(
@@ -179,11 +184,12 @@ export class CloudVolumes {
         if ((await this.#listed(id, signal))?.attachedTo.includes(machine) === true) return ready(volume);
         throw contradicted(`${titleOf(volume)} is attached to machine ${machine}`, "shows that it is not");
       }
-      if (volume.attachedTo.length > 0)
-        throw new RpcError(
-          "FAILED_PRECONDITION",
-          `${titleOf(volume)} is attached to machine ${volume.attachedTo.join(", ")}, so it is not attached to ${machine}. It is never detached for that.`,
-        );
+      const [elsewhere] = volume.attachedTo;
+      if (elsewhere !== undefined) {
+        if ((await this.#listed(id, signal))?.attachedTo.includes(elsewhere) === true)
+          throw new AttachedElsewhere(volume, elsewhere, machine);
+        throw contradicted(`${titleOf(volume)} is attached to machine ${elsewhere}`, "shows that it is not");
+      }
       const outcome = await this.#volumes.attach(ready(volume), machine, userCall(signal));
       const attached = await this.#after(outcome, id, signal);
       if (attached?.attachedTo.includes(machine) === true) return attached;
@@ -245,25 +251,43 @@ export class CloudVolumes {
   }
 
   /** What the volume is when the change has ended. */
-  async #after(outcome: VolumeOutcome, id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
+  async #after(
+    outcome: VolumeOutcome,
+    id: string,
+    signal: AbortSignal,
+    call = userCall(signal),
+  ): Promise<ObservedVolume | undefined> {
     if (!outcome.done && outcome.operation !== undefined)
       await this.#operations.end(outcome.operation, outcome.checkAfter, signal);
     else if (!outcome.done && this.#areMany) await sleep(this.#clock, outcome.checkAfter, signal);
     for (;;) {
-      const volume = await this.#read(id, signal);
+      const volume = await this.#read(id, call);
       if (volume?.state !== "changing") return volume;
       await sleep(this.#clock, outcome.done ? checkAfter : outcome.checkAfter, signal);
     }
   }
 
   /** While many volumes are created, a listing replaces the lookups of all of them. */
-  async #read(id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
-    const all = this.#areMany ? await this.#listing.next(signal) : [];
-    return all.find((volume) => volume.id === id) ?? (await this.#volumes.get(id, userCall(signal)));
+  async #read(id: string, call: Call): Promise<ObservedVolume | undefined> {
+    const all = this.#areMany ? await this.#creationListing.next(call.signal) : [];
+    return all.find((volume) => volume.id === id) ?? (await this.#volumes.get(id, call));
   }
 
   get #areMany(): boolean {
     return this.#creations > fewCreations;
+  }
+}
+
+/** A lookup and a listing agree on that. */
+export class AttachedElsewhere extends RpcError {
+  readonly elsewhere: string;
+
+  constructor(volume: ObservedVolume, elsewhere: string, machine: string) {
+    super(
+      "FAILED_PRECONDITION",
+      `${titleOf(volume)} is attached to machine ${elsewhere}, so it is not attached to ${machine}. It is never detached while it may be in use there.`,
+    );
+    this.elsewhere = elsewhere;
   }
 }
 

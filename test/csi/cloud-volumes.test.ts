@@ -5,6 +5,7 @@ import { volumeDriver as driver } from "../../providers/fake/volumes.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { CloudVolumes } from "../../src/csi/cloud-volumes.ts";
 import { readParameters } from "../../src/csi/volume-requests.ts";
+import type { Call } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type { Pending } from "../../src/provider/plan.ts";
 import type { ObservedVolume, Volumes } from "../../src/provider/volumes.ts";
@@ -47,7 +48,7 @@ function lying(
   };
   const clock = new VirtualClock();
   const cloud = new CloudVolumes({ volumes, pending, clock, life: signal });
-  return { cloud, changes, clock, listings: () => listings };
+  return { cloud, changes, clock, volumes, listings: () => listings };
 }
 
 const { values } = readParameters({}, driver);
@@ -225,6 +226,40 @@ test("fifty claims at once need two listings", async () => {
   const names = Array.from({ length: 50 }, (_, index) => `pvc-${index}`);
   await Promise.all(names.map((name) => cloud.create({ ...request, name }, signal)));
   expect(listings()).toBeLessThanOrEqual(2);
+});
+
+test("a deletion is not done while a listing shows the volume", async () => {
+  let reads = 0;
+  const shown = {
+    all: [disk()],
+    get one() {
+      reads += 1;
+      return reads === 1 ? disk() : undefined;
+    },
+  };
+  const { cloud, changes } = lying(shown);
+  expect(await failure(cloud.remove("v1", signal))).toStartWith(
+    "UNAVAILABLE: Volume pvc-1 (v1) does not exist",
+  );
+  expect(changes).toEqual(["remove"]);
+});
+
+test("a creation waits for the rate limit behind attachments", async () => {
+  const urgencies: Record<string, string> = {};
+  const { cloud, volumes } = lying({ all: [], one: disk() });
+  for (const name of ["list", "get", "create", "attach"] as const) {
+    const original = volumes[name] as (...args: readonly unknown[]) => unknown;
+    Object.assign(volumes, {
+      [name]: (...args: readonly unknown[]) => {
+        urgencies[name] = (args.at(-1) as Call).urgency;
+        return original(...args);
+      },
+    });
+  }
+  await cloud.create(request, signal);
+  expect(urgencies).toEqual({ list: "new-node", create: "new-node", get: "new-node" });
+  await failure(cloud.attach("v1", "7", signal));
+  expect(urgencies).toMatchObject({ get: "user-change", attach: "user-change" });
 });
 
 describe("an operation of the cloud", () => {

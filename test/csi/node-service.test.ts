@@ -453,12 +453,14 @@ describe("a staged volume", () => {
     expect(machine.mounts.map(({ path }) => path)).toEqual([staging]);
   });
 
-  test("is mounted into one pod only with ReadWriteOncePod", async () => {
+  test.each([
+    ["mounted", { block: undefined, mount: { fsType: "", mountFlags: [], volumeMountGroup: "" } }],
+    ["given as a device", { block: {}, mount: undefined }],
+  ])("is %s to one pod only with ReadWriteOncePod", async (_, access) => {
     const machine = new Machine();
     await machine.stage();
-    const mount = { fsType: "", mountFlags: [], volumeMountGroup: "" };
     const accessMode = { mode: "SINGLE_NODE_SINGLE_WRITER" as const };
-    const volumeCapability = { accessMode, block: undefined, mount };
+    const volumeCapability = { accessMode, ...access };
     expect(await machine.publish({ volumeCapability })).toBe("OK");
     expect(await machine.publish({ volumeCapability, targetPath: "/pods/2/mount" })).toStartWith(
       `FAILED_PRECONDITION: ${device} is mounted at ${target}`,

@@ -122,6 +122,10 @@ export const onVolumes: Reasons = {
     when: "The volume is deleted when it is detached",
     upstream: true,
   },
+  VolumeDeleted: {
+    type: "Normal",
+    when: "The volume was deleted in the cloud, or does not exist there any more",
+  },
   VolumeFailedDelete: {
     type: "Warning",
     when: "The volume was not deleted",

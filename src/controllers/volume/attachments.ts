@@ -1,16 +1,20 @@
 // VolumeAttachments: attaches and detaches volumes, as external-attacher does. A volume is detached from a machine that may still write to
 // it only when the cloud proves that the machine is gone or stopped.
 
+import { milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
-import type { PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
+import { AttachedElsewhere } from "../../csi/cloud-volumes.ts";
+import type { Node, PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/service-patch.ts";
-import { persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
+import { nodes as nodeResource, persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
-import { type Outcome, settled, waiting } from "../../runtime/workers.ts";
+import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
+import { isReady } from "../node-facts.ts";
 import { BackgroundWork } from "./background-work.ts";
 import type { MissingVolumes } from "./missing-volumes.ts";
 import { attacherFinalizer, nameInUse, nodeIDKey } from "./names.ts";
 import { type ObjectRef, objectIn, refOf, uidIn } from "./object-ref.ts";
+import { SecondAnswers } from "./second-answers.ts";
 import { type VolumeNode, volumeNodeOf } from "./topology.ts";
 import { cloudErrorIn, type FieldChanges, isNoProblem, type VolumeActions } from "./volume-actions.ts";
 import { removalKind } from "./volume-limit.ts";
@@ -28,10 +32,12 @@ export class Attachments {
   readonly #actions: VolumeActions;
   readonly #proofs: WriterProofs;
   readonly #missing: MissingVolumes;
+  readonly #unwanted: SecondAnswers;
 
   constructor(actions: VolumeActions, missing: MissingVolumes, enqueue: (ref: ObjectRef) => void) {
     this.#actions = actions;
     this.#missing = missing;
+    this.#unwanted = new SecondAnswers(actions.deps.clock, actions.deps.settings);
     this.works = new BackgroundWork(enqueue);
     this.#proofs = new WriterProofs(actions);
   }
@@ -57,8 +63,12 @@ export class Attachments {
     }
     const isLeaving = attachment.metadata.deletionTimestamp !== undefined;
     const finalizers = attachment.metadata.finalizers ?? [];
+    const isReplaced = !isLeaving && this.#isReplaced(attachment);
     if (
-      isLeaving ? !finalizers.includes(attacherFinalizer(driver.name)) : attachment.status?.attached === true
+      !isReplaced &&
+      (isLeaving
+        ? !finalizers.includes(attacherFinalizer(driver.name))
+        : attachment.status?.attached === true)
     ) {
       this.#settle(attachment);
       return settled;
@@ -66,20 +76,28 @@ export class Attachments {
     try {
       if (work !== undefined && "error" in work) {
         this.#missing.forget(attachment.metadata.uid);
+        const freeing =
+          work.error instanceof AttachedElsewhere && !isLeaving
+            ? await this.#free(attachment, work.error.elsewhere, signal)
+            : undefined;
+        if (freeing !== undefined) return freeing;
         throw work.error;
       }
       if (work !== undefined && work.value === undefined) return settled;
       const done = work?.value;
-      if (done !== undefined && "detached" in done && isLeaving) {
+      if (done !== undefined && "detached" in done && (isLeaving || isReplaced)) {
         const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
         const wait = done.detached.isProved ? undefined : await this.#missing.await(kind, attachment, handle);
-        return wait ?? (await this.#noteDetached(attachment, signal));
+        const note = () => (isLeaving ? this.#noteDetached : this.#noteMoved).call(this, attachment, signal);
+        return wait ?? (await note());
       }
       if (done !== undefined && "attached" in done && !isLeaving)
         return await this.#noteAttached(attachment, done.attached, signal);
-      return isLeaving ? await this.#detach(attachment, signal) : await this.#attach(attachment, signal);
+      const isDetaching = isLeaving || isReplaced;
+      return isDetaching ? await this.#detach(attachment, signal) : await this.#attach(attachment, signal);
     } catch (error) {
-      await this.#reportError(attachment, isLeaving ? "detachError" : "attachError", error, signal);
+      const field = isLeaving || isReplaced ? "detachError" : "attachError";
+      await this.#reportError(attachment, field, error, signal);
       throw error;
     }
   }
@@ -123,6 +141,62 @@ export class Attachments {
       async (cloud, life) => ({
         attached: await cloud.attach(handle, machine.id, life),
       }),
+    );
+    return waiting;
+  }
+
+  /** Its Node has another machine than the one to which the volume was attached. */
+  #isReplaced({ metadata, spec }: VolumeAttachment): boolean {
+    const { driver, nodes } = this.#actions.deps;
+    const recorded = metadata.annotations?.[nodeIDKey];
+    const current = driver.nodeIDOf(nodes.get(spec.nodeName)?.spec.providerID ?? "");
+    return recorded !== undefined && current !== undefined && recorded !== current;
+  }
+
+  /** From the former machine of its Node: it is attached to the present one next. */
+  async #noteMoved(attachment: VolumeAttachment, signal: AbortSignal): Promise<Outcome> {
+    const why = "the volume is detached from the former machine of its Node";
+    const status = { attached: false, attachmentMetadata: null, detachError: null };
+    await this.#patch(attachment, { status }, why, signal);
+    await this.#patch(attachment, { metadata: { annotations: { [nodeIDKey]: null } } }, why, signal);
+    this.#settle(attachment);
+    return requeue(milliseconds(0), why);
+  }
+
+  /**
+   * A volume that a former leader, or an operator who released a hold, left attached elsewhere. It is detached when two answers, some time
+   * apart, show that no VolumeAttachment wants it there, and that no kubelet uses it.
+   */
+  async #free(
+    attachment: VolumeAttachment,
+    machine: string,
+    signal: AbortSignal,
+  ): Promise<Outcome | undefined> {
+    const { api, driver, nodes } = this.#actions.deps;
+    const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
+    const isOn = (node: Node): boolean => driver.nodeIDOf(node.spec.providerID ?? "") === machine;
+    const known = nodes.list().find(isOn);
+    if (known === undefined) return undefined;
+    const node = await api.get(nodeResource, { name: known.metadata.name }, signal);
+    const all = await this.#actions.listNow(volumeAttachments, signal);
+    const isWanted = all.some(
+      (other) =>
+        (other.spec.nodeName === known.metadata.name ||
+          other.metadata.annotations?.[nodeIDKey] === machine) &&
+        volumeOf(other) === volumeOf(attachment),
+    );
+    const isInUse = node.status.volumesInUse?.includes(nameInUse(driver.name, handle)) === true;
+    if (isWanted || isInUse || !isOn(node) || !isReady(node)) {
+      this.#unwanted.forget(attachment.metadata.uid);
+      return undefined;
+    }
+    const wait = this.#unwanted.wait(attachment.metadata.uid);
+    if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
+    const why = `no VolumeAttachment wants it on machine ${machine}, and its kubelet does not use it`;
+    const change = { object: `volume/${volumeOf(attachment)}`, why };
+    this.#actions.start(
+      ...([this.works, refOf(attachment), "ControllerUnpublishVolume", change] as const),
+      async (cloud, life) => ({ detached: { isProved: await cloud.detach(handle, machine, life) } }),
     );
     return waiting;
   }

@@ -9,14 +9,23 @@ export class BackgroundWork<T> {
   readonly #onEnd: (ref: ObjectRef) => void;
   readonly #byRef = new Map<ObjectRef, Ended<T> | "running">();
   readonly #running = new Set<Promise<void>>();
+  readonly #limit: number;
+  /** Begin when others end. */
+  readonly #waiting: (() => void)[] = [];
 
-  constructor(onEnd: (ref: ObjectRef) => void) {
+  constructor(onEnd: (ref: ObjectRef) => void, limit = Number.POSITIVE_INFINITY) {
     this.#onEnd = onEnd;
+    this.#limit = limit;
   }
 
   /** One at a time for each object: call it after `take` has returned undefined. */
   start(ref: ObjectRef, work: () => Promise<T>): void {
     this.#byRef.set(ref, "running");
+    if (this.#running.size < this.#limit) this.#begin(ref, work);
+    else this.#waiting.push(() => this.#begin(ref, work));
+  }
+
+  #begin(ref: ObjectRef, work: () => Promise<T>): void {
     const running = work()
       .then(
         (value) => ({ value }),
@@ -26,6 +35,7 @@ export class BackgroundWork<T> {
         this.#running.delete(running);
         this.#byRef.set(ref, ended);
         this.#onEnd(ref);
+        this.#waiting.shift()?.();
       });
     this.#running.add(running);
   }

@@ -41,6 +41,8 @@ import { cloneSource, dataSourceOf, snapshotSource } from "./plan-source.ts";
 import { cloudErrorIn, isNoProblem, unfinished, type VolumeActions } from "./volume-actions.ts";
 
 const kind = "PersistentVolumeClaim";
+/** The claims of one tenant must not take the whole rate limit, which Services and attachments share. */
+const maxWorks = 20;
 
 interface Finished {
   readonly volume: ObservedVolume;
@@ -63,7 +65,7 @@ export class Claims {
 
   constructor(actions: VolumeActions, enqueue: (ref: ObjectRef) => void) {
     this.#actions = actions;
-    this.works = new BackgroundWork(enqueue);
+    this.works = new BackgroundWork(enqueue, maxWorks);
   }
 
   async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {

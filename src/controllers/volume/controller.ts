@@ -217,7 +217,7 @@ export class VolumeController {
 
   #startTriggers({ parts }: VolumeSession): () => void {
     const { stores, nodes, inventory, removals } = this.#deps;
-    const { attachmentsOf, claimsOf } = this.#lasting;
+    const { attachmentsOf, attachmentsOn, claimsOf } = this.#lasting;
     const keys = this.#keys;
     const stops = [
       stores.claims.subscribe(({ before, after }) => {
@@ -238,14 +238,14 @@ export class VolumeController {
         keys.add("attachment", before, after);
         const { spec } = after ?? before ?? {};
         keys.add("volume", stores.volumes.get(spec?.source.persistentVolumeName ?? ""));
-        if (after === undefined && spec !== undefined) this.#addPendingOn(spec.nodeName);
+        if (after === undefined) keys.add("attachment", ...attachmentsOn.get(spec?.nodeName ?? ""));
       }),
       stores.classes.subscribe(({ key }) => keys.add("claim", ...claimsOf.get(key))),
       nodes.subscribe(({ key, before, after }) => {
         if (isSame(before, after, nodeFacts)) return;
         if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
           this.#lasting.reports.forget(`Node ${refOf(before)}`);
-        this.#addPendingOn(key);
+        keys.add("attachment", ...attachmentsOn.get(key));
         this.#addReported("claim");
       }),
       inventory.subscribe((update) => {
@@ -263,16 +263,6 @@ export class VolumeController {
   /** Those about which something is reported. */
   #addReported(part: Part): void {
     for (const ref of this.#lasting.reported(kinds[part])) this.#keys.addRef(part, ref);
-  }
-
-  /** Those that are to be attached or detached. */
-  #addPendingOn(node: string): void {
-    const pending = this.#lasting.attachmentsOn
-      .get(node)
-      .filter(
-        ({ metadata, status }) => metadata.deletionTimestamp !== undefined || status?.attached !== true,
-      );
-    this.#keys.add("attachment", ...pending);
   }
 
   async #reconcile(session: VolumeSession, key: string, signal: AbortSignal): Promise<Outcome> {

@@ -10,7 +10,7 @@ export type ObjectRef = Brand<string, "ObjectRef">;
 export const keyFor = ({ metadata }: KubeObject): string => keyOf(metadata);
 
 export const refOf = (object: KubeObject): ObjectRef =>
-  `${keyFor(object)}/${object.metadata.uid}` as ObjectRef;
+  [keyFor(object), object.metadata.uid].join("/") as ObjectRef;
 
 export const keyIn = (ref: ObjectRef): string => ref.slice(0, ref.lastIndexOf("/"));
 export const uidIn = (ref: ObjectRef): string => ref.slice(ref.lastIndexOf("/") + 1);

@@ -76,7 +76,7 @@ export class PersistentVolumes {
     const wait = work.value.wasThere ? undefined : await this.#missing.await(kind, volume, handle);
     return (
       wait ??
-      (await this.#noteDeleted(volume, signal).catch((error: unknown) => {
+      (await this.#noteDeleted(volume, work.value, signal).catch((error: unknown) => {
         // Otherwise the volume would be missing.
         this.works.keep(ref, work);
         throw error;
@@ -253,7 +253,7 @@ export class PersistentVolumes {
     return waiting;
   }
 
-  async #noteDeleted(volume: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
+  async #noteDeleted(volume: PersistentVolume, { wasThere }: Deleted, signal: AbortSignal): Promise<Outcome> {
     const { stores } = this.#actions.deps;
     const why = "its volume was deleted in the cloud";
     await this.#actions.delete(persistentVolumes, volume, why, signal);
@@ -262,6 +262,9 @@ export class PersistentVolumes {
       await this.#actions
         .patch(persistentVolumes, stores.volumes, volume, patch, why, signal)
         .catch(undefinedIf("not-found"));
+    const { csi, claimRef } = volume.spec ?? {};
+    const message = `Volume ${csi?.volumeHandle} of the claim ${claimRef?.namespace}/${claimRef?.name} ${wasThere ? "was deleted" : "does not exist in the cloud any more"}`;
+    this.#actions.publish(kind, volume, { reason: "VolumeDeleted", message });
     return settled;
   }
 

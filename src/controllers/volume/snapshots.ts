@@ -250,7 +250,7 @@ export class Snapshots {
   }
 
   /**
-   * The finalizer of the claim goes when no snapshot of it is being created, whatever has become of those that were. One that was not
+   * The finalizer of the claim goes when no snapshot of it is being created, even if its VolumeSnapshot was deleted meanwhile. One that was not
    * begun before the claim was deleted cannot be created any more.
    */
   async releaseClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import { Refusal } from "../../../providers/fake/simulator/answer.ts";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
 import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { VolumeWorld } from "../../support/volume-world.ts";
 
 let world: VolumeWorld | undefined;
@@ -174,7 +175,9 @@ describe("a volume that is to be detached", () => {
     const second = w.attach("data", other);
     await w.pass(60);
     expect(w.isAttached(second)).toBe(false);
-    expect(w.attachment(second)?.status?.attachError?.message).toContain("It is never detached for that.");
+    expect(w.attachment(second)?.status?.attachError?.message).toContain(
+      "It is never detached while it may be in use there.",
+    );
     w.setInUse(node, []);
     w.detach(name);
     await w.until(() => w.isAttached(second), "attached", 400);
@@ -326,13 +329,106 @@ describe("a volume that is to be attached", () => {
     const names = Array.from({ length: 9 }, (_, index) => `data-${index}`);
     for (const name of names) w.claim(name);
     await w.until(() => names.every((name) => w.isBound(name)), "bound");
-    const attachments = names.map((name) => w.attach(name, "node-0"));
-    await w.until(() => attachments.filter((name) => w.isAttached(name)).length === 8, "8 attached");
-    const waits = attachments.find((name) => !w.isAttached(name)) ?? "";
+    const attachments = names.slice(0, 8).map((name) => w.attach(name, "node-0"));
+    await w.until(() => attachments.every((name) => w.isAttached(name)), "8 attached");
+    const waits = w.attach("data-8", "node-0");
     await w.until(() => w.attachment(waits)?.status?.attachError !== undefined, "the message");
-    expect(w.attachment(waits)?.status?.attachError?.message).toMatch(/has 8 volumes/);
+    expect(w.attachment(waits)?.status?.attachError?.message).toBe(
+      "The machine of the Node node-0 has 8 volumes, and can have 8. The volume is attached when there is room. Move pods with volumes to other Nodes.",
+    );
+    // The ninth request would be refused by this cloud, and break the machine on others.
+    expect(w.changes.filter((what) => what.startsWith("PATCH")).length).toBe(8);
     w.detach(attachments.find((name) => w.isAttached(name)) ?? "");
     await w.until(() => w.isAttached(waits), "attached", 10);
+  });
+
+  test.each([
+    ["no VolumeAttachment wants it there and no kubelet uses it", (_: VolumeWorld): void => undefined, true],
+    ["the kubelet there uses it", (w: VolumeWorld) => w.setInUse(w.nodesFor("data")[1], ["data"]), false],
+    ["the kubelet there is not Ready", (w: VolumeWorld) => w.setReady(w.nodesFor("data")[1], "False"), false],
+    [
+      "another VolumeAttachment wants it there",
+      (w: VolumeWorld): void => void w.attach("data", w.nodesFor("data")[1]),
+      false,
+    ],
+  ] as const)(
+    "that a former leader left on another machine is freed only if %s",
+    async (_, change, isFreed) => {
+      const w = new VolumeWorld({ nodes: 6 });
+      world = w;
+      await w.start();
+      w.claim("data");
+      await w.until(() => w.isBound("data"), "bound");
+      const [node, other] = w.nodesFor("data");
+      w.setReady(other, "True");
+      w.cloud.volumes.change("v1", { machine: w.machineOf(other) });
+      change(w);
+      const name = w.attach("data", node);
+      await w.pass(20);
+      expect(w.cloud.volumes.get("v1").machine).toBe(w.machineOf(other));
+      await w.pass(600);
+      expect(w.isAttached(name)).toBe(isFreed);
+      expect(w.cloud.volumes.get("v1").machine).toBe(w.machineOf(isFreed ? node : other));
+      if (!isFreed)
+        expect(w.attachment(name)?.status?.attachError?.message).toContain("so it is not attached to");
+    },
+  );
+
+  test("is attached to the new machine of its Node when the former one is proved to be gone", async () => {
+    const { w, node, name, machine } = await attached();
+    w.cloud.machines.remove(machine);
+    const { zone } = w.cloud.volumes.get("v1");
+    const { id } = w.cloud.machines.add("node-again", { zone });
+    w.changeNode(node, ({ metadata, ...now }) => ({
+      ...now,
+      metadata: { ...metadata, uid: "again" },
+      spec: { providerID: `fake://${id}` },
+      status: { conditions: [{ type: "Ready", status: "True" }] },
+    }));
+    await w.until(() => w.cloud.volumes.get("v1").machine === id, "moved", 300);
+    await w.until(() => w.isAttached(name), "attached", 60);
+    expect(w.attachment(name)?.metadata.annotations?.["csi.alpha.kubernetes.io/node-id"]).toBe(id);
+  });
+
+  test("stays on the former machine of its Node while that runs", async () => {
+    const { w, node, name, machine } = await attached();
+    const { id } = w.cloud.machines.add("node-again");
+    w.changeNode(node, (now) => ({ ...now, spec: { providerID: `fake://${id}` }, status: {} }));
+    await w.pass(600);
+    expect(w.cloud.volumes.get("v1").machine).toBe(machine);
+    expect(messageOn(w, name)).toStartWith(
+      `The Node ${node} has another machine now, and machine ${machine}`,
+    );
+  });
+
+  test("has the attacher's finalizers before the cloud is asked, and the PersistentVolume keeps its own while it is attached", async () => {
+    const { w, node } = await attached();
+    w.claim("more");
+    await w.until(() => w.isBound("more"), "bound");
+    const finalizer = "external-attacher/csi-fake-example";
+    w.kubeFault = (method, path) =>
+      method === "PATCH" && path.includes("/persistentvolumes/")
+        ? new Response("{}", { status: 503 })
+        : undefined;
+    w.forget();
+    const name = w.attach("more", node);
+    await w.pass(20);
+    expect([w.changes, w.attachment(name)?.metadata.finalizers ?? []]).toEqual([[], []]);
+    w.kubeFault = (method, path) =>
+      method === "PATCH" && /\/volumeattachments\/[^/]+$/.test(path)
+        ? new Response("{}", { status: 503 })
+        : undefined;
+    await w.pass(60);
+    expect([w.changes, w.volumeOf("more").metadata.finalizers]).toEqual([
+      [],
+      expect.arrayContaining([finalizer]),
+    ]);
+    w.kubeFault = undefined;
+    await w.until(() => w.isAttached(name), "attached", 120);
+    expect(w.attachment(name)?.metadata.finalizers).toEqual([finalizer]);
+    w.server.objects.delete(resourceNamed("persistentvolumes"), "", w.volumeOf("more").metadata.name);
+    await w.pass(30);
+    expect(w.volumeOf("more").metadata.finalizers).toContain(finalizer);
   });
 
   test("waits for the Node to have a machine", async () => {

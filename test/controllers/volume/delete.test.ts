@@ -41,9 +41,15 @@ const eventsOfVolumes = (w: VolumeWorld) => w.volumes().flatMap(({ metadata }) =
 describe("the volume of a claim", () => {
   test("is deleted with the claim, without a limit for deletions that were seen", async () => {
     const w = await bound(10);
+    const [{ metadata } = { metadata: { name: "" } }] = w.volumes();
     for (let index = 0; index < 10; index += 1) w.deleteClaim(`data-${index}`);
     await w.until(() => w.volumes().length === 0, "deleted", 10);
     expect(w.cloud.volumes.list()).toEqual([]);
+    await w.pass(1);
+    expect(w.events(metadata.name).join()).toMatch(
+      /^Normal VolumeDeleted Volume v\d+ of the claim default\/data-\d was deleted$/,
+    );
+    expect(w.logged.filter((line) => line.includes("VolumeDeleted"))).toHaveLength(10);
   });
 
   test("is kept with the reclaim policy Retain, and its PersistentVolume has no finalizer of the provisioner", async () => {

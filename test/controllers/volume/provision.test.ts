@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { Refusal } from "../../../providers/fake/simulator/answer.ts";
+import { seconds } from "../../../src/core/brand.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { driver, VolumeWorld, zoneKey } from "../../support/volume-world.ts";
 
@@ -87,6 +88,16 @@ describe("a claim", () => {
     const calls = w.asked.filter((what) => what !== "GET /volumes");
     expect(calls.length).toBeLessThanOrEqual(55);
     expect(w.cloud.volumes.list()).toHaveLength(50);
+  });
+
+  test("of 100 at once leaves room for others: 20 volumes are created at a time", async () => {
+    const w = await open();
+    w.cloud.volumes.actionTime = seconds(20);
+    const names = Array.from({ length: 100 }, (_, index) => `data-${index}`);
+    for (const name of names) w.claim(name);
+    await w.pass(10);
+    expect(w.changes).toEqual(Array(20).fill("POST /volumes"));
+    await bound(w, ...names);
   });
 
   test("of a StorageClass that waits for a consumer gets a volume in the zone of the selected Node", async () => {

@@ -112,6 +112,89 @@ export const volumeMutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "attach-one-volume-too-many",
+    breaks: "A machine gets one volume more than it can have.",
+    foundBy: attaching("while the machine has as many volumes as it can have"),
+    edits: [{ file: attachments, find: "others.length >= limit", replace: "others.length > limit" }],
+  },
+  {
+    name: "attach-without-the-finalizer-of-the-attacher",
+    breaks: "A VolumeAttachment that is deleted meanwhile leaves its volume attached.",
+    foundBy: attaching("has the attacher's finalizers before the cloud is asked"),
+    edits: [
+      { file: attachments, find: "!finalizers.includes(finalizer) || annotations", replace: "annotations" },
+    ],
+  },
+  {
+    name: "drop-the-finalizer-of-a-persistent-volume-in-use",
+    breaks: "A PersistentVolume goes while its volume is attached.",
+    foundBy: attaching("has the attacher's finalizers before the cloud is asked"),
+    edits: [
+      {
+        file: persistentVolumes,
+        find: "=== undefined || isAttached) return;",
+        replace: "=== undefined) return;",
+      },
+    ],
+  },
+  {
+    name: "keep-to-the-former-machine-of-a-node",
+    breaks: "A machine that was replaced under the same name never gets its volumes.",
+    foundBy: attaching("is attached to the new machine of its Node"),
+    edits: [{ file: attachments, find: "!isLeaving && this.#isReplaced(attachment)", replace: "false" }],
+  },
+  {
+    name: "free-a-volume-that-a-kubelet-uses",
+    breaks: "A volume is detached from a machine that may write to it.",
+    foundBy: attaching("freed only if the kubelet there uses it"),
+    edits: [{ file: attachments, find: "if (isWanted || isInUse ||", replace: "if (isWanted ||" }],
+  },
+  {
+    name: "use-the-result-of-an-object-with-that-name",
+    breaks: "The volume of a new claim gets the size of the volume of a deleted one.",
+    foundBy: {
+      file: "test/controllers/volume/sessions.test.ts",
+      test: "does not get the size to which the volume of the deleted one was expanded",
+    },
+    edits: [
+      {
+        file: "src/controllers/volume/object-ref.ts",
+        find: "[keyFor(object), object.metadata.uid]",
+        replace: '[keyFor(object), ""]',
+      },
+      {
+        file: "src/controllers/volume/object-ref.ts",
+        find: "return found?.metadata.uid === uidIn(ref) ? found : undefined;",
+        replace: "return found;",
+      },
+    ],
+  },
+  {
+    name: "believe-the-answer-to-a-deletion",
+    breaks: "A volume that was not deleted is left behind without a PersistentVolume.",
+    foundBy: { file: "test/csi/cloud-volumes.test.ts", test: "not done while a listing shows the volume" },
+    edits: [
+      {
+        file: cloudVolumes,
+        find: `"still exists");
+      await this.#requireUnlisted(id, signal);`,
+        replace: '"still exists");',
+      },
+    ],
+  },
+  {
+    name: "give-a-device-to-two-pods",
+    breaks: "ReadWriteOncePod does not hold for block volumes.",
+    foundBy: { file: "test/csi/node-service.test.ts", test: "is given as a device to one pod only" },
+    edits: [
+      {
+        file: "src/csi/node-service.ts",
+        find: "await this.#requireSingleUse(request, device);",
+        replace: "",
+      },
+    ],
+  },
+  {
     name: "believe-one-answer-that-a-volume-is-detached",
     breaks: "A volume that the cloud hides for a moment stays attached without a VolumeAttachment.",
     foundBy: attaching("does not show for a moment keeps its VolumeAttachment"),

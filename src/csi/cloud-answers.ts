@@ -34,16 +34,14 @@ function toRpcError(error: unknown): unknown {
 export class SharedListing<T> {
   readonly #list: (call: Call) => AsyncIterable<readonly T[]>;
   readonly #life: AbortSignal;
-  readonly #callOf: (signal: AbortSignal) => Call;
   #running: Promise<unknown> = Promise.resolve();
   #next: Promise<readonly T[]> | undefined;
   /** In the last complete listing. */
   latest: readonly T[] = [];
 
-  constructor(list: (call: Call) => AsyncIterable<readonly T[]>, life: AbortSignal, callOf = userCall) {
+  constructor(list: (call: Call) => AsyncIterable<readonly T[]>, life: AbortSignal) {
     this.#list = list;
     this.#life = life;
-    this.#callOf = callOf;
   }
 
   /** Everything, in a listing that begins after this call. Calls that come before it begins share it. */
@@ -72,7 +70,7 @@ export class SharedListing<T> {
 
   async #listAll(): Promise<readonly T[]> {
     const all: T[] = [];
-    for await (const page of this.#list(this.#callOf(this.#life))) all.push(...page);
+    for await (const page of this.#list(userCall(this.#life))) all.push(...page);
     this.latest = all;
     return all;
   }
@@ -80,11 +78,6 @@ export class SharedListing<T> {
 
 export function userCall(signal: AbortSignal): Call {
   return { signal, urgency: "user-change" };
-}
-
-/** Behind attachments and the changes of Services, which may be those of another tenant. */
-export function creationCall(signal: AbortSignal): Call {
-  return { signal, urgency: "new-node" };
 }
 
 /** Runs the work, with the cloud's errors as those of CSI. */

@@ -3,7 +3,6 @@
 
 import { RpcError, type StatusCode } from "../grpc/status.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
-import type { Call } from "../provider/call.ts";
 import type { Pending } from "../provider/plan.ts";
 import type {
   DesiredVolume,
@@ -17,7 +16,6 @@ import {
   answered,
   checkAfter,
   contradicted,
-  creationCall,
   noEffect,
   OneCallEach,
   oneNamed,
@@ -50,8 +48,6 @@ export class CloudVolumes {
   readonly #clock: Clock;
   readonly #operations: OperationWaits;
   readonly #listing: SharedListing<ObservedVolume>;
-  /** For creations, which may wait longer. */
-  readonly #creationListing: SharedListing<ObservedVolume>;
   readonly #calls = new OneCallEach("volume");
   #creations = 0;
   /** Undefined: the cloud has none. */
@@ -62,7 +58,6 @@ export class CloudVolumes {
     this.#clock = clock;
     this.#operations = new OperationWaits(pending, clock, life);
     this.#listing = new SharedListing((call) => volumes.list(call), life);
-    this.#creationListing = new SharedListing((call) => volumes.list(call), life, creationCall);
     const { snapshots } = volumes;
     const find = async (id: string, signal: AbortSignal) => this.find(id, signal);
     this.snapshots =
@@ -85,7 +80,7 @@ export class CloudVolumes {
   create(request: VolumeRequest, signal: AbortSignal): Promise<ObservedVolume> {
     const { name, range, places, parameters, claim, source } = request;
     return this.#calls.run(`name ${name}`, async () => {
-      const found = oneNamed("volumes", name, await this.#creationListing.beforeCreation(signal));
+      const found = oneNamed("volumes", name, await this.#listing.beforeCreation(signal));
       if (found?.state === "failed")
         throw new RpcError(
           "INTERNAL",
@@ -134,8 +129,10 @@ export class CloudVolumes {
   async #create(desired: DesiredVolume, signal: AbortSignal): Promise<ObservedVolume> {
     this.#creations += 1;
     try {
-      const outcome = await this.#volumes.create(desired, creationCall(signal));
-      const created = await this.#after(outcome, outcome.id, signal, creationCall(signal));
+      // Behind attachments and the changes of Services, which may be those of another tenant.
+      const call = { signal, urgency: "new-node" } as const;
+      const outcome = await this.#volumes.create(desired, call);
+      const created = await this.#after(outcome, outcome.id, signal);
       if (created?.state === "failed") {
         await this.#volumes.remove(created, userCall(signal));
         throw new RpcError(
@@ -251,26 +248,21 @@ export class CloudVolumes {
   }
 
   /** What the volume is when the change has ended. */
-  async #after(
-    outcome: VolumeOutcome,
-    id: string,
-    signal: AbortSignal,
-    call = userCall(signal),
-  ): Promise<ObservedVolume | undefined> {
+  async #after(outcome: VolumeOutcome, id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
     if (!outcome.done && outcome.operation !== undefined)
       await this.#operations.end(outcome.operation, outcome.checkAfter, signal);
     else if (!outcome.done && this.#areMany) await sleep(this.#clock, outcome.checkAfter, signal);
     for (;;) {
-      const volume = await this.#read(id, call);
+      const volume = await this.#read(id, signal);
       if (volume?.state !== "changing") return volume;
       await sleep(this.#clock, outcome.done ? checkAfter : outcome.checkAfter, signal);
     }
   }
 
   /** While many volumes are created, a listing replaces the lookups of all of them. */
-  async #read(id: string, call: Call): Promise<ObservedVolume | undefined> {
-    const all = this.#areMany ? await this.#creationListing.next(call.signal) : [];
-    return all.find((volume) => volume.id === id) ?? (await this.#volumes.get(id, call));
+  async #read(id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
+    const all = this.#areMany ? await this.#listing.next(signal) : [];
+    return all.find((volume) => volume.id === id) ?? (await this.#volumes.get(id, userCall(signal)));
   }
 
   get #areMany(): boolean {

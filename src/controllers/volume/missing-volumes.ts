@@ -5,7 +5,6 @@ import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import { type Outcome, requeue } from "../../runtime/workers.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
-import { attacherFinalizer } from "./names.ts";
 import { isManagedVolume, isReleased } from "./plan-deletion.ts";
 import { SecondAnswers } from "./second-answers.ts";
 import type { VolumeActions } from "./volume-actions.ts";
@@ -18,7 +17,7 @@ export class MissingVolumes {
   readonly #actions: VolumeActions;
   readonly #answers: SecondAnswers;
   readonly #limit: VolumeLimit;
-  /** Since when the cloud has lacked the volume of an object, by uid. */
+  /** Since when the cloud has lacked the volume of a PersistentVolume, by uid. */
   #since: ReadonlyMap<string, number> = new Map();
 
   constructor(actions: VolumeActions) {
@@ -64,40 +63,26 @@ export class MissingVolumes {
     return true;
   }
 
-  /** What was missing for less than the confirmation time may be new, or be shown late. */
+  /**
+   * Of the volumes that Kubernetes records as attached, or asks to delete. One that was missing for less than the confirmation time may be
+   * new, or be shown late.
+   */
   #count() {
-    const { clock, removals, settings } = this.#actions.deps;
+    const { lasting, deps, shown } = this.#actions;
+    const { clock, driver, removals, settings, stores } = deps;
     const now = clock.monotonic();
-    const { shown } = this.#actions;
-    const recorded = [...this.#recorded()].filter(
-      ([uid]) => !removals.has(removalKind, uid) && !removals.isReleased(removalKind, uid),
-    );
-    const missing = recorded.filter(([, handle]) => !shown.has(handle));
-    this.#since = new Map(missing.map(([uid]) => [uid, this.#since.get(uid) ?? now]));
-    const lasting = [...this.#since.values()].filter((since) => now - since >= settings.confirmAfter);
+    const recorded = stores.volumes.list().filter((volume) => {
+      const attachments = lasting.attachmentsOf.get(volume.metadata.name);
+      const isNeeded = attachments.length > 0 || isReleased(volume);
+      const isExempt = [volume, ...attachments].some(
+        ({ metadata: { uid } }) => removals.has(removalKind, uid) || removals.isReleased(removalKind, uid),
+      );
+      return isManagedVolume(volume, driver.name) && isNeeded && !isExempt;
+    });
+    const missing = recorded.filter(({ spec }) => !shown.has(spec?.csi?.volumeHandle ?? ""));
+    this.#since = new Map(missing.map(({ metadata: { uid } }) => [uid, this.#since.get(uid) ?? now]));
+    const lasts = [...this.#since.values()].filter((since) => now - since >= settings.confirmAfter);
     const recent = removals.count(removalKind);
-    return { affected: lasting.length, recent, total: recorded.length + recent };
-  }
-
-  /** What Kubernetes records as attached or asks to delete: the ids of volumes, by the uid of the object. */
-  #recorded(): ReadonlyMap<string, string> {
-    const { lasting, deps } = this.#actions;
-    const { stores, driver } = deps;
-    const finalizer = attacherFinalizer(driver.name);
-    const attached = stores.attachments.list().flatMap(({ metadata, spec, status }) => {
-      const volume = stores.volumes.get(spec.source.persistentVolumeName ?? "");
-      const { volumeHandle } = (volume?.spec ?? spec.source.inlineVolumeSpec)?.csi ?? {};
-      const isOwn = spec.attacher === driver.name && volumeHandle !== undefined;
-      const isAttached = status?.attached === true || (metadata.finalizers ?? []).includes(finalizer);
-      return isOwn && isAttached ? [[metadata.uid, volumeHandle] as const] : [];
-    });
-    const released = stores.volumes.list().flatMap((volume) => {
-      const { name, uid } = volume.metadata;
-      const handle = volume.spec?.csi?.volumeHandle;
-      const isLeaving = isManagedVolume(volume, driver.name) && isReleased(volume);
-      const isFree = isLeaving && lasting.attachmentsOf.get(name).length === 0;
-      return isFree && handle !== undefined ? [[uid, handle] as const] : [];
-    });
-    return new Map([...attached, ...released]);
+    return { affected: lasts.length, recent, total: recorded.length + recent };
   }
 }

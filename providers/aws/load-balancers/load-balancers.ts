@@ -280,7 +280,8 @@ export function awsLoadBalancers(
     targetsOnly: (step) => (step.isTargets === true ? step : undefined),
     hasTarget: ({ classic, inDepth }, { machine }) => {
       const ofGroups = Object.values(inDepth?.targets ?? {}).map((all) => all.map(({ Target }) => Target.Id));
-      const ofClassic = classic === undefined ? [] : [classic.Instances?.map(({ InstanceId }) => InstanceId) ?? []];
+      const ofClassic =
+        classic === undefined ? [] : [classic.Instances?.map(({ InstanceId }) => InstanceId) ?? []];
       return [...ofGroups, ...ofClassic].every((ids) => ids.includes(machine?.key ?? ""));
     },
     targetCount: ({ classic, inDepth }) =>

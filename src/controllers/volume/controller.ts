@@ -139,17 +139,20 @@ export class VolumeController {
       if (!isObserving && !(await this.#mayRun(signal))) continue;
       const { controller, unlink } = linkedController(signal);
       this.#endSession = () => controller.abort(new Error("another account may answer"));
-      const stopped = isObserving
-        ? undefined
-        : this.#sidecars.whenAny(controller.signal).then(
-            () => controller.abort(new Error("a sidecar runs")),
-            () => undefined,
-          );
-      await this.#runSession(controller.signal);
-      controller.abort();
-      unlink();
-      await stopped;
+      const work = this.#runSession(controller.signal).finally(() => {
+        controller.abort();
+        unlink();
+      });
+      await Promise.all([work, isObserving ? undefined : this.#endBesideSidecars(controller)]);
     }
+  }
+
+  async #endBesideSidecars(session: AbortController): Promise<void> {
+    const isAny = await this.#sidecars.whenAny(session.signal).then(
+      () => true,
+      () => false,
+    );
+    if (isAny) session.abort(new Error("a sidecar runs"));
   }
 
   async #mayRun(signal: AbortSignal): Promise<boolean> {

@@ -4,6 +4,7 @@
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import { type Outcome, requeue } from "../../runtime/workers.ts";
+import { whyHeld } from "../absence/mass-limit.ts";
 import { removalWindowText } from "../absence/removal-history.ts";
 import { isManagedVolume, isReleased } from "./plan-deletion.ts";
 import { SecondAnswers } from "./second-answers.ts";
@@ -56,7 +57,7 @@ export class MissingVolumes {
     const held = this.#limit.hold(object, counts);
     if (held === undefined) return false;
     const { affected, recent, total } = counts;
-    const message = `The cloud does not show ${affected} of ${total} volumes that are attached or being deleted, and ${recent} volumes were removed in the last ${removalWindowText}. More than ${held.allowed} at once is treated as a fault of the cloud, or as credentials of another project, so nothing is done that follows from it. Check the credentials. To continue: ${removals.howToRelease(removalKind)}`;
+    const message = `The cloud does not show ${affected} of ${total} volumes that are attached or being deleted, and ${recent} volumes were removed in the last ${removalWindowText}${whyHeld(held, "a fault of the cloud, or as credentials of another project")}, so nothing is done that follows from it. Check the credentials. To continue: ${removals.howToRelease(removalKind)}`;
     this.#actions.report(kind, object, kind === "PersistentVolume" ? "delete" : "detach", [
       { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },
     ]);

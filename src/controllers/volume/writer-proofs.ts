@@ -212,7 +212,7 @@ export class WriterProofs {
         ? "stop the machine, or detach the volume in the cloud"
         : `run ${commandText(`kubectl taint node ${attachment.spec.nodeName} ${outOfServiceTaint}=nodeshutdown:NoExecute`)}`;
     const doubt = isDoubtful
-      ? ` So many machines look gone at once that it may be a fault of the cloud. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
+      ? ` So many machines look gone at once that it may be a fault of the cloud, or its credentials belong to another project. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
       : "";
     const message = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
     const event = { type: "Warning", reason: "DetachmentWaits", message } as const;

@@ -22,7 +22,8 @@ function serverOf(h: HetznerWorld, node: string): number {
   return Number(h.node(node).spec.providerID?.replace("hcloud://", ""));
 }
 
-const list = (h: HetznerWorld): void => h.world.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+const list = (h: HetznerWorld): void =>
+  h.world.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
 const targets = (h: HetznerWorld) => h.cloud.project.balancers.list().map((one) => one.targets.length);
 const warnings = (h: HetznerWorld) =>
   names.flatMap((name) => h.world.events(name)).filter((event) => event.startsWith("Warning"));
@@ -37,10 +38,16 @@ test("a deleted server is no drift: it is neither reported nor added again [F31]
   // A Node that joins changes the targets, and the deleted server is still none.
   h.addNode("node-9");
   h.world.setReady("node-9", "True");
-  await h.world.until(() => h.nodes().every(({ metadata }) => metadata.name !== "node-1"), "the deletion", 300);
+  await h.world.until(
+    () => h.nodes().every(({ metadata }) => metadata.name !== "node-1"),
+    "the deletion",
+    300,
+  );
   await h.world.pass(120);
   expect(warnings(h)).toEqual([]);
-  expect(h.requests.filter(isChange)).toEqual(names.map(() => "POST /load_balancers/{id}/actions/add_target"));
+  expect(h.requests.filter(isChange)).toEqual(
+    names.map(() => "POST /load_balancers/{id}/actions/add_target"),
+  );
   expect(targets(h)).toEqual(names.map(() => 4));
   await h.world.stop();
 });

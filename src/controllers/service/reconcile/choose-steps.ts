@@ -6,8 +6,8 @@ import {
   type Milliseconds,
   milliseconds,
   minutes,
-  seconds,
   type ServiceUID,
+  seconds,
   serviceUID,
 } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
@@ -238,7 +238,8 @@ function mayLackMachines(
     const answer = machines.check(node);
     // Without an answer, nothing better is known after a start.
     const isFailing = answer.kind === "unknown" && answer.failure !== undefined;
-    if (answer.kind === "foreign" || (had === undefined && (isFailing || answer.kind === "exists"))) return false;
+    if (answer.kind === "foreign" || (had === undefined && (isFailing || answer.kind === "exists")))
+      return false;
     const since = state.lossSeenAt(clock.monotonic());
     const isAnswered = answer.kind !== "unknown" && answer.asOf >= since;
     if (!isAnswered) machines.request(node, since);

@@ -256,7 +256,10 @@ export class VolumeController {
         const { asking, waiting } = parts.attachment;
         for (const ref of [...(update === "failure" ? asking : waiting)]) keys.addRef("attachment", ref);
       }),
-      removals.subscribe(() => this.reconsider()),
+      removals.subscribe(() => {
+        for (const ref of parts.volume.held) keys.addRef("volume", ref);
+        for (const part of ["volume", "attachment"] as const) this.#addReported(part);
+      }),
     ];
     return () => {
       for (const stop of stops) stop();

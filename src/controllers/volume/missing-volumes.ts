@@ -55,7 +55,7 @@ export class MissingVolumes {
     const { removals } = this.#actions.deps;
     const counts = this.#count();
     const held = this.#limit.hold(object, counts);
-    if (held === undefined) return false;
+    if (held === undefined || held.doubt === "unanswered") return held !== undefined;
     const { affected, recent, total } = counts;
     const message = `The cloud does not show ${affected} of ${total} volumes that are attached or being deleted, and ${recent} volumes were removed in the last ${removalWindowText}${whyHeld(held, "a fault of the cloud, or as credentials of another project")}, so nothing is done that follows from it. Check the credentials. To continue: ${removals.howToRelease(removalKind)}`;
     this.#actions.report(kind, object, kind === "PersistentVolume" ? "delete" : "detach", [

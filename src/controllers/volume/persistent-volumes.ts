@@ -48,6 +48,11 @@ export class PersistentVolumes {
     this.#limit = new VolumeLimit(actions.deps);
   }
 
+  /** Those that the mass limit may hold. */
+  get held(): Iterable<ObjectRef> {
+    return this.#released.keys();
+  }
+
   async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
     const { stores, driver } = this.#actions.deps;
     const volume = objectIn(stores.volumes, ref);
@@ -230,6 +235,7 @@ export class PersistentVolumes {
     const total = managed.length + recent;
     const held = this.#limit.hold(volume, { recent, affected, total });
     if (held === undefined) return false;
+    if (held.doubt === "unanswered") return true;
     const message = `${affected} of ${total} PersistentVolumes were released by claims whose deletion was not seen, and ${recent} volumes were deleted in the last ${removalWindowText}${whyHeld(held, "a fault of the API server")}, so no volume is deleted. Check that the claims are meant to be gone. To delete the volumes: ${removals.howToRelease(removalKind)}`;
     this.#actions.report(kind, volume, "delete", [
       { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },

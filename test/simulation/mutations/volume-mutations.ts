@@ -74,7 +74,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/volume/missing-volumes.ts",
-        find: "if (held === undefined) return false;",
+        find: 'if (held === undefined || held.doubt === "unanswered") return held !== undefined;',
         replace: "if (held !== null) return false;",
       },
     ],

@@ -113,7 +113,7 @@ test("schema prints a JSON Schema even when the cloud's settings are wrong, and 
 const wrong: readonly (readonly [readonly string[], string])[] = [
   [["version", "--foo"], "unknown flag --foo"],
   [["--version", "--foo"], "unknown flag --foo"],
-  [["version", "--v=99"], "--v must be"],
+  [["version", "--v=x"], "--v must be"],
   [["help", "explan"], 'unknown command "explan"; did you mean explain?'],
   [["help", "nonsense"], 'unknown command "nonsense"; commands: run, explain'],
   [["help", "run", "plan"], 'unexpected argument "plan" after help'],

@@ -5,6 +5,7 @@ import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.t
 import { decodeRemovals, encodeRemovals, shortId } from "../../../src/controllers/absence/removal-text.ts";
 import { milliseconds, minutes } from "../../../src/core/brand.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
+import { vouchedRemovals } from "../../support/vouched-removals.ts";
 
 describe("the memory of removals", () => {
   test("counts an id once until the window is over", async () => {
@@ -75,7 +76,7 @@ describe("the memory of removals", () => {
   });
 
   test("releases exactly what is held at that moment", () => {
-    const memory = new RemovalMemory(new VirtualClock());
+    const memory = vouchedRemovals(new VirtualClock());
     const released: string[] = [];
     memory.subscribe((kind) => released.push(kind));
     for (const id of ["a", "b", "c"]) memory.hold("routes", id, `route ${id}`);

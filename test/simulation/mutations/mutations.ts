@@ -84,50 +84,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: "trust-credentials-that-show-nothing",
-    breaks: "With credentials of another project, a small cluster gets its load balancers there.",
-    foundBy: { file: "test/controllers/absence/account-proof.test.ts", test: "make nothing, delete nothing" },
-    edits: [
-      {
-        file: "src/controllers/absence/mass-limit.ts",
-        find: 'settings.removalLimit === "off" ? undefined : removals.account.doubt',
-        replace: "undefined",
-      },
-    ],
-  },
-  {
-    name: "vouch-for-an-account-with-what-it-made",
-    breaks:
-      "A new Service in another project ends the doubt, and the other load balancers are created there.",
-    foundBy: {
-      file: "test/controllers/absence/account-proof.test.ts",
-      test: "create the load balancer of a new",
-    },
-    edits: [
-      {
-        file: "src/controllers/service/observed/evidence-updates.ts",
-        find: 'certainty === "exists" && changedAt <= since',
-        replace: 'certainty === "exists"',
-      },
-    ],
-  },
-  {
-    name: "keep-the-proof-of-former-credentials",
-    breaks:
-      "After a reload to credentials of another project, a small cluster gets its load balancers there.",
-    foundBy: {
-      file: "test/controllers/absence/account-proof.test.ts",
-      test: "change nothing after a reload",
-    },
-    edits: [
-      {
-        file: "src/controllers/absence/account-proof.ts",
-        find: 'this.#set("unanswered");\n  }\n\n  /** An operator',
-        replace: "}\n\n  /** An operator",
-      },
-    ],
-  },
-  {
     name: "manage-a-duplicate-after-a-change",
     breaks:
       "A duplicate that a listing shows alone just after a change replaces the load balancer of a Service.",

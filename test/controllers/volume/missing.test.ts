@@ -100,12 +100,14 @@ describe("while the cloud shows no volume", () => {
     await w.until(() => names.every((name) => w.attachment(name) === undefined), "detached", 60);
     await w.stop();
     await w.start("--leader-elect=true");
+    await w.pass(5);
     show(w, () => false);
     for (const index of [0, 1]) w.deleteClaim(`data-${index}`);
     await w.until(() => w.volumes().length === 2, "two deleted", 120);
     w.crash();
     await w.start("--leader-elect=true");
     await w.until(() => w.manager.leads(), "the new process to lead");
+    await w.pass(5);
     for (const index of [2, 3]) w.deleteClaim(`data-${index}`);
     await w.pass(300);
     expect([w.volumes().length, held(w)?.length]).toEqual([2, 2]);

@@ -122,7 +122,7 @@ export const volumeMutations: readonly Mutation[] = [
     breaks: "A VolumeAttachment that is deleted meanwhile leaves its volume attached.",
     foundBy: attaching("has the attacher's finalizers before the cloud is asked"),
     edits: [
-      { file: attachments, find: "!finalizers.includes(finalizer) || annotations", replace: "annotations" },
+      { file: attachments, find: "[...new Set([...finalizers, finalizer])]", replace: "[...finalizers]" },
     ],
   },
   {

@@ -30,7 +30,7 @@ type Finished =
 export class Attachments {
   readonly works: BackgroundWork<Finished | undefined>;
   readonly #actions: VolumeActions;
-  readonly #proofs: WriterProofs;
+  readonly proofs: WriterProofs;
   readonly #missing: MissingVolumes;
   readonly #unwanted: SecondAnswers;
 
@@ -39,17 +39,7 @@ export class Attachments {
     this.#missing = missing;
     this.#unwanted = new SecondAnswers(actions.deps.clock, actions.deps.settings);
     this.works = new BackgroundWork(enqueue);
-    this.#proofs = new WriterProofs(actions);
-  }
-
-  /** Those that wait for an answer of the cloud about their machine. */
-  get waiting(): Iterable<ObjectRef> {
-    return this.#proofs.waiting;
-  }
-
-  /** Those that have asked for one. */
-  get asking(): Iterable<ObjectRef> {
-    return this.#proofs.asking;
+    this.proofs = new WriterProofs(actions);
   }
 
   async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
@@ -64,28 +54,24 @@ export class Attachments {
     const isLeaving = attachment.metadata.deletionTimestamp !== undefined;
     const finalizers = attachment.metadata.finalizers ?? [];
     const isReplaced = !isLeaving && this.#isReplaced(attachment);
-    if (
-      !isReplaced &&
-      (isLeaving
-        ? !finalizers.includes(attacherFinalizer(driver.name))
-        : attachment.status?.attached === true)
-    ) {
+    const isDetaching = isLeaving || isReplaced;
+    const isDetached = isLeaving && !finalizers.includes(attacherFinalizer(driver.name));
+    if (isDetached || (!isDetaching && attachment.status?.attached === true)) {
       this.#settle(attachment);
       return settled;
     }
     try {
       if (work !== undefined && "error" in work) {
         this.#missing.forget(attachment.metadata.uid);
-        const freeing =
-          work.error instanceof AttachedElsewhere && !isLeaving
-            ? await this.#free(attachment, work.error.elsewhere, signal)
-            : undefined;
-        if (freeing !== undefined) return freeing;
-        throw work.error;
+        const { error } = work;
+        if (isDetaching || !(error instanceof AttachedElsewhere)) throw error;
+        const freeing = await this.#free(attachment, error.elsewhere, signal);
+        if (freeing === undefined) throw error;
+        return freeing;
       }
       if (work !== undefined && work.value === undefined) return settled;
       const done = work?.value;
-      if (done !== undefined && "detached" in done && (isLeaving || isReplaced)) {
+      if (done !== undefined && "detached" in done && isDetaching) {
         const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
         const wait = done.detached.isProved ? undefined : await this.#missing.await(kind, attachment, handle);
         const note = () => (isLeaving ? this.#noteDetached : this.#noteMoved).call(this, attachment, signal);
@@ -93,11 +79,9 @@ export class Attachments {
       }
       if (done !== undefined && "attached" in done && !isLeaving)
         return await this.#noteAttached(attachment, done.attached, signal);
-      const isDetaching = isLeaving || isReplaced;
       return isDetaching ? await this.#detach(attachment, signal) : await this.#attach(attachment, signal);
     } catch (error) {
-      const field = isLeaving || isReplaced ? "detachError" : "attachError";
-      await this.#reportError(attachment, field, error, signal);
+      await this.#reportError(attachment, isDetaching ? "detachError" : "attachError", error, signal);
       throw error;
     }
   }
@@ -172,19 +156,18 @@ export class Attachments {
     machine: string,
     signal: AbortSignal,
   ): Promise<Outcome | undefined> {
-    const { api, driver, nodes } = this.#actions.deps;
+    const { api, driver, nodes, stores } = this.#actions.deps;
     const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
     const isOn = (node: Node): boolean => driver.nodeIDOf(node.spec.providerID ?? "") === machine;
     const known = nodes.list().find(isOn);
     if (known === undefined) return undefined;
     const node = await api.get(nodeResource, { name: known.metadata.name }, signal);
     const all = await this.#actions.listNow(volumeAttachments, signal);
-    const isWanted = all.some(
-      (other) =>
-        (other.spec.nodeName === known.metadata.name ||
-          other.metadata.annotations?.[nodeIDKey] === machine) &&
-        volumeOf(other) === volumeOf(attachment),
-    );
+    const isWanted = all.some(({ metadata, spec }) => {
+      const isThere = spec.nodeName === known.metadata.name || metadata.annotations?.[nodeIDKey] === machine;
+      const volume = stores.volumes.get(spec.source.persistentVolumeName ?? "");
+      return isThere && (volume?.spec?.csi?.volumeHandle ?? handle) === handle;
+    });
     const isInUse = node.status.volumesInUse?.includes(nameInUse(driver.name, handle)) === true;
     if (isWanted || isInUse || !isOn(node) || !isReady(node)) {
       this.#unwanted.forget(attachment.metadata.uid);
@@ -194,10 +177,10 @@ export class Attachments {
     if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
     const why = `no VolumeAttachment wants it on machine ${machine}, and its kubelet does not use it`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
-    this.#actions.start(
-      ...([this.works, refOf(attachment), "ControllerUnpublishVolume", change] as const),
-      async (cloud, life) => ({ detached: { isProved: await cloud.detach(handle, machine, life) } }),
-    );
+    const ref = refOf(attachment);
+    this.#actions.start(this.works, ref, "ControllerUnpublishVolume", change, async (cloud, life) => ({
+      detached: { isProved: await cloud.detach(handle, machine, life) },
+    }));
     return waiting;
   }
 
@@ -237,19 +220,16 @@ export class Attachments {
     const { driver } = this.#actions.deps;
     const { name } = attachment.metadata;
     const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
-    const machine = this.#proofs.machineOf(
-      attachment,
-      this.#actions.deps.nodes.get(attachment.spec.nodeName),
-    );
-    const writer = await this.#proofs.writerOf(attachment, machine, nameInUse(driver.name, handle), signal);
+    const machine = this.proofs.machineOf(attachment, this.#actions.deps.nodes.get(attachment.spec.nodeName));
+    const writer = await this.proofs.writerOf(attachment, machine, nameInUse(driver.name, handle), signal);
     if (writer !== undefined) {
-      const outcome = await this.#proofs.await(attachment, machine, writer, signal);
+      const outcome = await this.proofs.await(attachment, machine, writer, signal);
       if (outcome !== undefined) return outcome;
     }
     // A volume cannot be attached to a machine that is gone.
-    const isGone = writer !== undefined && this.#proofs.isGone(refOf(attachment));
+    const isGone = writer !== undefined && this.proofs.isGone(refOf(attachment));
     this.#settleNode(attachment);
-    this.#proofs.forget(refOf(attachment));
+    this.proofs.forget(refOf(attachment));
     const why = `VolumeAttachment ${name} is being deleted${writer === undefined ? "" : ", and the machine cannot write to the volume any more"}`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
     this.#actions.start(
@@ -322,7 +302,7 @@ export class Attachments {
   #settle(attachment: VolumeAttachment): void {
     for (const topic of ["attach", "detach"] as const) this.#actions.report(kind, attachment, topic, []);
     this.#settleNode(attachment);
-    this.#proofs.forget(refOf(attachment));
+    this.proofs.forget(refOf(attachment));
   }
 
   #settleNode({ metadata, spec }: VolumeAttachment): void {
@@ -330,13 +310,14 @@ export class Attachments {
     const node = deps.nodes.get(spec.nodeName);
     const others = lasting.attachmentsOn
       .get(spec.nodeName)
-      .filter((other) => other.metadata.uid !== metadata.uid && this.#proofs.isWaiting(refOf(other)));
+      .filter((other) => other.metadata.uid !== metadata.uid && this.proofs.isWaiting(refOf(other)));
     if (node !== undefined && others.length === 0) this.#actions.report("Node", node, "detach", []);
   }
 
   #forget(ref: ObjectRef): void {
     this.#actions.deps.removals.endHold(removalKind, uidIn(ref));
+    for (const answers of [this.#missing, this.#unwanted]) answers.forget(uidIn(ref));
     this.#actions.forget(kind, ref);
-    this.#proofs.forget(ref);
+    this.proofs.forget(ref);
   }
 }

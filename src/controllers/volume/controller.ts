@@ -253,7 +253,7 @@ export class VolumeController {
       }),
       inventory.subscribe((update) => {
         // A failure concerns those that asked: the others would ask again at once.
-        const { asking, waiting } = parts.attachment;
+        const { asking, waiting } = parts.attachment.proofs;
         for (const ref of [...(update === "failure" ? asking : waiting)]) keys.addRef("attachment", ref);
       }),
       removals.subscribe(() => {

@@ -67,10 +67,12 @@ export class WriterProofs {
     this.#lookups.forget(ref);
   }
 
+  /** Those that wait for an answer of the cloud about their machine. */
   get waiting(): Iterable<ObjectRef> {
     return this.#waiting.keys();
   }
 
+  /** Those that have asked for one. */
   get asking(): Iterable<ObjectRef> {
     return this.#lookups.keys as Iterable<ObjectRef>;
   }

@@ -233,7 +233,8 @@ function planChanges(
   if (isPending(observed)) return waitFor(activation(balancer));
   if (balancer.provisioning_status === "ERROR") {
     // One that Fairlead creates, and that has not served yet, can be created again without harm.
-    const isNew = facts["creating"] === balancer.id && observed.floatingIP === undefined;
+    const isCreating = facts["creating"] === balancer.id && isOwner(observed);
+    const isNew = isCreating && observed.floatingIP === undefined;
     if (!isNew || othersOf(observed).length > 0) return errored(balancer);
     const text = `${which} has the status ERROR. Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats.`;
     const removal = steps.deletion(true, { removes: true, remember: { id: "", creating: "" } });

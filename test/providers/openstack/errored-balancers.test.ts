@@ -13,7 +13,7 @@ async function restartInError(
   annotations: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
   await h.world.stop();
-  h.cloud.balancing.balancers.change(webTag, { provisioning_status: "ERROR" });
+  for (const { name } of h.balancers()) h.cloud.balancing.balancers.change(name, { provisioning_status: "ERROR" });
   h.world.annotate("web", annotations);
   h.forget();
   await h.start();
@@ -42,6 +42,18 @@ describe("a load balancer in ERROR", () => {
     });
     expect(h.changes).toEqual([]);
     expect(h.floatingIPs().map(({ port_id }) => port_id)).toEqual([balancer?.vip_port_id ?? ""]);
+  });
+
+  test("that a user made stays, even if an annotation says that Fairlead is creating it", async () => {
+    const h = await served(internal);
+    const [balancer] = h.balancers();
+    h.cloud.balancing.balancers.change(webTag, { name: "made-by-hand" });
+    await restartInError(h, {
+      [`${prefix}load-balancer-address`]: undefined,
+      [creating]: balancer?.id ?? "",
+    });
+    expect(h.changes).toEqual([]);
+    expect(h.balancers().map(({ id }) => id)).toEqual([balancer?.id ?? ""]);
   });
 
   test("that is still being created stays if another Service shares it", async () => {

@@ -31,6 +31,8 @@ export class MassCount {
   readonly #limit: MassLimit;
   /** The uids of Nodes that the present hold has counted. */
   readonly #heldUids = new Set<string>();
+  /** When Nodes got their provider id, by uid. Monotonic. */
+  readonly #identifiedAt = new Map<string, number>();
 
   constructor(options: MassCountOptions, candidates: Candidates, isManaged: (node: Node) => boolean) {
     const { settings, removals, clock, nodes } = options;
@@ -52,16 +54,16 @@ export class MassCount {
   /** Follows the Nodes for the life of the process: deletions by any client count. */
   follow(): void {
     this.#candidates.subscribe((name) => this.noteChange(name));
-    const { nodes, removals, inventory } = this.#options;
+    const { nodes, removals, inventory, clock } = this.#options;
     removals.account.follow(this.#witness, inventory);
     nodes.subscribe(({ key, before, after }) => {
       if (after !== undefined && isReady(after)) removals.endRelease("nodes", after.metadata.uid);
       this.noteChange(key);
-      // Its machine was found by another key.
       if (before !== undefined && after !== undefined && providerIDOf(before) !== providerIDOf(after))
-        removals.account.note();
+        this.#identifiedAt.set(after.metadata.uid, clock.monotonic());
       if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
       const { uid } = before.metadata;
+      this.#identifiedAt.delete(uid);
       removals.endHold("nodes", uid);
       const isCounted = !isReady(before) && this.#isManaged(before) && !this.#isAnnounced(before);
       if (isCounted || this.#isInHold(before)) removals.note("nodes", [uid]);
@@ -123,10 +125,16 @@ export class MassCount {
     return this.#limit.isHolding;
   }
 
-  /** A machine with another name than its Node is shown too. */
+  /**
+   * A machine with another name than its Node is shown too. A machine that this connection itself has found by the name of its Node
+   * says nothing about its account: machines of several projects have the same names.
+   */
   readonly #witness: AccountWitness = (since) => {
     const { nodes, inventory } = this.#options;
-    const recorded = nodes.list().filter((node) => this.#isManaged(node) && providerIDOf(node) !== undefined);
+    const isOlder = ({ metadata: { uid } }: Node) => (this.#identifiedAt.get(uid) ?? since) <= since;
+    const recorded = nodes
+      .list()
+      .filter((node) => this.#isManaged(node) && providerIDOf(node) !== undefined && isOlder(node));
     const answers = recorded.map((node) => inventory.check(identityOf(node)));
     const newer = answers.filter((answer) => "asOf" in answer && answer.asOf > since);
     if (newer.some((answer) => answer.kind !== "gone" || answer.renamed !== undefined)) return "shown";

@@ -138,6 +138,27 @@ describe("credentials of another project", () => {
     expect(logOf(p.w)).toContain(suspicion);
   });
 
+  test("are not vouched for by a machine of that project with the name of a Node that joins", async () => {
+    const p = await settled(1, ["web"]);
+    const address = p.w.addressesOf("web");
+    // The ids of the simulated cloud begin with 1 in each project.
+    for (let index = 0; index < 5; index += 1) p.other.machines.add(`other-${index}`);
+    const { id } = p.other.machines.add("node-9");
+    for (let index = 0; index < 5; index += 1) p.other.machines.remove(`other-${index}`);
+    await restart(p, "other");
+    await p.w.pass(60);
+    p.w.addNode("node-9");
+    const taints = [
+      { key: "node.cloudprovider.kubernetes.io/uninitialized", effect: "NoSchedule", value: "true" },
+    ];
+    p.w.changeNode("node-9", (node) => ({ ...node, spec: { taints } }));
+    const isIdentified = () =>
+      JSON.stringify(p.w.server.store.get("nodes", undefined, "node-9")).includes(`"fake://${id}"`);
+    await p.w.until(isIdentified, "the provider id");
+    await p.w.pass(600);
+    expect([changesIn(p.other), p.w.addressesOf("web"), nodesOf(p.w)]).toEqual([[], address, 2]);
+  });
+
   test("create the load balancer of a new Service, which says nothing about the account", async () => {
     const p = await settled(1, ["web"]);
     const address = p.w.addressesOf("web");

@@ -78,6 +78,8 @@ export interface ServiceControllerDeps {
   readonly machineOf: (node: Node) => Machine | undefined;
   readonly machines: {
     readonly check: (node: Node) => Answer;
+    /** Whether the last request that could have answered about it failed. */
+    readonly isFailing: (node: Node) => boolean;
     /** Requests an answer that begins at or after this moment. */
     readonly request: (node: Node, since: number) => void;
   };

@@ -94,3 +94,19 @@ test("a restart writes nothing and adds no target while the Node of a deleted se
   expect([written, h.requests.filter(isChange), warnings(h)]).toEqual([[], [], []]);
   await h.world.stop();
 });
+
+test("a changed port is applied while the cloud does not answer about a server that was deleted", async () => {
+  const h = await settledWorld();
+  h.cloud.faults.add({ kind: "status", status: 503, operation: "GET /servers", calls: 100_000 });
+  h.cloud.faults.add({ kind: "status", status: 503, operation: "GET /servers/{id}", calls: 100_000 });
+  h.cloud.project.servers.remove(serverOf(h, "node-1"));
+  list(h);
+  await h.world.pass(30);
+  h.world.editSpec("s0", { ports: [{ port: 81, protocol: "TCP", nodePort: 30_000 }] });
+  await h.world.pass(300);
+  const ports = h.cloud.project.balancers
+    .list()
+    .flatMap(({ services }) => services.map((one) => one.listen_port));
+  expect(ports).toContain(81);
+  await h.world.stop();
+});

@@ -236,13 +236,12 @@ function mayLackMachines(
     if (node === undefined || target.machine === undefined) return false;
     if (balancers.hasTarget?.(observed, target) !== false) return false;
     const answer = machines.check(node);
-    // Without an answer, nothing better is known after a start.
-    const isFailing = answer.kind === "unknown" && answer.failure !== undefined;
-    if (answer.kind === "foreign" || (had === undefined && (isFailing || answer.kind === "exists")))
-      return false;
+    if (answer.kind === "foreign" || (had === undefined && answer.kind === "exists")) return false;
     const since = state.lossSeenAt(clock.monotonic());
     const isAnswered = answer.kind !== "unknown" && answer.asOf >= since;
     if (!isAnswered) machines.request(node, since);
+    // During a failure nothing better will be known soon, and other changes must not wait for it.
+    if (!isAnswered && machines.isFailing(node)) return false;
     return !isAnswered || answer.kind === "gone";
   });
   return unproved.length > 0;

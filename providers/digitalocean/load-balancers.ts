@@ -93,15 +93,21 @@ interface Sent {
 }
 
 /** One droplet that the API refuses must not hold up the others, nor the creation. */
-async function send(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<Sent> {
+async function send(
+  api: DigitalOceanApi,
+  step: DigitalOceanStep,
+  call: Call,
+  /** Destroyed droplets that were removed already: the load balancer may show them for some time. */
+  removed: readonly number[] = [],
+): Promise<Sent> {
   const { request, nodes = {} } = step;
   const ofTargets = isOfTargets(request);
   const { droplet_ids: sent = [] } = (request.body ?? {}) as Body;
   if (ofTargets && sent.length === 0) return {};
-  const sendWithout = (left: readonly number[]) => {
+  const sendWithout = (left: readonly number[], gone = removed) => {
     const droplet_ids = sent.filter((id) => !left.includes(id));
     const rest = { ...request, body: { ...(request.body as Body), droplet_ids } };
-    return send(api, { ...step, request: rest }, call);
+    return send(api, { ...step, request: rest }, call, gone);
   };
   try {
     const expects = ofTargets ? undefined : ["load_balancer"];
@@ -111,10 +117,11 @@ async function send(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): P
     if (!CloudError.is(error)) throw error;
     const gone = request.method === "DELETE" ? [] : await refusedIn(error, sent, api, call);
     if (gone.length === 0) {
-      const destroyed = ofTargets ? await destroyedIn(error, step, api, call) : [];
+      const all = ofTargets ? await destroyedIn(error, step, api, call) : [];
+      const destroyed = all.filter((id) => !removed.includes(id));
       if (destroyed.length === 0) throw error;
       await api.call({ ...request, method: "DELETE", body: { droplet_ids: destroyed } }, call);
-      return sendWithout(destroyed);
+      return sendWithout(destroyed, [...removed, ...destroyed]);
     }
     const text = error.message;
     const own = gone.flatMap((id) => (nodes[id] === undefined ? [] : [{ node: nodes[id], text }]));

@@ -456,7 +456,25 @@ test("removes a target while the load balancer has another one whose droplet was
   h.world.removeNode("node-1");
   await h.world.pass(30);
   expect(h.balancers()[0]?.droplet_ids).toEqual(balancer.droplet_ids.slice(2));
-  expect(eventsOf(h)).toContain("TargetRefused The cloud refuses 1 of 2 targets: node-0");
+  expect(eventsOf(h)).not.toContain("TargetRefused");
+});
+
+test("sends few requests while the load balancer still shows a destroyed droplet that was removed", async () => {
+  const { h, balancer } = await served();
+  h.cloud.account.droplets.remove("node-0");
+  const { balancers } = h.cloud.account;
+  const put = balancers.put.bind(balancers);
+  Object.assign(balancers, {
+    put: (next: typeof balancer) =>
+      put({ ...next, droplet_ids: [...new Set([...balancer.droplet_ids, ...next.droplet_ids])] }),
+  });
+  h.addNode("more");
+  await h.world.pass(60);
+  expect(h.requests.filter((each) => each.startsWith("DELETE ")).length).toBeLessThan(6);
+  Object.assign(balancers, { put });
+  await h.world.pass(120);
+  const ids = h.cloud.account.droplets.list().map(({ id }) => id);
+  expect(h.balancers()[0]?.droplet_ids.toSorted()).toEqual(ids.toSorted());
 });
 
 test("changes the certificate and the name together without reporting a failure", async () => {

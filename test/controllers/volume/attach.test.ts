@@ -74,6 +74,25 @@ describe("a volume that is to be detached", () => {
     await w.until(detached(w, name), "detached", 5);
   });
 
+  test("is not freed for another PersistentVolume with the same volume", async () => {
+    const { w, node, other, name, machine } = await attached();
+    w.setInUse(node, []);
+    w.setReady(node, "True");
+    const { csi } = w.volumeOf("data").spec ?? {};
+    const csiOfCopy = { driver: csi?.driver ?? "", volumeHandle: csi?.volumeHandle ?? "" };
+    w.createVolume("copy", { spec: { csi: csiOfCopy, persistentVolumeReclaimPolicy: "Retain" } });
+    w.server.objects.create(resourceNamed("volumeattachments"), "", {
+      ...{ apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", metadata: { name: "second" } },
+      spec: {
+        ...{ attacher: csiOfCopy.driver, nodeName: other },
+        source: { persistentVolumeName: "copy" },
+      },
+    });
+    await w.pass(600);
+    expect([w.cloud.volumes.get("v1").machine, w.isAttached(name)]).toEqual([machine, true]);
+    expect(w.events("second").join("\n")).toContain("is attached to machine");
+  });
+
   test("moves when the kubelet reports the unmount a moment after the attachment was deleted, without a warning", async () => {
     const { w, node, name } = await attached();
     w.detach(name);

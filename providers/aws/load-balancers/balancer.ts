@@ -29,6 +29,8 @@ export interface Observed extends ObservedLoadBalancer {
   readonly usedGroups: ReadonlySet<string>;
   /** The ARNs of the network load balancers of the cluster that check a port, beside those that check the port of traffic. */
   readonly checkers: ReadonlyMap<string, readonly string[]>;
+  /** The names of network load balancers that are not of the cluster. */
+  readonly foreign: ReadonlySet<string>;
   /** Attached to the load balancer, or to nothing. */
   readonly targetGroups: readonly ObservedTargetGroup[];
   readonly inDepth?: InDepth | undefined;

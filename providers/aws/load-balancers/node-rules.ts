@@ -117,7 +117,13 @@ export function unusedRules(existing: readonly Rule[]): readonly Rule[] {
  * and leaves with the last one.
  */
 export function networkGroupChanges(
-  { groups, lb, network, checkers }: Pick<Observed, "groups" | "lb" | "network" | "checkers">,
+  {
+    groups,
+    lb,
+    network,
+    checkers,
+    foreign,
+  }: Pick<Observed, "groups" | "lb" | "network" | "checkers" | "foreign">,
   ids: readonly string[],
   wanted: readonly Rule[],
 ): readonly GroupChange[] {
@@ -128,7 +134,9 @@ export function networkGroupChanges(
     const existing = rulesOf(group);
     const rules = ids.includes(group.groupId) ? wanted : [];
     const isChecked = (rule: Rule) => checkersOf(rule).length > 0;
-    const isLeftOver = (rule: Rule) => isChecked(rule) && !rules.some(({ from }) => from === rule.from);
+    const isForeign = ({ description = "" }: Rule) => foreign.has(description.replace(`${healthText}=`, ""));
+    const isLeftOver = (rule: Rule) =>
+      isChecked(rule) && !isForeign(rule) && !rules.some(({ from }) => from === rule.from);
     const stale = without(
       existing.filter(
         (rule) => (own.includes(rule.description ?? "") || isLeftOver(rule)) && !isShared(rule),

@@ -42,6 +42,7 @@ interface Parts {
   /** How many load balancers have a security group, by id. */
   readonly uses: ReadonlyMap<string, number>;
   readonly checkers: Observed["checkers"];
+  readonly foreign: Observed["foreign"];
   /** Its load balancer was looked up by name, and may lack the tags. */
   readonly member?: Desired | undefined;
 }
@@ -106,7 +107,7 @@ function toObserved(
   balancer: { readonly classic: ApiClassicBalancer } | { readonly network: ApiBalancer },
   parts: Parts,
 ): Observed {
-  const { identity, groups, uses, checkers, member } = parts;
+  const { identity, groups, uses, checkers, foreign, member } = parts;
   const classic = "classic" in balancer ? balancer.classic : undefined;
   const network = "network" in balancer ? balancer.network : undefined;
   const lb = classic?.LoadBalancerName ?? network?.LoadBalancerName ?? "";
@@ -117,7 +118,7 @@ function toObserved(
   const service = tagIn(tags, serviceTag) ?? named;
   const targetGroups = arn === undefined ? [] : targetGroupsFor(service, arn, parts);
   return {
-    ...{ lb, group: lb, keys: [lb], classic, network, groups, targetGroups, checkers },
+    ...{ lb, group: lb, keys: [lb], classic, network, groups, targetGroups, checkers, foreign },
     usedGroups: new Set([...uses].flatMap(([id, count]) => (count > (own.has(id) ? 1 : 0) ? [id] : []))),
     name: network === undefined ? lb : `${lb} (network)`,
     ...marked(identity, lb, tags),
@@ -199,7 +200,10 @@ export async function listBalancers(
   ]);
   const tags = await readTags(api, classics, networks, targetGroups, call);
   const checkers = checkersIn({ identity, targetGroups, tags });
-  const parts = { identity, groups, targetGroups, tags, uses, checkers, member };
+  const isOurs = (arn: string) => hasClusterTag(identity.tag, tags.get(arn) ?? none);
+  const others = networks.filter(({ LoadBalancerArn: arn }) => !isOurs(arn));
+  const foreign = new Set(others.map(({ LoadBalancerName: name }) => name));
+  const parts = { identity, groups, targetGroups, tags, uses, checkers, foreign, member };
   return [
     ...classics.map((one) => toObserved({ classic: one }, parts)),
     ...networks.map((one) => toObserved({ network: one }, parts)),
@@ -426,7 +430,7 @@ async function lookUpRest(
     ...{ lb, group: lb, keys: [lb], name: lb, owners: [owner.uid], tags: none },
     ...{ ownership: "ours", state: "changing" },
     ...{ groups: merged(ours, naming), usedGroups: new Set(uses.keys()), targetGroups: left },
-    checkers: new Map(),
+    ...{ checkers: new Map(), foreign: new Set() },
   };
 }
 

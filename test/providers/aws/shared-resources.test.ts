@@ -118,6 +118,39 @@ describe("rules of the Nodes' security group", () => {
       expect(h.rules()).toEqual([]);
     });
 
+    test("for health checks of a load balancer of another cluster stay when the last one of this cluster is deleted", async () => {
+      const h = new BalancerWorld({ settings });
+      await h.start();
+      h.world.create("web", draft(network, [tcpPort(80, 30_100)]));
+      await h.settle();
+      const { account } = h.cloud;
+      const other = "a0123456789abcdef0123456789abcde";
+      const Tags = [{ Key: "kubernetes.io/cluster/other", Value: "owned" }];
+      const SubnetMappings = [{ SubnetId: "subnet-00000000000000001" }];
+      account.network.answer("CreateLoadBalancer", { Name: other, Type: "network", SubnetMappings, Tags });
+      // It has opened the port that both check, and a port for its clients.
+      const { rules } = account.groups.existing(h.group);
+      const own = `nlb/health=${h.nameOf()}`;
+      const checks = rules.map((rule) => ({
+        ...rule,
+        description: rule.description?.replace(own, `nlb/health=${other}`),
+      }));
+      const clients = rules
+        .filter(({ fromPort }) => String(fromPort) === "30100")
+        .map((rule) => ({
+          ...{ ...rule, fromPort: 30_200, toPort: 30_200 },
+          description: `kubernetes.io/rule/nlb/client=${other}`,
+        }));
+      account.groups.change(h.group, { rules: [...checks, ...(clients as never)] });
+      await h.settle(3600);
+      const before = shared(h);
+      expect(before.join()).toContain(other);
+      h.world.delete("web");
+      await h.settle(600);
+      expect(h.world.find("web")).toBeUndefined();
+      expect(shared(h)).toEqual(before);
+    });
+
     test("for health checks leave when the mode ends", async () => {
       const h = await bothServed(network, { settings });
       await h.world.stop();

@@ -130,7 +130,9 @@ export function oneNamed<T extends { readonly id: string; readonly name: string 
   name: string,
   all: readonly T[],
 ): T | undefined {
-  const found = all.filter((each) => each.name === name);
+  // A listing whose pages shift repeats some, and the last one is the newest.
+  const named = all.filter((each) => each.name === name).map((each) => [each.id, each] as const);
+  const found = [...new Map(named).values()];
   if (found.length <= 1) return found[0];
   throw new RpcError(
     "INTERNAL",

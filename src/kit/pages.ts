@@ -70,7 +70,8 @@ async function* follow<T, N extends string | number>(
 /**
  * Pages with a number: `?page=1`, `?page=2`, … `next` is the number of the next page, or nothing after the last one. With `total`,
  * up to eight pages are requested at once, within the rate limit; they are returned in order, and checked as if they had been
- * requested one after the other. If entries are removed or added meanwhile, some entries may be returned twice, but none is missed.
+ * requested one after the other. If entries are removed or added meanwhile, some entries may be returned twice, but none is missed,
+ * unless as many are added as are removed: then the total shows nothing.
  *
  * @example
  * pagesByNumber<ApiServer>({ operation: "GET /servers" }, async (page) => {

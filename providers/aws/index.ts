@@ -18,7 +18,7 @@ import { volumeDriver } from "./volumes/volume-driver.ts";
 import { ebsVolumes } from "./volumes/volumes.ts";
 
 export const aws = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "aws",
   schemes: ["aws://"],
   config,

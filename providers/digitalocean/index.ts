@@ -12,7 +12,7 @@ import { contradictions } from "./spec.ts";
 import { digitalOceanVolumes, pendingActions, volumeDriver } from "./volumes.ts";
 
 export const digitalocean = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "digitalocean",
   schemes: ["digitalocean://"],
   config,

@@ -12,7 +12,7 @@ import { annotations, config } from "./settings.ts";
 import { fakeVolumes, volumeDriver } from "./volumes.ts";
 
 export const fake = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "fake",
   schemes: ["fake://"],
   config,

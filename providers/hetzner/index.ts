@@ -11,7 +11,7 @@ import { checkSettings, config, reasons } from "./settings.ts";
 import { hetznerVolumes, volumeDriver } from "./volumes.ts";
 
 export const hetzner = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "hcloud",
   executable: "hetzner",
   schemes: ["hcloud://", "hrobot://"],

@@ -15,7 +15,7 @@ import { contradictions } from "./spec.ts";
 import { cinderVolumes, volumeDriver } from "./volumes.ts";
 
 export const openstack = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "openstack",
   schemes: ["openstack://"],
   config,

@@ -9,7 +9,7 @@ import { rancherLoadBalancers } from "./load-balancers.ts";
 import { checkSettings, config, readConfigFile, reasons } from "./settings.ts";
 
 export const rancher = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "rancher",
   schemes: ["rancher://"],
   config,

@@ -88,7 +88,6 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     budget,
     mayMutate,
     rateLimit: account.rateLimit?.bind(account),
-    costOf: account.costOf?.bind(account),
     sign: async (request) => {
       const value = await credential.current();
       signedWith.set(request, value);
@@ -170,7 +169,8 @@ async function* receiveMessages<T>(
   if (open === undefined) throw failed("this process has no WebSockets.");
   const began = clock.monotonic();
   const rank = urgencyRanks[urgency];
-  budget.leave(await budget.enter({ rank, operation, cost: 1, maxWait: minutes(2) }, signal));
+  await budget.enter({ rank, operation, maxWait: minutes(2) }, signal);
+  budget.leave();
   const value = await credential.current();
   const rejection = rejected.errorOf(value, urgency);
   if (rejection !== undefined) throw rejection;

@@ -51,7 +51,6 @@ export interface GovernedTransportOptions {
   readonly sign: (request: CloudRequest, call: Call) => Promise<CloudRequest>;
   /** How the provider reads the rate limit. Undefined, also for a response: from the usual headers. */
   readonly rateLimit?: Account<never>["rateLimit"];
-  readonly costOf?: Account<never>["costOf"];
   readonly report: (call: CloudCallReport) => void;
   /** Removes secrets from errors, before a provider reads or cuts them. */
   readonly redaction: Redaction;
@@ -110,19 +109,18 @@ export class GovernedTransport {
       report(failureOf(error, call), messageOf(error));
       throw error;
     } finally {
-      budget.leave(admission);
+      budget.leave();
     }
   }
 
   /** Waits for the budget; a wait that would be too long fails with an error. */
   async #enterBudget(request: CloudRequest, call: Call): Promise<Admission> {
     const { operation, mutates } = request;
-    const { budget, costOf } = this.#options;
+    const { budget } = this.#options;
     const rank = urgencyRanks[call.urgency];
     const limit = call.maxWait ?? (mutates ? maxWaitInWorker : maxWait);
     try {
-      const cost = costOf?.(request) ?? 1;
-      return await budget.enter({ rank, operation, cost, maxWait: limit }, call.signal);
+      return await budget.enter({ rank, operation, maxWait: limit }, call.signal);
     } catch (error) {
       if (!(error instanceof WaitTooLongError)) throw error;
       const { wait } = error;

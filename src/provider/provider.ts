@@ -17,7 +17,7 @@ import type { RouteTables } from "./routes.ts";
 import type { VolumeDriver, Volumes } from "./volumes.ts";
 
 /** The version of this contract. It increases with a change that breaks providers, announced one release ahead. */
-export const contractVersion = 2;
+export const contractVersion = 3;
 
 /** A credential and its expiry. */
 export interface Fetched<T> {
@@ -56,8 +56,6 @@ export interface Account<T> {
   readonly requestsPerMinute?: number | undefined;
   /** Where the credential is if no setting has it, for the message that the cloud rejected it: `cloud prod in /etc/clouds.yaml`. */
   readonly credentialPlace?: string | undefined;
-  /** Pure. How much of the rate limit a request uses, in the unit of the limit. Absent: 1. */
-  costOf?(request: CloudRequest): number;
 }
 
 /** An account that is ready for requests. */
@@ -269,7 +267,7 @@ export type AnyCloud = Cloud<Fields, ObservedLoadBalancer, Step, unknown>;
  *
  * @example
  * export const example = defineProvider({
- *   contract: 2,
+ *   contract: 3,
  *   name: "example",
  *   schemes: ["example://"],
  *   config: { token: secret("The API token.", { required: true, env: "EXAMPLE_TOKEN" }) },

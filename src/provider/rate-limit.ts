@@ -4,7 +4,7 @@ import type { Moment } from "./call.ts";
 
 /** The rate limit as a response reports it. Leave out what the cloud does not report. */
 export interface RateLimitReport {
-  /** Requests, or units of cost, per period. Absent: the largest `remaining` so far. */
+  /** Requests per period. Absent: the largest `remaining` so far. */
   readonly limit?: number | undefined;
   /** What is left of it, after this request. */
   readonly remaining?: number | undefined;

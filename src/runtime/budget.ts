@@ -46,8 +46,6 @@ export interface Entry {
   readonly rank: number;
   /** The operation that a refusal may concern. */
   readonly operation?: string;
-  /** How much of the limit it uses; 1 if absent. */
-  readonly cost?: number;
   /** The longest wait for the rate limit, without a limit if absent. A call that would wait longer is rejected at once. */
   readonly maxWait?: Milliseconds;
 }
@@ -65,8 +63,7 @@ export class WaitTooLongError extends Error {
 
 /** An admitted call. */
 export interface Admission {
-  readonly cost: number;
-  /** The cost of all calls that had ended when this one was admitted. The limit that its response reports includes them. */
+  /** How many calls had ended when this one was admitted. The limit that its response reports includes them. */
   readonly endedBefore: number;
 }
 
@@ -79,7 +76,7 @@ export class Budget {
   readonly #options: BudgetOptions;
   readonly #waiters: Waiter[] = [];
   #inFlight = 0;
-  /** The cost of all calls so far. */
+  /** All calls so far. */
   #admitted = 0;
   #ended = 0;
   #closedUntil = 0;
@@ -115,7 +112,7 @@ export class Budget {
    * `WaitTooLongError`, also when a refusal arrives while the call waits.
    */
   enter(entry: Entry, signal: AbortSignal): Promise<Admission> {
-    const { rank, operation = "", cost = 1, maxWait = milliseconds(Number.POSITIVE_INFINITY) } = entry;
+    const { rank, operation = "", maxWait = milliseconds(Number.POSITIVE_INFINITY) } = entry;
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
         reject(signal.reason);
@@ -125,7 +122,6 @@ export class Budget {
       const waiter: Waiter = {
         rank,
         operation,
-        cost,
         maxWait,
         admit: (admission) => {
           signal.removeEventListener("abort", onAbort);
@@ -183,9 +179,9 @@ export class Budget {
     return milliseconds(Math.max(0, until - this.#options.clock.monotonic()));
   }
 
-  leave({ cost }: Pick<Admission, "cost"> = { cost: 1 }): void {
+  leave(): void {
     this.#inFlight -= 1;
-    this.#ended += cost;
+    this.#ended += 1;
     if (this.#options.requestsPerMinute !== undefined) this.#lastMinute.push(this.#options.clock.monotonic());
     this.#admit();
   }
@@ -216,7 +212,7 @@ export class Budget {
   /** The cloud may have counted other calls before or after this one. Within these bounds, the own count is exact. */
   #remainingAfter(reported: number, admission: Admission | undefined): number {
     if (admission === undefined) return reported;
-    const perhapsNotCounted = this.#admitted - admission.endedBefore - admission.cost;
+    const perhapsNotCounted = this.#admitted - admission.endedBefore - 1;
     const known = this.#current();
     const own = known === undefined ? 0 : remainingOf(known, this.#options.clock.monotonic());
     return Math.max(0, reported - perhapsNotCounted, Math.min(own, reported));
@@ -257,9 +253,9 @@ export class Budget {
       this.#waiters.splice(index, 1);
       this.#inFlight += 1;
       const known = this.#current();
-      if (known !== undefined) spend(known, waiter.cost, now);
-      this.#admitted += waiter.cost;
-      waiter.admit({ cost: waiter.cost, endedBefore: this.#ended });
+      if (known !== undefined) spend(known, now);
+      this.#admitted += 1;
+      waiter.admit({ endedBefore: this.#ended });
     }
     if (this.#waiters.length > 0) this.#scheduleAdmission(now);
   }
@@ -318,7 +314,7 @@ function remainingOf({ limit, remaining, asOf, refill }: KnownLimit, now: number
 }
 
 /** Never below what was replenished. The next response corrects the estimate. */
-function spend(known: KnownLimit, cost: number, now: number): void {
+function spend(known: KnownLimit, now: number): void {
   const { asOf, refill } = known;
-  known.remaining = Math.max(0 - (now - asOf) * refill, known.remaining - cost);
+  known.remaining = Math.max(0 - (now - asOf) * refill, known.remaining - 1);
 }

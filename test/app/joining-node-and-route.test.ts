@@ -14,7 +14,7 @@ import { ServiceWorld } from "../support/service-world.ts";
 const setUp = () => {
   const parts: { source?: ScriptedSource; table?: ScriptedRoutes } = {};
   const provider = defineProvider({
-    contract: 2,
+    contract: 3,
     name: "late",
     schemes: ["fake://"],
     config: {},

@@ -10,11 +10,11 @@ import { CloudError } from "../../src/provider/errors.ts";
 import type { Account } from "../../src/provider/provider.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
-// Rate limits in headers that only the provider knows, and what a request costs.
+// Rate limits in headers that only the provider knows.
 
 const call: Call = { signal: new AbortController().signal, urgency: "refresh", maxWait: milliseconds(0) };
 
-const setUp = (declared: Pick<Account<string>, "rateLimit" | "costOf"> = {}) => {
+const setUp = (declared: Pick<Account<string>, "rateLimit"> = {}) => {
   const clock = new VirtualClock();
   const next: { answer: () => Response } = { answer: () => Response.json({}) };
   const account = openAccount<string>(
@@ -117,16 +117,15 @@ describe("a remaining budget under another name [N4]", () => {
     expect(account.budget.level).toMatchObject({ limit: 200, remaining: 150 });
   });
 
-  test("is used up by what each request costs", async () => {
+  test("is used up by requests whose responses do not report it", async () => {
     const { account, get, answerWith } = setUp({
       rateLimit: rateLimitHeaders({ limit: "x-units", remaining: "x-units-left" }),
-      costOf: ({ operation }) => (operation === "Get" ? 10 : 1),
     });
     answerWith(200, { "x-units": "100", "x-units-left": "80" });
     await get();
     answerWith(200);
     await get();
-    expect(account.budget.level.remaining).toBe(70);
+    expect(account.budget.level.remaining).toBe(79);
   });
 
   test("is ignored when the provider computes no number", async () => {

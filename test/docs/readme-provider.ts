@@ -10,7 +10,7 @@ const toInstance = ({ id, name, type, ip }: Server) => ({
 });
 
 export const meadow = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "meadow",
   schemes: ["meadow://"],
   config: {

@@ -19,7 +19,7 @@ const otherRegion = "http://other-region";
 const firstOtherID = 1000;
 
 const twoRegions = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "fake",
   schemes: ["fake://"],
   config,

@@ -74,7 +74,7 @@ export class ScriptedBalancers {
 
   readonly provider = () =>
     defineProvider({
-      contract: 2,
+      contract: 3,
       name: "scripted",
       schemes: ["scripted://"],
       config: {},

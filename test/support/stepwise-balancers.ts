@@ -50,7 +50,7 @@ export class StepwiseBalancers {
 
   readonly provider = () =>
     defineProvider({
-      contract: 2,
+      contract: 3,
       name: "stepwise",
       schemes: ["stepwise://"],
       config: {},

@@ -101,7 +101,7 @@ test("only a field that holds a selector can select targets", () => {
     fields: { pool: text("A pool."), nodes: fields["node-selector"] },
   } as const;
   const rest = {
-    contract: 2,
+    contract: 3,
     name: "example",
     schemes: ["example://"],
     config: {},

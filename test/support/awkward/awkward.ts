@@ -7,7 +7,7 @@ import { annotations, awkwardLoadBalancers } from "./awkward-load-balancers.ts";
 import { awkwardRoutes } from "./awkward-routes.ts";
 
 export const awkward = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "awkward",
   schemes: ["awk://", "awkold://"],
   config: {},

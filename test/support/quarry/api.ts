@@ -66,7 +66,6 @@ export function openRegion(
       remaining: "x-quota-left",
       retryAfter: { header: "x-quota-wait-ms", unit: "milliseconds" },
     }),
-    costOf: ({ operation }) => (operation.startsWith("List") ? 5 : 1),
   });
   const api = jsonApi({
     base: settings.endpoint,

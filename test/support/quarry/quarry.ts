@@ -9,7 +9,7 @@ import { routeTable } from "./routes.ts";
 import { annotations, config, reasons } from "./settings.ts";
 
 export const quarry = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "quarry",
   schemes: ["quarry://"],
   config,

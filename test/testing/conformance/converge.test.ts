@@ -36,7 +36,7 @@ function harnessOf(loadBalancers: (lab: () => Lab) => Partial<Balancers>): { lab
     publish: () => ({ kind: "not-ours" }),
   };
   const definition = defineProvider({
-    contract: 2,
+    contract: 3,
     name: "scripted",
     schemes: ["scripted://"],
     config: {},

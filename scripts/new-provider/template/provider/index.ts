@@ -8,7 +8,7 @@ import { routes } from "./routes.ts";
 import { annotations, config } from "./settings.ts";
 
 export const acmeCloud = defineProvider({
-  contract: 2,
+  contract: 3,
   name: "acme",
   schemes: ["acme://"],
   config,

@@ -4,7 +4,7 @@ import { type Milliseconds, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { parseIp } from "../core/ip.ts";
 import type { BalancerAddress, Publication } from "../provider/load-balancers.ts";
-import type { Done, FactChanges, NoAnswer, RefusedTarget, StepOutcome, Wait } from "../provider/plan.ts";
+import type { Done, FactChanges, RefusedTarget, StepOutcome, Wait } from "../provider/plan.ts";
 import type { Problem } from "../provider/reasons.ts";
 
 const usualDelay = seconds(1);
@@ -34,11 +34,6 @@ export function waitFor(
   checkAfter: Milliseconds = usualDelay,
 ): { readonly steps: readonly []; readonly wait: Wait } {
   return { steps: [], wait: { checkAfter, waitingFor } };
-}
-
-/** For `LoadBalancers.observe`: the cloud has no definite answer now. `why` completes "waiting for …". */
-export function noAnswer(why: string, checkAfter: Milliseconds = usualDelay): NoAnswer {
-  return { isUnknown: true, waitingFor: why, checkAfter };
 }
 
 /** Publishes the IP addresses that the cloud reports, or waits while it reports none. Without `ipMode`, none is published: it is a VIP. */

@@ -5,7 +5,7 @@ import type { Cidr, IpAddress, Milliseconds, NodeName, ServiceUID } from "../cor
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
 import type { Machine } from "./instances.ts";
-import type { Facts, NoAnswer, Plan, Step, StepOutcome } from "./plan.ts";
+import type { Facts, Plan, Step, StepOutcome } from "./plan.ts";
 
 /** As in a Service's `spec.ipFamilies`. */
 export type IpFamily = "IPv4" | "IPv6";
@@ -255,15 +255,16 @@ export interface LoadBalancers<
    * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object; plans also follow
    * each complete listing. A complete group is planned only after a listing that shows a change, or every 15 to 45 minutes. Without
    * members, there is always a `listed` object. Undefined is a definite answer: a load balancer that existed may then be created again,
-   * without a second listing that confirms it. Where the cloud has no definite answer now, return `noAnswer`: nothing is changed, and
-   * the Service shows what it waits for. Return only a load balancer with the cluster's mark, or the `listed` one, which is unmarked
-   * while a Service adopts it. With `recall`, `listed` has `outdated` after steps with `outdates`.
+   * without a second listing that confirms it. Without a definite answer, throw a `CloudError`, such as for a 404 that another read of
+   * the cloud contradicts: nothing is changed, and `observe` is called again at its `retryAfter`, or after a backoff. Return only a load
+   * balancer with the cluster's mark, or the `listed` one, which is unmarked while a Service adopts it. With `recall`, `listed` has
+   * `outdated` after steps with `outdates`.
    */
   observe?(
     members: readonly DesiredLoadBalancer<A>[],
     listed: O | undefined,
     call: Call,
-  ): Promise<O | NoAnswer | undefined>;
+  ): Promise<O | undefined>;
   /**
    * Pure. What is `listed`, with what was observed in depth `before`, and no longer `shallow`. Undefined if the listing shows that this has
    * changed, or if it lacks what a plan of these members needs. For up to an hour, a plan from it may find that nothing is to be done.

@@ -63,11 +63,6 @@ export interface Wait {
   readonly isPrefetched?: true | undefined;
 }
 
-/** The cloud has no definite answer now; it is asked again after `checkAfter`. It is no error: nothing fails and no backoff grows. */
-export interface NoAnswer extends Wait {
-  readonly isUnknown: true;
-}
-
 /**
  * Checks long-running operations by the ids that `StepOutcome.operation` returned. Only for clouds where the object itself does
  * not show whether work is in progress or has failed.

@@ -4,11 +4,9 @@
 import type { ApiBalancer, FakeApi } from "../../providers/fake/api.ts";
 import { type FakeBalancer, type FakeStep, fakeLoadBalancers } from "../../providers/fake/load-balancers.ts";
 import type { annotations } from "../../providers/fake/settings.ts";
-import { noAnswer } from "../../src/kit/outcomes.ts";
 import type { Call } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
 import type { LoadBalancers } from "../../src/provider/load-balancers.ts";
-import type { NoAnswer } from "../../src/provider/plan.ts";
 import type { Context } from "../../src/provider/provider.ts";
 
 type Balancers = LoadBalancers<typeof annotations, FakeBalancer, FakeStep>;
@@ -32,7 +30,7 @@ export function withLookups(base: Balancers, api: FakeApi, mark: Context["mark"]
     uid: string | undefined,
     listed: FakeBalancer | undefined,
     call: Call,
-  ): Promise<FakeBalancer | NoAnswer | undefined> => {
+  ): Promise<FakeBalancer | undefined> => {
     try {
       if (listed === undefined) {
         const found = await read(api.balancers(call, { owner: uid }), call);
@@ -42,10 +40,8 @@ export function withLookups(base: Balancers, api: FakeApi, mark: Context["mark"]
       const [found] = await read(onePage(balancer), call);
       return found;
     } catch (error) {
-      if (!CloudError.is(error)) throw error;
-      if (error.kind === "not-found") return undefined;
-      if (error.kind !== "busy") throw error;
-      return noAnswer("the load balancer to be unlocked");
+      if (CloudError.is(error) && error.kind === "not-found") return undefined;
+      throw error;
     }
   };
   const looking: Balancers = {

@@ -206,7 +206,6 @@ export class LeftoverRemoval {
       ? await balancers.observe?.([], balancer, this.#call)
       : balancer;
     if (observed === undefined) return shortest;
-    if ("isUnknown" in observed) return waitFor(observed);
     // A lookup may show more than the listing did, so it is decided again whether it is a leftover.
     const clusterName = settings.flags["cluster-name"];
     const found = leftoverOf(observed, { provider, clusterName, cloud: this.#cloud, cluster, selection });

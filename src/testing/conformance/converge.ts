@@ -182,13 +182,7 @@ class Convergence {
     let observed = listed.found;
     if (observe !== undefined && needsLookup(observed, desired.length)) {
       recentSteps.observedAt = lab.clock.monotonic();
-      const answer = await lab.run((call) => observe.call(balancers, desired, listed.found, call));
-      if (answer !== undefined && "isUnknown" in answer) {
-        this.#note(`The last observation of group ${group} waits for ${answer.waitingFor}.`);
-        await lab.clock.advance(answer.checkAfter);
-        return { isConverged: false, observed: undefined, members: desired };
-      }
-      observed = answer;
+      observed = await lab.run((call) => observe.call(balancers, desired, listed.found, call));
     }
     const now = lab.clock.monotonic();
     const members = desired.map((one) =>
@@ -245,7 +239,6 @@ class Convergence {
       const again = await this.#lab.run((call) =>
         observe.call(this.#balancers, desired, { ...kept, outdated }, call),
       );
-      if (again !== undefined && "isUnknown" in again) return;
       const [fromKept, fromListing] = [planFor(again), planFor("listed")];
       if (fromKept === fromListing) continue;
       throw new Error(

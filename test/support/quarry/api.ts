@@ -24,7 +24,7 @@ export interface ListedPool {
 }
 
 export interface ApiPool extends ListedPool, PoolSpec {
-  readonly state: "ready" | "busy" | "moving" | "broken";
+  readonly state: "ready" | "busy" | "broken";
   readonly front: { readonly id: string; readonly address: string } | null;
   /** Members that the cloud does not accept. */
   readonly rejected: readonly { readonly node: string; readonly why: string }[];

@@ -10,9 +10,6 @@ import {
   ifFound,
   jobStarted,
   type LoadBalancers,
-  minutes,
-  type NoAnswer,
-  noAnswer,
   parseCidr,
   publishIPs,
   type ServiceUID,
@@ -47,11 +44,13 @@ async function observePool(
   place: { readonly region: string; readonly id: string },
   mark: Context["mark"],
   call: Call,
-): Promise<Observed | NoAnswer | undefined> {
+): Promise<Observed | undefined> {
   const region = regions.get(place.region);
-  if (region === undefined) return noAnswer(`region ${place.region} to be configured`, minutes(1));
+  if (region === undefined) {
+    const text = `The configuration has no region ${place.region}, so that pool ${place.id} cannot be read.`;
+    throw new CloudError("invalid", text, { operation: "GetPool" });
+  }
   const pool = await readPool(region, place.id, call);
-  if (pool?.state === "moving") return noAnswer(`pool ${place.id} to be moved to another host`, seconds(10));
   return pool && toObserved(pool, region.name, mark);
 }
 
@@ -119,7 +118,7 @@ export function loadBalancers(
       if (region === undefined || id === undefined) return undefined;
       const observed = await observePool(regions, { region, id }, mark, call);
       // A user may have changed the fact: another Service's object is never taken over.
-      const isOwn = observed === undefined || "isUnknown" in observed || isOurs(observed, member?.owner.uid);
+      const isOwn = observed === undefined || isOurs(observed, member?.owner.uid);
       return isOwn ? observed : undefined;
     },
     reaches: (desired, observed) => {

@@ -4,8 +4,7 @@
 import { minutes, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { NoAnswer } from "../../../provider/plan.ts";
-import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
+import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
 import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/balancer-absence.ts";
@@ -20,9 +19,7 @@ import {
 } from "../observed/ownership.ts";
 import { hasFinalizer } from "../predicates.ts";
 import type { KeptObservation } from "../state/group-parts.ts";
-import { waitingFor } from "../status/events.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
-import { checkDelay } from "./apply-steps.ts";
 import { reportOtherCluster } from "./choose-steps.ts";
 import { confirmAfterOf, type ReconcileContext, type ReconcileDeps } from "./context.ts";
 import { judgeAbsence, waitForProof } from "./limit-changes.ts";
@@ -54,7 +51,6 @@ export async function observeGroup(
   for (const service of services) endAccountFailure(context.reporter, context.serviceStates, service);
   if (found.balancer === undefined) evidenceUpdates.noteAgain(state);
   const observed = found.problems.length > 0 ? nothing : await observeInDepth(context, found);
-  if ("isUnknown" in observed) return waitForAnswer(context, observed);
   const { balancer, lookedUpAt } = observed;
   // It has lost its mark since the last listing: only a new one says whose it is now.
   const isStale = found.read !== "after listing" && found.balancer?.ownership === "ours";
@@ -210,7 +206,7 @@ const nothing: InDepth = { balancer: undefined };
 async function observeInDepth(
   { controller: { balancers, clock }, desiredServices, services, state, call }: ReconcileContext,
   { balancer: found }: Found,
-): Promise<InDepth | NoAnswer> {
+): Promise<InDepth> {
   if (balancers.observe === undefined || !needsLookup(found, services.length)) return { balancer: found };
   const desired = services.map((service) => desiredServices.of(service).desired);
   // A lookup has proved it after the deletion, and the listing agrees.
@@ -219,8 +215,7 @@ async function observeInDepth(
   );
   if (found === undefined && isRemoved) return nothing;
   const lookedUpAt = clock.monotonic();
-  const balancer = await balancers.observe(desired, found, call);
-  return balancer !== undefined && "isUnknown" in balancer ? balancer : { balancer, lookedUpAt };
+  return { balancer: await balancers.observe(desired, found, call), lookedUpAt };
 }
 
 /** A lookup may use an id that is stored on the Service, and users can write there what they like. */
@@ -232,14 +227,6 @@ function servesOther(
   const own = [...services.map(({ metadata }) => serviceUID(metadata.uid)), ...state.pendingReleases];
   if (own.some((uid) => balancer.owners.includes(uid))) return false;
   return balancer.ownership === "foreign" || isStillUsed(controller, balancer, own);
-}
-
-/** Nothing is changed while the cloud has no definite answer. */
-function waitForAnswer(context: ReconcileContext, { waitingFor: what, checkAfter }: NoAnswer): Outcome {
-  const event = waitingFor(what);
-  for (const service of context.services) context.reporter.report(service, "waiting", [event]);
-  context.state.setHold({ reason: event.reason, message: event.message });
-  return requeue(checkDelay(context, checkAfter), what);
 }
 
 export function needsLookup(

@@ -50,26 +50,20 @@ function leadsTo({ destination, target }: DesiredRoute) {
     route.destination === destination && matchTarget(target, route) === "same";
 }
 
-function toUnshown({ destination, target: { node, machine } }: DesiredRoute): ListedRoute {
-  const targetKey = machine?.key;
-  return { handle: "", destination, targetKey, targetName: node, ownership: "marked", isUnshown: true };
+function toUnshown({ destination, target: { machine } }: DesiredRoute): ListedRoute {
+  return { handle: "", destination, targetKey: machine?.key, ownership: "marked", isUnshown: true };
 }
 
 /** `unknown`: too little is known to compare; such a route must not be removed. */
 export type Match = "same" | "different" | "unknown";
 
-/**
- * Whether the route leads to this target, by everything that the cloud reports about it. The instance takes
- * precedence over the name: an instance may have another name than its Node.
- */
+/** Whether the route leads to this target, by everything that the cloud reports about it. */
 export function matchTarget(target: RouteTarget, route: ObservedRoute): Match {
-  const { targetKey, targetName, targetAddress } = route;
+  const { targetKey, targetAddress } = route;
   if (route.leadsNowhere === true) return "different";
   const found: Match[] = [];
   if (targetKey !== undefined) {
     found.push(target.machine === undefined ? "unknown" : equal(targetKey, target.machine.key));
-  } else if (targetName !== undefined) {
-    found.push(equal(targetName, target.node));
   }
   if (targetAddress !== undefined) {
     const { addresses } = target;
@@ -93,6 +87,6 @@ export function withoutRepeats<R extends ObservedRoute>(routes: readonly R[]): r
 }
 
 export function identityOf(route: ObservedRoute): string {
-  const { handle, destination, targetKey, targetName, targetAddress } = route;
-  return JSON.stringify([handle, destination, targetKey, targetName, targetAddress]);
+  const { handle, destination, targetKey, targetAddress } = route;
+  return JSON.stringify([handle, destination, targetKey, targetAddress]);
 }

@@ -17,7 +17,6 @@ export interface BalancerPort {
   readonly port: number;
   /** Absent with `allocateLoadBalancerNodePorts: false`: then the targets are pods. Not reported: a provider that needs it returns a problem. */
   readonly nodePort?: number;
-  readonly appProtocol?: string;
 }
 
 /** The answer of `LoadBalancers.reaches`. */

@@ -27,7 +27,7 @@ export interface DesiredRoute {
 
 /**
  * A route in the cloud. Set each of the `target…` members that the cloud reports: it leads to a Node if all of them match.
- * `targetKey` takes precedence over `targetName`. Without any of them, it leads to no Node.
+ * Without any of them, it leads to no Node.
  */
 export interface ObservedRoute {
   /** The cloud's id of the route: whatever `remove` needs. */
@@ -37,8 +37,6 @@ export interface ObservedRoute {
   readonly targetKey?: string | undefined;
   /** Matches if it is one of the Node's addresses, in any spelling (`parseIp`). */
   readonly targetAddress?: IpAddress | undefined;
-  /** The name of the target's Node. */
-  readonly targetName?: string | undefined;
   /** The target no longer exists (a blackhole route). */
   readonly leadsNowhere?: boolean | undefined;
   /**

@@ -14,14 +14,7 @@ const setUp = (setup: RouteSetup = {}): RouteWorld => {
   world = new RouteWorld({
     clusterCIDRs: ["10.120.0.0/16", "ace:cab:deca::/8"],
     ...setup,
-    script: {
-      knows: ({ node, addresses: [address] }) => ({
-        targetName: node,
-        ...(address !== undefined && { targetAddress: address }),
-      }),
-      ownership: "unmarked",
-      ...setup.script,
-    },
+    script: { ownership: "unmarked", ...setup.script },
   });
   return world;
 };
@@ -161,7 +154,7 @@ describe("route behavior that upstream does not test", () => {
 
   test("a blackhole route to a known target is replaced", async () => {
     const w = setUp().add("node-1", ["10.120.0.0/24"]);
-    w.cloud.put("10.120.0.0/24", { targetName: "node-1", leadsNowhere: true });
+    w.cloud.put("10.120.0.0/24", { targetKey: "node-1", leadsNowhere: true });
     await w.settle();
     expect(w.cloud.shown()).toEqual(["10.120.0.0/24 -> node-1 10.0.0.1"]);
   });
@@ -169,7 +162,7 @@ describe("route behavior that upstream does not test", () => {
   // Upstream retries a failed route only when a Node changes or its informer repeats all Nodes.
   test("failed routes are retried without any event", async () => {
     const w = setUp().add("node-1", ["10.120.0.0/24"]);
-    w.cloud.put("10.120.9.0/24", { targetName: "gone" });
+    w.cloud.put("10.120.9.0/24", { targetKey: "gone" });
     w.cloud.failures.set("*", refusal("unavailable", "500"));
     await w.settle();
     expect(w.network("node-1")).toBe("True NoRouteCreated");

@@ -14,14 +14,7 @@ const setUp = (setup: RouteSetup = {}): RouteWorld => {
   world = new RouteWorld({
     clusterCIDRs: ["10.120.0.0/16", "ace:cab:deca::/8"],
     ...setup,
-    script: {
-      knows: ({ node, addresses: [address] }) => ({
-        targetName: node,
-        ...(address !== undefined && { targetAddress: address }),
-      }),
-      ownership: "unmarked",
-      ...setup.script,
-    },
+    script: { ownership: "unmarked", ...setup.script },
   });
   return world;
 };
@@ -164,9 +157,9 @@ const show = ([destination, target, address]: readonly string[]): string =>
   `${destination} -> ${target} ${address}`;
 
 const list = (w: RouteWorld, listed: Row["listed"]): void => {
-  for (const [destination, targetName, address] of listed) {
+  for (const [destination, targetKey, address] of listed) {
     w.cloud.put(destination, {
-      ...(targetName === undefined ? { leadsNowhere: true } : { targetName }),
+      ...(targetKey === undefined ? { leadsNowhere: true } : { targetKey }),
       ...(address !== undefined && { targetAddress: ipAddress(address) }),
     } satisfies Partial<ObservedRoute>);
   }

@@ -171,7 +171,7 @@ export const routeKey = (table: string | undefined, route: ObservedRoute): strin
 export function leftRoutes(table: string | undefined, { remove }: RoutePlan): readonly Leftover[] {
   return remove.map((route) => ({
     ...{ what: "route", key: routeKey(table, route), name: route.destination, place: table },
-    owners: [route.targetName ?? route.targetKey ?? route.targetAddress ?? "nowhere"],
+    owners: [route.targetKey ?? route.targetAddress ?? "nowhere"],
     ...{ addresses: [], kept: undefined },
   }));
 }

@@ -140,7 +140,7 @@ describe("planDesiredRoutes", () => {
       "InvalidPodCIDR",
     ]);
     expect(problems.map(({ reason }) => reason)).toEqual(["RouteFamilyUnsupported"]);
-    expect(exempt.names.size).toBe(0);
+    expect(exempt.keys.size).toBe(0);
   });
 
   test.each(["unknown", "foreign"] as const)(
@@ -148,7 +148,7 @@ describe("planDesiredRoutes", () => {
     (kind) => {
       const { routes, exempt, waiting } = plan([{ name: "n1", spec }], kind);
       expect(routes).toEqual([]);
-      expect([...exempt.keys, ...exempt.names]).toEqual(["key-n1", "n1"]);
+      expect([...exempt.keys]).toEqual(["key-n1"]);
       expect(exempt.destinations.has(cidr("10.244.1.0/24"))).toBe(true);
       expect(waiting).toHaveLength(kind === "unknown" ? 1 : 0);
     },

@@ -105,8 +105,8 @@ export class ScriptedRoutes {
   /** "10.244.1.0/24 -> n1 10.0.0.1", sorted. */
   shown(): readonly string[] {
     return this.table
-      .map(({ destination, targetKey, targetName, targetAddress }) =>
-        [destination, "->", targetKey ?? targetName ?? "nowhere", targetAddress].filter(Boolean).join(" "),
+      .map(({ destination, targetKey, targetAddress }) =>
+        [destination, "->", targetKey ?? "nowhere", targetAddress].filter(Boolean).join(" "),
       )
       .toSorted();
   }

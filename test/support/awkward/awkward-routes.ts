@@ -24,7 +24,7 @@ export const awkwardRoutes = (api: JsonApi): RoutesAsDocument => ({
       const destination = parseCidr(to);
       return destination === undefined
         ? []
-        : [{ handle: to, destination, targetName: via, ownership: "unmarked" }];
+        : [{ handle: to, destination, targetKey: via, ownership: "unmarked" }];
     });
     return { revision, routes, entries };
   },
@@ -35,7 +35,7 @@ export const awkwardRoutes = (api: JsonApi): RoutesAsDocument => ({
     const body = {
       entries: [
         ...entries.filter(({ to }) => !gone.has(to)),
-        ...create.map(({ destination, target }) => ({ to: destination, via: target.node })),
+        ...create.map(({ destination, target }) => ({ to: destination, via: target.machine?.key ?? "" })),
       ],
     };
     const headers = { "if-match": revision };

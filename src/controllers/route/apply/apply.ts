@@ -127,9 +127,8 @@ async function send(
 function describeChange(change: RouteChange, table: TableName): JournalledChange {
   const { destination } = change.route;
   if (change.do === "remove") {
-    const { handle, leadsNowhere, targetName, targetKey, targetAddress } = change.route;
-    const target =
-      leadsNowhere === true ? "nowhere" : (targetName ?? targetKey ?? targetAddress ?? "nowhere");
+    const { handle, leadsNowhere, targetKey, targetAddress } = change.route;
+    const target = leadsNowhere === true ? "nowhere" : (targetKey ?? targetAddress ?? "nowhere");
     const why = `no Node needs the route to ${target}`;
     return { action: `remove route ${destination}${inTable(table)}`, object: `route/${handle}`, why };
   }

@@ -27,7 +27,6 @@ import { isInsideCluster } from "./cluster-cidrs.ts";
 export interface Exempt {
   readonly destinations: ReadonlySet<Cidr>;
   readonly keys: ReadonlySet<string>;
-  readonly names: ReadonlySet<string>;
   readonly addresses: ReadonlySet<string>;
 }
 
@@ -118,7 +117,6 @@ export function exemptionOf(nodes: readonly Node[], keysOf: (node: Node) => read
   return {
     destinations: new Set(nodes.flatMap(podRangesOf)),
     keys: new Set(nodes.flatMap(keysOf)),
-    names: new Set(nodes.map(({ metadata }) => metadata.name)),
     addresses: new Set(nodes.flatMap((node) => ipsOf(node).addresses)),
   };
 }

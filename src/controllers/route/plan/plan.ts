@@ -117,7 +117,6 @@ function isExempt(exempt: Exempt, route: ObservedRoute): boolean {
   return (
     exempt.destinations.has(route.destination) ||
     (route.targetKey !== undefined && exempt.keys.has(route.targetKey)) ||
-    (route.targetName !== undefined && exempt.names.has(route.targetName)) ||
     (route.targetAddress !== undefined && exempt.addresses.has(route.targetAddress))
   );
 }

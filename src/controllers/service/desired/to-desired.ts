@@ -47,7 +47,6 @@ function toPort(port: ServicePort): BalancerPort {
     port: port.port,
     // Zero means absent: the API server sets it when no node port is allocated.
     nodePort: port.nodePort === 0 ? undefined : port.nodePort,
-    appProtocol: port.appProtocol,
   });
 }
 

@@ -28,7 +28,6 @@ const there = (handle: string, range: string, changes: Partial<ObservedRoute> = 
 const none: Exempt = {
   destinations: new Set(),
   keys: new Set(),
-  names: new Set(),
   addresses: new Set(),
 };
 
@@ -57,21 +56,9 @@ const cases: readonly Case[] = [
     present: [range],
   },
   {
-    name: "keeps a route that matches by name",
-    desired: [a],
-    observed: [there("1", range, { targetName: "a" })],
-    present: [range],
-  },
-  {
     name: "keeps a route that matches by address",
     desired: [a],
     observed: [there("1", range, { targetAddress: ipAddress("10.0.0.1") })],
-    present: [range],
-  },
-  {
-    name: "prefers the machine over the name",
-    desired: [a],
-    observed: [there("1", range, { targetKey: "m-a", targetName: "called otherwise" })],
     present: [range],
   },
   {
@@ -159,11 +146,6 @@ const cases: readonly Case[] = [
     observed: [there("1", range, { targetKey: "m-paused" })],
     exempt: { keys: new Set(["m-paused"]) },
     refused: ["a RouteTaken"],
-  },
-  {
-    name: "keeps a route to a exempt Node's name",
-    observed: [there("1", range, { targetName: "paused" })],
-    exempt: { names: new Set(["paused"]) },
   },
   {
     name: "keeps a route to a exempt Node's address",

@@ -64,7 +64,7 @@ describe("toDesired", () => {
     const desired = describeSpec({
       type: "LoadBalancer",
       ports: [
-        { name: "dns", protocol: "UDP", port: 53, nodePort: 30_053, appProtocol: "example.com/dns" },
+        { name: "dns", protocol: "UDP", port: 53, nodePort: 30_053 },
         { name: "", protocol: "SCTP", port: 54, nodePort: 0 },
         { port: 55 },
       ],
@@ -78,7 +78,7 @@ describe("toDesired", () => {
     });
     expect(desired).toMatchObject({
       ports: [
-        { name: "dns", protocol: "UDP", port: 53, nodePort: 30_053, appProtocol: "example.com/dns" },
+        { name: "dns", protocol: "UDP", port: 53, nodePort: 30_053 },
         { protocol: "SCTP", port: 54 },
         { protocol: "TCP", port: 55 },
       ],

@@ -160,21 +160,11 @@ export type Publication =
   | { readonly kind: "not-ours" };
 
 /** Further input of a plan. */
-export interface PlanContext<V, O extends ObservedLoadBalancer = ObservedLoadBalancer> {
+export interface PlanContext<V> {
   /** The result of `LoadBalancers.prefetch`. */
   readonly prefetched: V;
   /** Owners in the marks whose Services no longer exist. Keep the parts of owners that are neither members nor orphans. */
   readonly orphans: readonly ServiceUID[];
-  /**
-   * Further load balancers with the mark of this group. The framework reports them, and plans again for each when the
-   * Services are deleted; a plan may ignore them.
-   */
-  readonly duplicates: readonly O[];
-  /**
-   * What is listed as `unmarked` or `foreign`, while nothing is observed: to find out which of them has a name or an address that a new
-   * load balancer needs, and report it. Absent when something is observed, and in tests. Never change one of them.
-   */
-  readonly others?: readonly O[] | undefined;
 }
 
 /**
@@ -283,11 +273,7 @@ export interface LoadBalancers<
    * steps for a leaving member are done, nothing of it may be left that a listing could hide. Without `groupOf` there is at most one
    * member.
    */
-  plan(
-    members: readonly DesiredLoadBalancer<A>[],
-    observed: O | undefined,
-    context: PlanContext<V, O>,
-  ): Plan<S>;
+  plan(members: readonly DesiredLoadBalancer<A>[], observed: O | undefined, context: PlanContext<V>): Plan<S>;
   /**
    * Pure. The part of a step that changes only targets: the step itself, a smaller one, or undefined. With
    * `--load-balancer-drift=report`, Nodes that join or leave apply these parts and nothing else. Absent: they apply nothing while

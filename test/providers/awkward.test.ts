@@ -66,7 +66,7 @@ describe("awkward", () => {
 
   test("names the Service that already uses the port", () => {
     const { loadBalancers } = new Lab(harness).cloud;
-    const given = { prefetched: undefined, inputs: noInputs, orphans: [], duplicates: [] };
+    const given = { prefetched: undefined, inputs: noInputs, orphans: [] };
     const { problems } = loadBalancers?.plan([inPool("one", 80), inPool("two", 80)], undefined, given) ?? {};
     expect(problems?.map(({ text }) => text)).toEqual([
       "TCP 80 of default/two is taken by Service 5e1f-one of this pool; use another port or pool.",

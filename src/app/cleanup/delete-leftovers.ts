@@ -189,8 +189,8 @@ export class LeftoverRemoval {
    * of the plan.
    */
   async #takeSteps(
-    { leftovers, cluster }: Survey,
-    { balancer, key, name }: LeftoverBalancer,
+    { cluster }: Survey,
+    { balancer, name }: LeftoverBalancer,
     prefetched: Prefetched,
   ): Promise<Milliseconds> {
     const { operator, selection } = this.#options;
@@ -210,12 +210,7 @@ export class LeftoverRemoval {
     const clusterName = settings.flags["cluster-name"];
     const found = leftoverOf(observed, { provider, clusterName, cloud: this.#cloud, cluster, selection });
     if (found === undefined || found.kept !== undefined) return shortest;
-    const duplicates = leftovers.flatMap((other) =>
-      other.what === "load balancer" && other.key !== key && other.balancer.group === balancer.group
-        ? other.balancer
-        : [],
-    );
-    const context = { prefetched: await prefetched(), orphans: observed.owners, duplicates };
+    const context = { prefetched: await prefetched(), orphans: observed.owners };
     const { steps, wait, problems = [] } = balancers.plan([], observed, context);
     const error = problems.find(({ severity }) => severity === "error");
     if (error !== undefined) throw new Error(error.text);

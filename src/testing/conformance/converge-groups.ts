@@ -39,7 +39,7 @@ export function prefetchFor(lab: Lab, members: readonly Desired[]): Promise<unkn
 
 /** For plans of Services that share nothing with others. */
 export function contextOf(prefetched: unknown): PlanContext<unknown> {
-  return { prefetched, orphans: [], duplicates: [] };
+  return { prefetched, orphans: [] };
 }
 
 /** The desired load balancers by group, with their facts. */

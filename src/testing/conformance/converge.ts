@@ -74,9 +74,8 @@ export function actOnListing(
 /** Everything that one reconcile of a group needs. */
 interface Listed {
   readonly found: ObservedLoadBalancer | undefined;
-  readonly duplicates: readonly ObservedLoadBalancer[];
-  /** Only while nothing is found. */
-  readonly others: readonly ObservedLoadBalancer[] | undefined;
+  /** The group has no second load balancer with the mark. */
+  readonly isOnlyOne: boolean;
   readonly prefetched: unknown;
   /** When the listing began. */
   readonly beganAt: number;
@@ -159,12 +158,9 @@ class Convergence {
     }
     let isConverged = true;
     for (const [group, desired] of members) {
-      const [marked, ...duplicates] = listed.filter(
-        (balancer) => balancer.ownership === "ours" && balancer.group === group,
-      );
-      const found = marked ?? adoptableOf(this.#balancers, desired, listed);
-      const others = found === undefined ? listed.filter(({ ownership }) => ownership !== "ours") : undefined;
-      const details = { found, duplicates, others, prefetched, beganAt };
+      const marked = listed.filter((balancer) => balancer.ownership === "ours" && balancer.group === group);
+      const found = marked[0] ?? adoptableOf(this.#balancers, desired, listed);
+      const details = { found, isOnlyOne: marked.length < 2, prefetched, beganAt };
       const result = await this.#reconcile(group, desired, details);
       observed.set(group, result.observed);
       members.set(group, result.members);
@@ -192,8 +188,7 @@ class Convergence {
     const servesOnlyUnknownOwners =
       observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
     if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed, members };
-    const { prefetched, duplicates, others } = listed;
-    const context = { prefetched, orphans, duplicates, others };
+    const context = { prefetched: listed.prefetched, orphans };
     const planned = balancers.plan(members, observed, context);
     if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(planned)) {
       throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);
@@ -216,9 +211,8 @@ class Convergence {
     }
     const leaving = members.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));
     const { steps } = plan;
-    const isKept = observed?.ownership === "ours" && duplicates.length === 0;
     const kept =
-      observed !== undefined && isKept
+      observed?.ownership === "ours" && listed.isOnlyOne
         ? keptAfter({ ...observed, outdated: [] }, { leaving, steps })
         : undefined;
     if (kept !== undefined && steps.length > 0) this.#kept.set(group, kept);

@@ -1,5 +1,4 @@
-// What a whole manager does with a pool whose creation failed (it can only be deleted, and its Service still needs one), and which
-// pools of others a plan gets.
+// What a whole manager does with a pool whose creation failed (it can only be deleted, and its Service still needs one).
 
 import { expect, test } from "bun:test";
 import type { Context } from "#ccm";
@@ -7,7 +6,6 @@ import { readSettings } from "#ccm/testing";
 import { quarryConfig, simulateRegions } from "../../support/quarry/harness.ts";
 import type { QuarryStep } from "../../support/quarry/plan-pool.ts";
 import { quarry } from "../../support/quarry/quarry.ts";
-import type { QuarryCloud } from "../../support/quarry/quarry-cloud.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 interface Sent {
@@ -21,15 +19,12 @@ interface Play {
   readonly failures?: number;
   /** Changes what the provider plans. */
   readonly changed?: (plan: Plan) => Plan;
-  readonly prepare?: (east: QuarryCloud) => void;
-  /** How long listings show an older state, in ms. */
-  readonly lag?: number;
 }
 
 /** Plays `time` seconds with one Service. */
 async function play(
   time: number,
-  { failures = 0, changed = (plan) => plan, prepare, lag = 1000 }: Play = {},
+  { failures = 0, changed = (plan) => plan }: Play = {},
 ): Promise<{ readonly w: ServiceWorld; readonly sent: readonly Sent[] }> {
   const connect = (_settings: unknown, context: Context) => {
     const { values } = readSettings(quarry.config, quarryConfig, { what: "setting" });
@@ -42,9 +37,8 @@ async function play(
     provider: { ...quarry, config: {}, connect },
     nodes: 0,
     cloud: (clock) => {
-      const { east, transport } = simulateRegions(clock, lag);
+      const { east, transport } = simulateRegions(clock);
       east.failures = failures;
-      prepare?.(east);
       return transport;
     },
   });
@@ -103,25 +97,5 @@ test("waits with one event and rare lookups after the deletion of a broken load 
   expect(waits).toHaveLength(1);
   const reads = timesOf(sent, "GET /pools").filter((at) => at > deleted && at < again);
   expect(reads.length).toBeLessThan(16);
-  await w.stop();
-});
-
-test("passes the listed load balancers of others to the plan of a new one", async () => {
-  const seen: unknown[] = [];
-  const { w } = await play(60, {
-    lag: 0,
-    prepare: (east) => {
-      const labels = { cluster: "another", service: "another" };
-      const pool = { token: "another", labels, rules: [], members: [], ranges: null };
-      east.handle("POST", new URL("https://east.quarry.example/pools"), {}, JSON.stringify(pool));
-    },
-    changed: (plan) => (members, observed, context) => {
-      seen.push([observed?.pool.id, context.others?.map(({ name, ownership }) => [name, ownership])]);
-      return plan(members, observed, context);
-    },
-  });
-  expect(seen[0]).toEqual([undefined, [["p1", "foreign"]]]);
-  expect(seen.at(-1)).toEqual(["p3", undefined]);
-  expect(w.addressesOf("web")).toHaveLength(1);
   await w.stop();
 });

@@ -14,9 +14,9 @@ export const quarryConfig = {
   ),
 };
 
-export function simulateRegions(clock: Clock, lag: number) {
-  const east = new QuarryCloud(clock, lag);
-  const west = new QuarryCloud(clock, lag);
+export function simulateRegions(clock: Clock) {
+  const east = new QuarryCloud(clock);
+  const west = new QuarryCloud(clock);
   const transport: Transport = async ({ method, url, headers, body }, signal) => {
     signal.throwIfAborted();
     const parsed = new URL(url);
@@ -33,7 +33,7 @@ export const quarryHarness: Harness = {
   config: quarryConfig,
   listingRequests: (machines) => pagesOf(Math.ceil(machines / 2)) + pagesOf(Math.floor(machines / 2)),
   simulate: (clock) => {
-    const { east, west, transport } = simulateRegions(clock, 1000);
+    const { east, west, transport } = simulateRegions(clock);
     let count = 0;
     return {
       transport,

@@ -20,6 +20,8 @@ interface Pool {
 
 const refuse = (status: number, fault: string): Response => Response.json({ fault }, { status });
 const jobTime = 3000;
+/** How long listings show an older state, in ms. */
+const lag = 1000;
 const pageSize = 3;
 
 export class QuarryCloud {
@@ -30,7 +32,6 @@ export class QuarryCloud {
   readonly #jobs = new Map<string, { readonly due: number; readonly fails: boolean }>();
   readonly quota: RequestLimit;
   readonly #clock: Clock;
-  readonly #lag: number;
   routes: readonly { readonly to: string; readonly machine: string; readonly note: string }[] = [
     { to: "10.9.0.0/16", machine: "gateway", note: "by hand" },
   ];
@@ -40,9 +41,8 @@ export class QuarryCloud {
   failures = 0;
   #count = 0;
 
-  constructor(clock: Clock, lag: number) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#lag = lag;
     this.quota = new RequestLimit(clock, 36_000);
   }
 
@@ -102,7 +102,7 @@ export class QuarryCloud {
     const empty = { spec: {}, members: [], rejected: [], front: null, version: 1, readyAt: now };
     const isBroken = this.failures > 0;
     if (isBroken) this.failures -= 1;
-    const pool = { ...empty, id: `p${++this.#count}`, token, labels, listedFrom: now + this.#lag, isBroken };
+    const pool = { ...empty, id: `p${++this.#count}`, token, labels, listedFrom: now + lag, isBroken };
     this.pools.set(pool.id, pool);
     this.#write(pool, spec);
     return this.#startJob(pool);
@@ -144,7 +144,7 @@ export class QuarryCloud {
     if (method === "DELETE") {
       if (pool.front !== null) return refuse(422, `pool ${id} has a front`);
       this.pools.delete(id);
-      this.#deleted.push({ pool, until: now + this.#lag });
+      this.#deleted.push({ pool, until: now + lag });
       return new Response(null, { status: 204 });
     }
     if (match !== `"${version}"`) return refuse(412, `pool ${id} has version ${version}`);

@@ -161,7 +161,7 @@ export async function planSteps(
 
 async function planWithProvider(
   context: ReconcileContext,
-  { members, observed, gone, duplicates }: PlanInput,
+  { members, observed, gone }: PlanInput,
 ): Promise<{ readonly plan: Plan<Step> } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
   const { state, call, desiredServices, prefetch } = context;
   const { balancers } = context.controller;
@@ -173,16 +173,7 @@ async function planWithProvider(
   const isReleased = new Set(released.map(({ owner }) => owner.uid));
   const desired = [...members.map((member) => desiredFor(member, observed)), ...released];
   const orphans = gone.filter((uid) => !isReleased.has(uid));
-  const planned = balancers.plan(desired, observed, {
-    prefetched,
-    orphans,
-    duplicates,
-    // What is listed without the mark of this cluster.
-    others:
-      observed === undefined
-        ? context.freshListing.index.items.filter(({ ownership }) => ownership !== "ours")
-        : undefined,
-  });
+  const planned = balancers.plan(desired, observed, { prefetched, orphans });
   const plan = withoutRecent(planned, state.recentSteps, balancers, {
     hashOf: hashStep,
     desired: () => textOfDesired(fingerprint),

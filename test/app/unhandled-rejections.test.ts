@@ -1,18 +1,20 @@
 // A rejected promise that no code handles, in a separate process.
 
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
 const root = resolve(import.meta.dir, "../..");
-const folder = mkdtempSync(join(tmpdir(), "fairlead-rejections-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+let folder: string;
+let entry: string;
 
-const entry = join(folder, "entry.ts");
-writeFileSync(
-  entry,
-  `import { fake } from "${root}/providers/fake/index.ts";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "fairlead-rejections-"));
+  entry = join(folder, "entry.ts");
+  writeFileSync(
+    entry,
+    `import { fake } from "${root}/providers/fake/index.ts";
 import { runExecutable } from "${root}/src/app/run.ts";
 const lose = () => void Promise.reject(new Error("the token tok-12345678 was rejected"));
 const provider = {
@@ -25,11 +27,13 @@ const provider = {
 if (process.argv.includes("lint")) lose();
 await runExecutable(provider as never);
 `,
-);
-writeFileSync(
-  join(folder, "kubeconfig"),
-  "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{ name: a, cluster: { server: http://127.0.0.1:9 } }]\ncontexts: [{ name: a, context: { cluster: a, user: a } }]\nusers: [{ name: a, user: {} }]\n",
-);
+  );
+  writeFileSync(
+    join(folder, "kubeconfig"),
+    "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{ name: a, cluster: { server: http://127.0.0.1:9 } }]\ncontexts: [{ name: a, context: { cluster: a, user: a } }]\nusers: [{ name: a, user: {} }]\n",
+  );
+});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 function start(...args: readonly string[]) {
   const flags = [

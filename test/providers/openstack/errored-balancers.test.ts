@@ -13,7 +13,8 @@ async function restartInError(
   annotations: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
   await h.world.stop();
-  for (const { name } of h.balancers()) h.cloud.balancing.balancers.change(name, { provisioning_status: "ERROR" });
+  for (const { name } of h.balancers())
+    h.cloud.balancing.balancers.change(name, { provisioning_status: "ERROR" });
   h.world.annotate("web", annotations);
   h.forget();
   await h.start();

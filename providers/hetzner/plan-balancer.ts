@@ -12,7 +12,7 @@ import {
 } from "./balancer.ts";
 import { chooseCertificates } from "./certificates.ts";
 import { placeProblems, possible } from "./placement.ts";
-import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
+import type { ApiLoadBalancer, ApiService, ApiTarget } from "./resources.ts";
 import {
   completeService,
   isSameService,
@@ -183,7 +183,14 @@ function targetChanges({ targets }: Wanted, balancer: ApiLoadBalancer): readonly
   ];
 }
 
-/** Ports are added before others are deleted, unless there is no room. The type changes first only if it must: the cloud may refuse it. */
+/** A redirect listens on port 80 too. */
+const portsOf = ({ listen_port, http }: Pick<ApiService, "listen_port" | "http">): readonly number[] =>
+  http?.redirect_http === true ? [listen_port, 80] : [listen_port];
+
+/**
+ * Ports are added before others are deleted, unless there is no room, or these are in their way. The type changes first only if it
+ * must: the cloud may refuse it.
+ */
 function serviceChanges({ desired, services }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const { name, max_services } = balancer.load_balancer_type;
   const { type = name } = desired.settings;
@@ -193,20 +200,21 @@ function serviceChanges({ desired, services }: Wanted, balancer: ApiLoadBalancer
   const added = services
     .filter(({ listen_port }) => !existing.has(listen_port))
     .map((spec) => act(balancer, "add_service", completeService(spec)));
-  const deleted = balancer.services
-    .filter(({ listen_port }) => !ports.has(listen_port))
-    .map(({ listen_port }) => act(balancer, "delete_service", { listen_port }));
+  const needed = new Set(services.flatMap(portsOf));
+  const deleted = balancer.services.filter(({ listen_port }) => !ports.has(listen_port));
+  const deletion = ({ listen_port }: ApiService) => act(balancer, "delete_service", { listen_port });
   const updated = services.flatMap((spec) => {
     const service = existing.get(spec.listen_port);
     const isSame = service === undefined || isSameService(spec, service);
     return isSame ? [] : [act(balancer, "update_service", spec)];
   });
   const hasRoom = existing.size + added.length <= max_services;
+  const isLast = (service: ApiService) => hasRoom && !portsOf(service).some((port) => needed.has(port));
   return [
-    ...(hasRoom ? [] : deleted),
+    ...deleted.filter((service) => !isLast(service)).map(deletion),
     ...updated,
     ...(ports.size <= max_services ? [...added, ...changed] : [...changed, ...added]),
-    ...(hasRoom ? deleted : []),
+    ...deleted.filter(isLast).map(deletion),
   ];
 }
 

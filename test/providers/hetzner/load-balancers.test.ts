@@ -443,3 +443,38 @@ test("adds a changed port before it deletes the old one, unless the load balance
   expect(await change(1, 2, 3, 4, 5)).toEqual(["add_service"]);
   expect(await change(1, 2, 3, 4, 6)).toEqual(["delete_service", "add_service"]);
 });
+
+test("frees port 80 before a redirect needs it, and back", async () => {
+  const h = new HetznerWorld({ nodes: 2 });
+  const { id } = h.cloud.project.certificates.add("shop");
+  const ports = [80, 443].map((port) => ({
+    name: `p${port}`,
+    port,
+    protocol: "TCP",
+    nodePort: 30_000 + port,
+  }));
+  await h.start("service");
+  h.world.create("web", draft({}, ports));
+  await h.world.pass(60);
+  const { annotations } = draft({
+    protocol: "https",
+    "http-certificates": String(id),
+    "http-redirect-http": "true",
+  });
+  const change = (more: object, kept: readonly object[]) =>
+    h.world.edit("web", ({ metadata, spec, ...rest }) => ({
+      ...rest,
+      metadata: { ...metadata, ...more },
+      spec: { ...spec, ports: kept as never },
+    }));
+  change({ annotations }, ports.slice(1));
+  await h.world.pass(120);
+  const services = () => onlyBalancer(h).services.map((one) => [one.listen_port, one.http?.redirect_http]);
+  expect([services(), events(h)]).toEqual([[[443, true]], expect.not.stringContaining("Warning")]);
+  change({ annotations: {} }, ports.slice(0, 1));
+  await h.world.pass(120);
+  expect([services().map(([port]) => port), events(h)]).toEqual([
+    [80],
+    expect.not.stringContaining("Warning"),
+  ]);
+});

@@ -81,6 +81,7 @@ export interface InventoryOptions {
   readonly instances: Instances;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly onListenerError?: (error: unknown) => void;
 }
 
 export class Inventory {
@@ -90,11 +91,18 @@ export class Inventory {
   readonly #listeners = new Set<(update: InventoryUpdate) => void>();
   readonly #pageListeners = new Set<(page: readonly Instance[]) => void>();
 
-  constructor({ instances, clock, signal }: InventoryOptions) {
+  constructor({ instances, clock, signal, onListenerError }: InventoryOptions) {
     this.#matchBy = instances.matchBy;
     this.#unreadable = instances.unreadable ?? [];
     const onUpdate = (update: InventoryUpdate) => {
-      for (const listener of this.#listeners) listener(update);
+      for (const listener of this.#listeners) {
+        try {
+          listener(update);
+        } catch (error) {
+          // Otherwise the source would never answer again.
+          onListenerError?.(error);
+        }
+      }
     };
     const onPage = (page: readonly Instance[]) => {
       for (const listener of this.#pageListeners) listener(page);

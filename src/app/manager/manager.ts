@@ -6,6 +6,7 @@ import { Inventory } from "../../cloud/inventory.ts";
 import { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { defined } from "../../core/defined.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node, Service } from "../../kube/objects.ts";
@@ -223,7 +224,11 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     options.settings,
   );
   const { instances, main: connected } = clouds;
-  const inventory = new Inventory({ instances, clock, signal: life.signal });
+  const inventory = new Inventory({
+    ...{ instances, clock, signal: life.signal },
+    onListenerError: (error) =>
+      log.error(`Cannot process an answer about instances; skipped until the next one: ${messageOf(error)}`),
+  });
   const watchDeps = { api, clock, random, problems: apiServerProblems, collectGarbage };
   const nodes = new WatchedResource(nodeResource, watchDeps);
   const services = new WatchedResource(serviceResource, watchDeps);

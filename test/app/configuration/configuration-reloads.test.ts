@@ -50,7 +50,7 @@ test.if(runsAllTests)(
     process.forget();
     process.disk.put(configPath, body("30"));
     await world.pass(60);
-    expect(process.linesWith("18 -> 30")).toHaveLength(1);
+    expect(process.linesWith("Configuration: --concurrent-service-syncs: 18 -> 30")).toHaveLength(1);
     expect(world.changes).toEqual([]);
     expect(await process.end()).toBe(0);
   },

@@ -257,7 +257,7 @@ test.if(runsAllTests)("fifty reloads leave no timer, listener or connection behi
   const before = measure();
   for (let turn = 6; turn <= 55; turn += 1) await reload(turn);
   const after = measure();
-  expect(process.linesWith("token: changed")).toHaveLength(55);
+  expect(process.linesWith("Configuration: token: changed")).toHaveLength(55);
   expect(after.timers).toBeLessThanOrEqual(before.timers + 2);
   expect(after.signals - before.signals).toBeLessThan(50);
   expect(JSON.parse(await process.page("/debug/state")).accounts).toHaveLength(1);

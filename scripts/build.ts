@@ -59,7 +59,7 @@ const fileName = (program: string, target: Target | undefined): string =>
 
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-/** After a failed build, the executable of an earlier one would look like its result. */
+/** Prevents that the executable of an earlier build is mistaken for the result of a failed build. */
 function removeEarlier(program: string, { targets: chosen, outdir }: BuildOptions): void {
   for (const target of chosen)
     for (const ending of ["", ".sha256", ".cdx.json"])
@@ -68,7 +68,7 @@ function removeEarlier(program: string, { targets: chosen, outdir }: BuildOption
 
 async function build(options: BuildOptions): Promise<void> {
   const { wanted, targets: chosen, outdir, runtime } = options;
-  // A module that cannot be built has no name, but its folder usually has the same.
+  // The name in a module is unknown until the module is built; usually it is the name of the folder.
   const name = basename(dirname(findModule(wanted, fromCaller("."))));
   removeEarlier(programOf({ name }), options);
   const prepared = await prepare(wanted, fromCaller("."), readSources());

@@ -17,8 +17,8 @@ Runs the simulation with N seeds (100), and prints each seed that violates an in
   --processes N    how many run at the same time (the number of processors)
   --mutation NAME  run with this protection of src removed; --first stops at the first seed that finds it
   --ignore N,N     invariants that do not end a run
-  --record FOLDER  write every request of the manager and every write of others to a file in this folder
-  --against FOLDER compare each seed with its recording there, made by another revision, and print the first difference
+  --record FOLDER  write the manager's requests and all other writes to one file per seed in this folder
+  --against FOLDER compare each seed with its recording in this folder, by another revision; print the first difference
 Variants, alone or together:
 ${variants.map(({ name, what }) => `  ${`--${name}`.padEnd(17)}with ${what}`).join("\n")}
 Replay one seed with FAIRLEAD_SEED=N npm test -- ./test/simulation, or with its variants: --from N --seeds 1 VARIANT …

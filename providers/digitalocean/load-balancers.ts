@@ -57,7 +57,7 @@ interface Body {
 
 const isOfTargets = ({ path }: JsonRequest): boolean => path.endsWith("/droplets");
 
-/** Errors by which the API refuses a droplet. */
+/** Whether the API may have rejected a droplet. */
 const isOfDroplet = ({ kind }: CloudError): boolean => kind === "invalid" || kind === "not-found";
 
 /** The droplets that the error names, or that do not exist any more. None: it has another cause. */
@@ -73,7 +73,7 @@ async function missingFrom(api: DigitalOceanApi, ids: readonly number[], call: C
   return ids.filter((id) => !existing.has(id));
 }
 
-/** The targets whose droplet was destroyed: because of them, the API refuses changes of other targets. */
+/** Targets whose droplet was destroyed. While a load balancer has any, the API rejects changes of its other targets. */
 async function destroyedIn(
   error: CloudError,
   { id = "" }: DigitalOceanStep,
@@ -97,7 +97,7 @@ async function send(
   api: DigitalOceanApi,
   step: DigitalOceanStep,
   call: Call,
-  /** Destroyed droplets that were removed already: the load balancer may show them for some time. */
+  /** Destroyed droplets that were already removed, but that the load balancer may still show. */
   removed: readonly number[] = [],
 ): Promise<Sent> {
   const { request, nodes = {} } = step;

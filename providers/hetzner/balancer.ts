@@ -59,7 +59,7 @@ type OwnSettings = Partial<Values<Annotations>>;
 const choiceIn = <T extends string>(choices: readonly T[], text: string | undefined): T | undefined =>
   choices.find((choice) => choice === text);
 
-/** The settings that ports have without any annotation about health checks are undefined: a value would make the check explicit. */
+/** Settings that a port has without annotations for health checks are undefined, because a value would make the check explicit. */
 function settingsOfCheck(
   { protocol, destination_port, health_check }: ApiService,
   operator: Settings,

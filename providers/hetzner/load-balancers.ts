@@ -57,7 +57,7 @@ function addressesOf(
     ...(enabled ? [ipv4.ip, settings["ipv6-disabled"] === true ? undefined : ipv6.ip] : []),
     ...(settings["disable-private-ingress"] === true ? [] : private_net.map(({ ip }) => ip)),
   ];
-  // As the ports are: they may be switched later, such as when their certificate exists.
+  // The mode of the ports, which may change later than the annotation, for example when their certificate exists.
   const wanted = services.length === 0 && settings["uses-proxyprotocol"] === true;
   const ipMode = wanted || services.some(({ proxyprotocol }) => proxyprotocol) ? "Proxy" : "VIP";
   return texts.flatMap((text) => {

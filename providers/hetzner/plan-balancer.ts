@@ -183,13 +183,13 @@ function targetChanges({ targets }: Wanted, balancer: ApiLoadBalancer): readonly
   ];
 }
 
-/** A redirect listens on port 80 too. */
+/** Includes port 80 if a redirect listens on it. */
 const portsOf = ({ listen_port, http }: Pick<ApiService, "listen_port" | "http">): readonly number[] =>
   http?.redirect_http === true ? [listen_port, 80] : [listen_port];
 
 /**
- * Ports are added before others are deleted, unless there is no room, or these are in their way. The type changes first only if it
- * must: the cloud may refuse it.
+ * Adds ports before it deletes old ports, unless the load balancer has no room or an old port is in the way. Changes the type first only
+ * if it must, because the cloud may reject that.
  */
 function serviceChanges({ desired, services }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
   const { name, max_services } = balancer.load_balancer_type;

@@ -54,7 +54,7 @@ function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
   return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
 }
 
-/** Whether one of these is the target, by whichever of its addresses. */
+/** Whether the target is among the observed targets. A dedicated server matches by any of its addresses. */
 export function hasTarget(observed: readonly ApiTarget[], target: BalancerTarget): boolean {
   return observed.some(({ type, server, ip }) =>
     type === "server"

@@ -83,7 +83,7 @@ export function hetznerVolumes(api: HetznerApi, settings: Settings): Volumes<typ
       const found = isID(id) ? await ifFound(api.volume(id, call)) : undefined;
       const volume = found && toObserved(found);
       if (volume === undefined || volume.attachedTo.length > 0) return volume;
-      // An attachment is shown when it has ended; until then, only its action shows it.
+      // The volume shows an attachment only after its action has ended.
       const actions = (await ifFound(collect(api.volumeActions(id, call)))) ?? [];
       const isChanging = actions.some((action) => action.status === "running");
       return isChanging ? { ...volume, state: "changing" } : volume;

@@ -92,7 +92,7 @@ export interface OpenStackStep extends Step {
   readonly isTargets?: true | undefined;
 }
 
-/** Where the Go manager stores what it remembers. Fairlead also stores `creating`: the load balancer that it has created, until that serves. */
+/** Where the Go manager stores what it remembers. Only Fairlead has `creating`: the id of its new load balancer, until that serves. */
 export const facts = {
   id: { annotation: keyOf("load-balancer-id"), isSetting: true },
   address: { annotation: "loadbalancer.openstack.org/load-balancer-address" },

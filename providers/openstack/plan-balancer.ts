@@ -232,7 +232,7 @@ function planChanges(
   const steps = stepsFor(balancer, owner.uid);
   if (isPending(observed)) return waitFor(activation(balancer));
   if (balancer.provisioning_status === "ERROR") {
-    // One that Fairlead creates, and that has not served yet, can be created again without harm.
+    // A load balancer that Fairlead created and that never served can be replaced without harm.
     const isCreating = facts["creating"] === balancer.id && isOwner(observed);
     const isNew = isCreating && observed.floatingIP === undefined;
     if (!isNew || othersOf(observed).length > 0) return errored(balancer);

@@ -11,7 +11,7 @@ import { ScriptError } from "../command-line.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
-/** The messages of the bundler, each with its place and its line. */
+/** The bundler's messages, each with its position and source line. */
 export function messagesText(logs: readonly (BuildMessage | ResolveMessage)[]): string {
   const texts = logs.map(({ message, position }) =>
     position === null

@@ -1,5 +1,5 @@
-// Finds promises that are held while another one is awaited. If such a promise is rejected first, nothing handles it; if the other one
-// is rejected, nothing ever does. The linter sees only promises that are never awaited.
+// Finds variables that hold a promise while the code awaits a different promise. If the held promise rejects meanwhile, or the awaited
+// promise rejects first, the rejection of the held promise is unhandled. The linter finds only promises that are never awaited.
 
 import type {
   AwaitExpression,
@@ -19,13 +19,13 @@ import {
 } from "typescript/unstable/ast/is";
 import { API, type Project } from "typescript/unstable/async";
 
-/** A variable that is initialized without `await`, and what follows it in its function. */
+/** A variable that is initialized without `await`, and first used after an `await`. */
 interface Candidate {
   readonly name: Identifier;
   readonly line: number;
 }
 
-/** What one function contains, without the functions inside of it. */
+/** The contents of one function, without nested functions. */
 interface Body {
   readonly node: Node;
   readonly awaits: AwaitExpression[];
@@ -54,7 +54,7 @@ function namesIn(node: Node): readonly Identifier[] {
   return names;
 }
 
-/** Its last call is `catch`, or `then` with two functions. */
+/** Whether the last call is `catch`, or `then` with two callbacks. */
 function isHandled(value: Node): boolean {
   if (!isCallExpression(value) || !isPropertyAccessExpression(value.expression)) return false;
   const method = value.expression.name.text;
@@ -97,13 +97,13 @@ async function heldIn({ program, checker }: Project, path: string): Promise<read
   return candidates.flatMap(({ name, line }, index) =>
     promise.test(texts[index] ?? "")
       ? [
-          `${path}:${line}: ${name.text} is a promise, and another one is awaited before it is used. Use Promise.all.`,
+          `${path}:${line}: ${name.text} is a promise that is held while a different promise is awaited. Use Promise.all.`,
         ]
       : [],
   );
 }
 
-/** One message for each; `paths` are those of the project to check. */
+/** Returns one message per held promise in the files of the project for which `isChecked` is true. */
 export async function heldPromises(
   tsconfig: string,
   isChecked: (path: string) => boolean,

@@ -1,4 +1,4 @@
-// The check of promises of `npm run check`: of this repository, or of a provider in the folder that is given.
+// The promise check of `npm run check`, for this repository or for the provider in the given folder.
 
 import { join, resolve } from "node:path";
 import { heldPromises } from "./promises.ts";

@@ -51,7 +51,7 @@ reasons.
 
 A problem is reported once, and again if it changes or comes back after it was fixed. \`--mode=observe\` writes no events. Reasons that are
 upstream's also have upstream's message, except for the differences in [differences.md](differences.md#services). The metric
-\`fairlead_problems\` counts the objects with a lasting warning by its reason; the runbook of a reason says whether it does.
+\`fairlead_problems\` counts objects with a lasting warning, by reason; the runbook of a reason says whether it is counted.
 
 \`\`\`sh
 kubectl get events -A --field-selector type=Warning,source=service-controller

@@ -40,19 +40,19 @@ additional label \`resource\`.
 
 ${table(sorted.filter((metric) => !isOwn(metric)))}
 
-### Those that Fairlead does not have
+### Metrics that Fairlead does not have
 
 The pages of the clouds have the metrics of their Go managers.
 
 | Metric of the Go managers | In Fairlead |
 |---|---|
 | \`rest_client_rate_limiter_duration_seconds\` | none: there is no client rate limit unless \`--kube-api-qps\` is set |
-| \`rest_client_request_retries_total\` | none: work is repeated by the queues, see \`workqueue_retries_total\` |
+| \`rest_client_request_retries_total\` | none: the work queues retry, see \`workqueue_retries_total\` |
 | \`rest_client_request_size_bytes\`, \`rest_client_response_size_bytes\` | none |
-| \`rest_client_dns_resolution_duration_seconds\` | none: names are resolved by the system |
+| \`rest_client_dns_resolution_duration_seconds\` | none: the system resolves names |
 | \`rest_client_exec_plugin_ttl_seconds\`, \`rest_client_exec_plugin_certificate_rotation_age\`, \`rest_client_exec_plugin_call_total\`, \`rest_client_exec_plugin_policy_call_total\` | none: failures of exec plugins are in the log |
 | \`rest_client_transport_cache_entries\`, \`rest_client_transport_create_calls_total\`, \`rest_client_transport_ca_reload_total\`, \`rest_client_transport_cert_rotation_gc_calls_total\`, \`rest_client_transport_cache_gc_calls_total\` | none: they describe Go's client |
-| \`cloud_node_lifecycle_controller_monitor_nodes_duration_seconds\` | none: Nodes are not checked in turns. \`fairlead_inventory_age_seconds\` has the age of what is known |
+| \`cloud_node_lifecycle_controller_monitor_nodes_duration_seconds\` | none: Nodes are not checked one by one; \`fairlead_inventory_age_seconds\` is the age of the known instances |
 | \`cloud_node_lifecycle_controller_cloud_provider_calls_total\` | \`fairlead_cloud_requests_total\`, for requests of all controllers |
 | \`go_…\`, \`process_virtual_memory_bytes\`, \`process_open_fds\` | \`fairlead_heap_bytes\`, \`process_resident_memory_bytes\` |
 

@@ -119,7 +119,7 @@ ${look(name).join("\n")}
 `;
 }
 
-/** The metric that counts the objects with this reason, if any does. */
+/** Names the metric that counts objects with this reason; empty without such a metric. */
 function countedAs(name: string): string {
   const isReported = providerReasons.some(([own]) => own === name);
   const objects = places.flatMap(({ reasons, objects: all = [] }) => {

@@ -77,7 +77,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
       const what = firstLine(messageOf(platform.redaction?.clean(error) ?? error));
       stderr(`${programOf(provider)}: internal error, please file a bug: ${what}\n`);
     },
-    // What needed the result of the call has ended with its own error and is retried. A command that runs once ends.
+    // In a manager, the work that needs the result fails and is retried. A command that runs once ends.
     unhandled: (error) => {
       const stack = error instanceof Error ? error.stack : undefined;
       const text = `Internal error in Fairlead or the provider: no code handles the error of an asynchronous call. The manager continues, and the call is retried. Please file a bug with this line: ${messageOf(error)}`;

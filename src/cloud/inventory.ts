@@ -99,7 +99,7 @@ export class Inventory {
         try {
           listener(update);
         } catch (error) {
-          // Otherwise the source would never answer again.
+          // If the error ended the update, the source would never answer again.
           onListenerError?.(error);
         }
       }
@@ -364,12 +364,10 @@ function newestFailure(sources: readonly SourceInventory[]): SourceFailure | und
     );
 }
 
-// How often Nodes are checked: the more requests it takes, the less often.
-
-/** `soon`: an answer is expected to change, as while a machine is terminating. */
+/** How often Nodes are checked. `soon`: the answer is expected to change, as while a machine is terminating. */
 type Pace = "soon" | "regular";
 
-/** Checks that take more requests than this every minute are limited to 4 requests per minute; those that are `soon`, to 20. */
+/** Regular checks that take more requests than this are limited to 4 requests per minute. Checks that are `soon` are limited to 20. */
 const fewRequests = 10;
 
 /** The interval between checks that take this many requests each. */

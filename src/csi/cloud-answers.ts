@@ -36,7 +36,7 @@ export class SharedListing<T> {
   readonly #life: AbortSignal;
   #running: Promise<unknown> = Promise.resolve();
   #next: Promise<readonly T[]> | undefined;
-  /** In the last complete listing. */
+  /** The entries of the last complete listing. */
   latest: readonly T[] = [];
 
   constructor(list: (call: Call) => AsyncIterable<readonly T[]>, life: AbortSignal) {
@@ -130,7 +130,7 @@ export function oneNamed<T extends { readonly id: string; readonly name: string 
   name: string,
   all: readonly T[],
 ): T | undefined {
-  // A listing whose pages shift repeats some, and the last one is the newest.
+  // A listing whose pages shift repeats entries; the last copy is the newest.
   const named = all.filter((each) => each.name === name).map((each) => [each.id, each] as const);
   const found = [...new Map(named).values()];
   if (found.length <= 1) return found[0];

@@ -64,7 +64,7 @@ export class CloudVolumes {
       snapshots && new CloudSnapshots({ snapshots, find, operations: this.#operations, clock, life });
   }
 
-  /** The ids in the last complete listing. Each answer that a volume is gone, or not attached, rests on one. */
+  /** The ids in the last complete listing. Each answer that a volume is gone, or not attached, rests on such a listing. */
   get shown(): ReadonlySet<string> {
     return new Set(this.#listing.latest.map(({ id }) => id));
   }
@@ -129,7 +129,7 @@ export class CloudVolumes {
   async #create(desired: DesiredVolume, signal: AbortSignal): Promise<ObservedVolume> {
     this.#creations += 1;
     try {
-      // Behind attachments and the changes of Services, which may be those of another tenant.
+      // Sent after attachments and changes of Services, which may belong to another tenant.
       const call = { signal, urgency: "new-node" } as const;
       const outcome = await this.#volumes.create(desired, call);
       const created = await this.#after(outcome, outcome.id, signal);
@@ -270,7 +270,7 @@ export class CloudVolumes {
   }
 }
 
-/** A lookup and a listing agree on that. */
+/** A lookup and a listing agree that the volume is attached to another machine. */
 export class AttachedElsewhere extends RpcError {
   readonly elsewhere: string;
 

@@ -226,11 +226,11 @@ class NodeVolumes {
     return isNamed ? disks.hold(name) : undefined;
   }
 
-  /** Whether the serial number of the device, if the kernel shows one, is in the link: udev may not have followed a disk that was replaced. */
+  /** Whether the serial number of the device, if the kernel shows one, is in the link: udev may still link to the former disk. */
   async #isOf(link: string, { path }: HeldDevice): Promise<boolean> {
     const read = (file: string) =>
       this.#options.files.read(`/sys/class/block/${basename(path)}/${file}`).catch(() => "");
-    // Of virtio, NVMe and SCSI, where four bytes precede it.
+    // For virtio, NVMe and SCSI. The SCSI page begins with four bytes of header.
     const [virtio, nvme, page] = await Promise.all(["serial", "device/serial", "device/vpd_pg80"].map(read));
     const serials = [virtio, nvme, page?.slice(4)].map((text = "") => text.replace(/[^!-~]/g, ""));
     const isCut = (one: string) => one.length >= shortenedSerial && link.includes(one);

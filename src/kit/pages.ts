@@ -187,7 +187,7 @@ class ReadAhead<T> {
   readonly #ahead = new Map<number, Promise<Outcome<Page<T, number>>>>();
   /** The size of the first page; zero before it. */
   #size = 0;
-  /** The page before. */
+  /** The previous page. */
   #before: Page<T, number> = { items: [], next: null };
   #requested = 1;
   #width = maxInFlight;
@@ -211,8 +211,8 @@ class ReadAhead<T> {
   }
 
   /**
-   * Entries that were removed since the page before have moved others back, to pages that were already read. From the last of those
-   * pages to the first, because entries may move while they are read, too.
+   * Removed entries move later entries back, to pages that were already read. Reads these pages again, from the last one to the first,
+   * because entries may move during these reads as well.
    */
   async #readMoved(number: number, page: Page<T, number>): Promise<readonly (readonly T[])[]> {
     const { total = 0, items = [] } = this.#before;
@@ -235,7 +235,7 @@ class ReadAhead<T> {
     this.#ahead.delete(number);
     if (outcome === undefined) return undefined;
     if ("page" in outcome) {
-      // Entries may have moved from this page to the one before between their requests.
+      // Entries may have moved from this page to the previous page between the two requests.
       const mayBeOlder =
         Array.isArray(outcome.page.items) && (outcome.page.total ?? 0) < (this.#before.total ?? 0);
       return mayBeOlder ? undefined : outcome.page;

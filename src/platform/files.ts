@@ -15,7 +15,7 @@ export interface Files {
   version(path: string): Promise<string | undefined>;
   /** Atomic. Creates the folder, with access for this user only, if it does not exist. */
   write(path: string, content: string | Uint8Array, mode: number): Promise<void>;
-  /** The program has the file with this descriptor open, too: as its descriptor 3. */
+  /** The program inherits the open file `descriptor` as its descriptor 3. */
   run(
     command: readonly string[],
     env: Readonly<Record<string, string>>,

@@ -4,7 +4,7 @@ import type { Milliseconds } from "../core/brand.ts";
 import type { TransportRequest } from "../platform/transport.ts";
 
 /**
- * Why a call is made. When the rate limit is short, calls are sent in this order: a change of a user (`user-change`), a joining
+ * Why a call is made. When the remaining rate limit is low, calls are sent in this order: a change of a user (`user-change`), a joining
  * Node or a new volume (`new-node`), the proof that a machine is gone (`deletion-proof`), a periodic listing (`refresh`).
  */
 export type Urgency = "user-change" | "new-node" | "deletion-proof" | "refresh";

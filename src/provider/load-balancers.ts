@@ -281,8 +281,8 @@ export interface LoadBalancers<
    */
   targetsOnly?(step: S): S | undefined;
   /**
-   * Pure. Whether the load balancer has this target. Implement it where the cloud removes the targets of deleted machines: a target whose
-   * machine the cloud does not show then stays where it is, and is not added.
+   * Pure. Whether the load balancer has this target. Implement it if the cloud removes the targets of deleted machines: a target whose
+   * machine the cloud does not show is then neither added nor removed.
    */
   hasTarget?(observed: O, target: BalancerTarget): boolean;
   /**

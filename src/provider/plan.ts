@@ -59,7 +59,7 @@ export interface Wait {
   readonly checkAfter: Milliseconds;
   /** Completes "waiting for …" in messages. */
   readonly waitingFor: string;
-  /** `LoadBalancers.prefetch` shows it, and is called again within ten seconds. */
+  /** `LoadBalancers.prefetch` shows what the plan waits for, and is called again within ten seconds. */
   readonly isPrefetched?: true | undefined;
 }
 

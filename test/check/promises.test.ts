@@ -1,4 +1,4 @@
-// The check of promises finds those that are held while another one is awaited, and nothing else.
+// The promise check: what it reports, and what it does not report.
 
 import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -48,7 +48,7 @@ export async function together() {
 }
 `;
 
-test("reports a promise that is held while another one is awaited, with its line", async () => {
+test("reports the line of a promise that is held while a different promise is awaited", async () => {
   const folder = mkdtempSync(join(tmpdir(), "fairlead-promises-"));
   try {
     const options = { target: "esnext", lib: ["esnext"], types: [], strict: true };
@@ -57,9 +57,9 @@ test("reports a promise that is held while another one is awaited, with its line
     writeFileSync(join(folder, "allowed.ts"), allowed);
     const messages = await heldPromises(join(folder, "tsconfig.json"), (path) => path.startsWith(folder));
     expect(messages.map((text) => text.replace(`${folder}/`, ""))).toEqual([
-      "found.ts:4: other is a promise, and another one is awaited before it is used. Use Promise.all.",
-      "found.ts:8: lists is a promise, and another one is awaited before it is used. Use Promise.all.",
-      "found.ts:14: watching is a promise, and another one is awaited before it is used. Use Promise.all.",
+      "found.ts:4: other is a promise that is held while a different promise is awaited. Use Promise.all.",
+      "found.ts:8: lists is a promise that is held while a different promise is awaited. Use Promise.all.",
+      "found.ts:14: watching is a promise that is held while a different promise is awaited. Use Promise.all.",
     ]);
   } finally {
     rmSync(folder, { recursive: true, force: true });

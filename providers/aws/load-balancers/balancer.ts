@@ -27,9 +27,9 @@ export interface Observed extends ObservedLoadBalancer {
   readonly groups: readonly ApiSecurityGroup[];
   /** Ids of the security groups that other load balancers have. */
   readonly usedGroups: ReadonlySet<string>;
-  /** The ARNs of the network load balancers of the cluster that check a port, beside those that check the port of traffic. */
+  /** By port: the ARNs of the cluster's network load balancers whose health checks use this port explicitly. */
   readonly checkers: ReadonlyMap<string, readonly string[]>;
-  /** The names of network load balancers that are not of the cluster. */
+  /** The names of network load balancers without the tag of this cluster. */
   readonly foreign: ReadonlySet<string>;
   /** Attached to the load balancer, or to nothing. */
   readonly targetGroups: readonly ObservedTargetGroup[];

@@ -101,8 +101,8 @@ export function networkRules(
 const isOf = (kind: string, { description }: Rule): boolean => description?.startsWith(`${kind}=`) === true;
 
 /**
- * Rules that network load balancers share, and that none of them needs: those for path MTU discovery of clients that have no other rule,
- * and those for health checks if there are no clients at all.
+ * Shared rules that no network load balancer needs any more: rules for path MTU discovery of clients without another rule, and rules for
+ * health checks if no client has a rule.
  */
 export function unusedRules(existing: readonly Rule[]): readonly Rule[] {
   const clients = new Set(existing.filter((rule) => isOf(clientText, rule)).map(({ peer }) => peer));
@@ -112,9 +112,8 @@ export function unusedRules(existing: readonly Rule[]): readonly Rule[] {
 }
 
 /**
- * `wanted` is for the groups in `ids`; all other groups of the cluster lose what they have of the load balancer. EC2 has one rule for a
- * port that several load balancers check, with the name of the first one: it stays while another one checks the port,
- * and leaves with the last one.
+ * `wanted` is for the groups in `ids`; all other groups of the cluster lose the rules of this load balancer. If several load balancers
+ * check a port, EC2 has only one rule for it, named after the first load balancer. It is removed with the last one.
  */
 export function networkGroupChanges(
   {
@@ -154,7 +153,7 @@ export function networkGroupChanges(
       removed: [...stale, ...unused],
       needsTidying:
         ofClients(stale).some(({ peer }) => !isEnd || left.has(peer)) || (isEnd && kept.some(isShared)),
-      // Another load balancer may check the port since the last listing.
+      // Another load balancer may have begun to check the port after the last listing.
       ...(stale.some(isChecked) && { restsOnListing: true as const }),
     };
   });

@@ -118,7 +118,9 @@ function toObserved(
   const service = tagIn(tags, serviceTag) ?? named;
   const targetGroups = arn === undefined ? [] : targetGroupsFor(service, arn, parts);
   return {
-    ...{ lb, group: lb, keys: [lb], classic, network, groups, targetGroups, checkers, foreign },
+    ...{ lb, group: lb, keys: [lb], classic, network, groups, targetGroups },
+    checkers,
+    foreign,
     usedGroups: new Set([...uses].flatMap(([id, count]) => (count > (own.has(id) ? 1 : 0) ? [id] : []))),
     name: network === undefined ? lb : `${lb} (network)`,
     ...marked(identity, lb, tags),
@@ -153,14 +155,13 @@ function targetGroupsFor(
 }
 
 /** Several load balancers may check the same port of Nodes, such as that of kube-proxy. */
-function checkersIn({
-  identity,
-  targetGroups,
-  tags,
-}: Pick<Parts, "identity" | "targetGroups" | "tags">): Observed["checkers"] {
+function checkersIn(
+  targetGroups: Parts["targetGroups"],
+  isOurs: (arn: string) => boolean,
+): Observed["checkers"] {
   const checkers = new Map<string, readonly string[]>();
   for (const { HealthCheckPort: port = "", LoadBalancerArns: arns } of targetGroups) {
-    const own = (arns ?? []).filter((arn) => hasClusterTag(identity.tag, tags.get(arn) ?? none));
+    const own = (arns ?? []).filter(isOurs);
     if (port !== null && /^\d+$/.test(port)) checkers.set(port, [...(checkers.get(port) ?? []), ...own]);
   }
   return checkers;
@@ -199,8 +200,8 @@ export async function listBalancers(
     classics.length + networks.length > 0 ? clusterGroups(api, identity, call) : [],
   ]);
   const tags = await readTags(api, classics, networks, targetGroups, call);
-  const checkers = checkersIn({ identity, targetGroups, tags });
   const isOurs = (arn: string) => hasClusterTag(identity.tag, tags.get(arn) ?? none);
+  const checkers = checkersIn(targetGroups, isOurs);
   const others = networks.filter(({ LoadBalancerArn: arn }) => !isOurs(arn));
   const foreign = new Set(others.map(({ LoadBalancerName: name }) => name));
   const parts = { identity, groups, targetGroups, tags, uses, checkers, foreign, member };
@@ -430,7 +431,8 @@ async function lookUpRest(
     ...{ lb, group: lb, keys: [lb], name: lb, owners: [owner.uid], tags: none },
     ...{ ownership: "ours", state: "changing" },
     ...{ groups: merged(ours, naming), usedGroups: new Set(uses.keys()), targetGroups: left },
-    ...{ checkers: new Map(), foreign: new Set() },
+    checkers: new Map(),
+    foreign: new Set(),
   };
 }
 

@@ -99,7 +99,7 @@ export interface GroupChange {
   readonly count: number;
   /** Rules that several load balancers share may be unused afterwards, if another one leaves too. */
   readonly needsTidying?: boolean;
-  /** What it removes may be needed by load balancers that the last listing does not show. */
+  /** Load balancers that the last listing does not show may need what this removes. */
   readonly restsOnListing?: true;
 }
 

@@ -137,7 +137,7 @@ export const onNodes: Reasons = {
   MassDeletionHeld: {
     type: "Warning",
     uncounted: "hold",
-    when: "The instance looks gone, and so do too many others at once, or the cloud has shown nothing yet that the cluster records. No Node is deleted. On PersistentVolumes and VolumeAttachments: the same about volumes or claims, and they stay",
+    when: "The instance appears to be gone together with too many other instances, or the cloud has not shown any object yet that the cluster records. No Node is deleted. On a PersistentVolume or VolumeAttachment: the same for volumes or claims, and the object stays",
     whatToDo:
       "check first, in the console of the cloud, whether the instances exist, and whether the token belongs to their project; only if they are gone: to delete all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes` (`volumes` for volumes); to delete one Node, annotate this Node with `fairlead.dev/node-deletion=confirmed`",
   },

@@ -59,7 +59,7 @@ export const onServices: Reasons = {
   },
   MassRecreationHeld: {
     type: "Warning",
-    when: "The load balancer is absent, together with more others than `--removal-limit` allows within ten minutes, or the cloud has shown nothing yet that the cluster records. None of them is created again",
+    when: "More load balancers are absent than `--removal-limit` allows within ten minutes, or the cloud has not shown any object yet that the cluster records. No absent load balancer is created again",
     whatToDo:
       "check the cloud, and that the credentials belong to its project; to create them anyway, run the command in the message",
   },

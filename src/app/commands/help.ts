@@ -35,7 +35,7 @@ export const helpCommand: Command = {
     const { flags, positional } = invocation.configuration.settings;
     // With --help everything else is ignored, as by upstream.
     if (!flags.help) {
-      // A plugin of kubectl without arguments.
+      // `kubectl fairlead` without arguments.
       if (positional.length === 0) {
         await console.out(shortHelp(program, summaries));
         return;

@@ -95,7 +95,7 @@ function refusedRequests(facts: KnownFacts): readonly Finding[] {
       effect: "If the manager runs as this user, what needs the permission does not work.",
       fix: granted.includes(what)
         ? `Check that this is the user of the manager. ${howToGrant(program, given, user)}`
-        : `Check which program runs as this user. A manager with these flags needs no permission to ${what}; if it has others, such as --controllers, pass them to doctor too.`,
+        : `Check which program runs as this user. A manager with these flags needs no permission to ${what}. If the manager has more flags, such as --controllers, pass the same flags to doctor.`,
     }),
   );
   const cut = uncheckedIf(isCut, "WarningsUnchecked", {

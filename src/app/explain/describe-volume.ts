@@ -158,7 +158,8 @@ function factsOf({ kind, claim, volume, attachments }: VolumeObjects): Readonly<
 }
 
 const journalNames = {
-  ...{ claim: ["persistentvolumeclaims"], volume: ["volume", "persistentvolumes"] },
+  claim: ["persistentvolumeclaims"],
+  volume: ["volume", "persistentvolumes"],
   attachment: ["volumeattachments"],
 } as const;
 

@@ -160,7 +160,7 @@ async function fromEvaluation(
   if (refusal !== undefined)
     return fromObjects(operator, asked, access, `a manager needs more permissions (${refusal})`);
   const name = "cloud-call-timeout";
-  // A person waits, and what is known without the cloud is shown after that.
+  // A user waits for the answer, so a slow cloud is left out after this time.
   const impatient = { ...flags, [name]: settings.given[name] === undefined ? seconds(5) : flags[name] };
   const found = await observeOnce({ ...operator, settings: { ...settings, flags: impatient } }, (evaluated) =>
     explainEvaluated(evaluated, asked, access, signal),

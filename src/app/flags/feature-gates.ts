@@ -22,7 +22,7 @@ const relevant: Readonly<Record<string, Reasons>> = {
 
 const notRelevant = "Fairlead does not have this feature";
 
-/** Gates of logging, metrics and the API server library, which upstream's manager shares; those that it had once stay. */
+/** Gates of logging, metrics and the API server library, which upstream's manager shares, including removed gates. */
 const irrelevant = new Set(
   `AllAlpha AllBeta APIResponseCompression APIServerIdentity APIServerTracing APIServerWebhookAuthenticationToken
   APIServingWithRoutine AggregatedDiscoveryRemoveBetaType AllocatorPoolBufferCap AllowParsingUserUIDFromCertAuth
@@ -48,7 +48,7 @@ const key = "--feature-gates";
 const on = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 const off = new Set(["0", "f", "F", "false", "FALSE", "False"]);
 
-/** With `isStrict`, unknown names are errors, as upstream. */
+/** With `isStrict`, unknown names are errors, as in upstream. */
 export function gateProblems(gates: ReadonlyMap<string, string>, isStrict: boolean): readonly Problem[] {
   return [...gates].flatMap(([name, value]): readonly Problem[] => {
     if (!on.has(value) && !off.has(value)) {

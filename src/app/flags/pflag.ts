@@ -109,6 +109,6 @@ export function parseFlags(
 
 const goLiteral = /^(0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO]?(_?[0-7])+|[1-9](_?[0-9])*)$/;
 
-/** An integer in another notation of Go, such as `0x5`, `1_000` or `010`, as a decimal. Other texts stay. */
+/** Converts an integer in Go's notations, such as `0x5`, `1_000` or `010`, to a decimal. Returns any other text unchanged. */
 export const decimalOf = (text: string): string =>
   goLiteral.test(text) ? `${Number(text.replaceAll("_", "").replace(/^0(?=[0-9])/, "0o"))}` : text;

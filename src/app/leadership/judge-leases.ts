@@ -140,7 +140,7 @@ export const besideLeader = (holder: string, flags: Flags): LeaderProblem =>
     `${holder} renews the Lease ${nameOf(leaseOf(flags).name, flags)}, and a manager with --leader-elect=false does not wait for it.`,
     {
       effect: severalTexts.effect,
-      fix: "Remove --leader-elect=false, so that one of them leads, or stop the other manager.",
+      fix: "Remove --leader-elect=false, so that only one manager leads, or stop the other manager.",
     },
   );
 

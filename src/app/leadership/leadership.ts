@@ -212,7 +212,7 @@ export class Leadership {
     );
   }
 
-  /** Without leader election, a manager that leads is only visible on its Lease. */
+  /** Warns about another manager, which only its Lease shows when this manager runs without leader election. */
   async #reportOtherLeader(api: KubeApi, stop: AbortSignal): Promise<void> {
     const { clock, flags, log } = this.#options;
     for (let known: string | undefined; !stop.aborted; ) {

@@ -225,7 +225,9 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   );
   const { instances, main: connected } = clouds;
   const inventory = new Inventory({
-    ...{ instances, clock, signal: life.signal },
+    instances,
+    clock,
+    signal: life.signal,
     onListenerError: (error) =>
       log.error(`Cannot process an answer about instances; skipped until the next one: ${messageOf(error)}`),
   });

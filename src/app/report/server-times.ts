@@ -1,4 +1,4 @@
-// Compares the clock here with those of servers, by the Date header of their responses.
+// Compares the local clock with the clocks of servers, by the Date header of their responses.
 
 import { milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -65,7 +65,7 @@ export function skewOf({ server, aheadMs }: ServerClock) {
   };
 }
 
-/** The same transport; it logs that the clock here is wrong, once until it is right again. */
+/** Wraps a transport: logs once when the clocks differ, and again when they differ after they agreed. */
 export function reportSkew(transport: Transport, clock: Clock, log: Pick<Log, "warn">): Transport {
   const times = new ServerTimes(clock);
   const observed = times.observe(transport);

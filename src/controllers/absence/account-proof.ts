@@ -17,7 +17,7 @@ export class AccountProof {
     this.#onChange = onChange;
   }
 
-  /** For the life of the process. */
+  /** Adds a witness for the life of the process, and asks all witnesses after each answer. */
   follow(witness: AccountWitness, answers: { subscribe(listener: () => void): unknown }): void {
     this.#witnesses.push(witness);
     answers.subscribe(() => this.note());
@@ -43,7 +43,7 @@ export class AccountProof {
     else this.#set(sights.includes("absent") ? "nothing shown" : undefined);
   }
 
-  /** Undefined while nothing is recorded, too. `unanswered`: other answers are on their way, so it is too early for a report. */
+  /** Undefined if the account is vouched for, or nothing is recorded. `unanswered`: it is too early for a report. */
   get doubt(): "unanswered" | "nothing shown" | undefined {
     return this.#state === "shown" ? undefined : this.#state;
   }

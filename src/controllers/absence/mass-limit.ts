@@ -50,7 +50,7 @@ export interface HoldState {
 
 export interface AppliedLimit {
   readonly allowed: number;
-  /** About the account, unless there is no limit: everything is held then, from the first object on. */
+  /** Doubt about the account, which holds everything from the first object on. Undefined without a limit. */
   readonly doubt?: AccountProof["doubt"];
 }
 
@@ -60,11 +60,11 @@ export interface LimitDecision extends AppliedLimit {
   readonly state: HoldState;
 }
 
-/** For messages, after what is absent. */
+/** Why objects are held, for a message that has named what is absent. */
 export const whyHeld = ({ allowed, doubt }: AppliedLimit, fault: string): string =>
   doubt === undefined
     ? `. More than ${allowed} at once is treated as ${fault}`
-    : ", and the cloud shows nothing that this cluster records: its credentials may belong to another project (correct them then)";
+    : ", and the cloud shows nothing that this cluster records: its credentials may belong to another project (if so, correct them)";
 
 /**
  * Whether a mass limit holds what is affected. While a hold lasts, its limit does not grow: what joins says nothing about what is

@@ -13,7 +13,7 @@ export const removalWindowText = `${removalWindow / 60_000} minutes`;
 
 /** Outlives restarts, hand-overs and reloads. An id is any stable text, such as the uid of a Node or Service. */
 export interface RemovalHistory {
-  /** A doubted account is a hold of every kind. */
+  /** Doubt about the account holds every kind. */
   readonly account: AccountProof;
   /**
    * Call before the removal is sent. Resolves when the ids are stored durably; recording an id again within half of the window is free. If it

@@ -63,7 +63,7 @@ export function massDeletionHeld(
   limit: AppliedLimit,
   howToRelease: string,
 ): ObjectEvent {
-  // Only a doubted account holds announced Nodes alone.
+  // Announced Nodes are not counted, but doubt about the account holds them too.
   const missing = `The cloud shows no instance for ${Math.max(1, affected)} of ${total - recent} Nodes`;
   const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
   return {

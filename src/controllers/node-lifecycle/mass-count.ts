@@ -92,7 +92,7 @@ export class MassCount {
     this.#tally.noteChange(name);
   }
 
-  /** `isProved`: nothing else is missing before the Node is deleted. */
+  /** `isProved`: the proof of absence is complete. */
   decide(isProved = true): MassDecision {
     const { removals, note } = this.#options;
     const wasHolding = this.isHolding;
@@ -126,8 +126,8 @@ export class MassCount {
   }
 
   /**
-   * A machine with another name than its Node is shown too. A machine that this connection itself has found by the name of its Node
-   * says nothing about its account: machines of several projects have the same names.
+   * A renamed machine counts as shown. A machine that this connection found by the name of its Node proves nothing about the account,
+   * because machines of several projects may have the same name.
    */
   readonly #witness: AccountWitness = (since) => {
     const { nodes, inventory } = this.#options;

@@ -78,9 +78,9 @@ export interface ServiceControllerDeps {
   readonly machineOf: (node: Node) => Machine | undefined;
   readonly machines: {
     readonly check: (node: Node) => Answer;
-    /** Whether the last request that could have answered about it failed. */
+    /** Whether the last request that could have shown the machine failed. */
     readonly isFailing: (node: Node) => boolean;
-    /** Requests an answer that begins at or after this moment. */
+    /** Requests an answer from a read that begins at or after this moment. */
     readonly request: (node: Node, since: number) => void;
   };
   /** Calls the listener when more machines may be known than before. Returns a function that unsubscribes. */

@@ -45,11 +45,11 @@ export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
 
 /**
  * An instance that was observed so recently proves an address, however long the request has been pending: addresses move. Its absence
- * also takes an answer that is newer than the request. The requests of one Node cause no more than one query in this time.
+ * also takes an answer that is newer than the request. The requests of one Node cause at most one query in this time.
  */
 const maxObservationAge: Milliseconds = minutes(1);
 
-/** How long the requests that have waited for their turn are collected. */
+/** How long queries are collected into one turn. */
 const turnLength: Milliseconds = milliseconds(100);
 
 const whatNow =
@@ -72,7 +72,7 @@ export class ServingCertificateController {
   readonly #seen = new Map<string, SeenRequest>();
   /** When the next query for each Node may be sent, monotonic. */
   readonly #nextQuery = new Map<string, number>();
-  /** Queries are sent in turns, so that those for several Nodes share a listing. Monotonic. */
+  /** Queries are sent in turns, so that queries for several Nodes share a listing. Monotonic. */
   #turn = { ends: 0, next: 0 };
   /** The Nodes of each machine. A provider id has several spellings. */
   readonly #byMachine: Index<Node>;
@@ -206,7 +206,7 @@ export class ServingCertificateController {
     return { kind: "query", node };
   }
 
-  /** A kubelet may send any number of requests, so queries have a pace per Node and one for all. */
+  /** A kubelet may send any number of requests, so queries are limited per Node and for all Nodes together. */
   #query(key: string, node: Node): Outcome {
     const { inventory, clock } = this.#deps;
     const { name } = node.metadata;

@@ -129,7 +129,7 @@ export class Attachments {
     return waiting;
   }
 
-  /** Its Node has another machine than the one to which the volume was attached. */
+  /** Whether its Node has a different machine than when the volume was attached. */
   #isReplaced({ metadata, spec }: VolumeAttachment): boolean {
     const { driver, nodes } = this.#actions.deps;
     const recorded = metadata.annotations?.[nodeIDKey];
@@ -137,7 +137,7 @@ export class Attachments {
     return recorded !== undefined && current !== undefined && recorded !== current;
   }
 
-  /** From the former machine of its Node: it is attached to the present one next. */
+  /** Records the detachment from the former machine of its Node. The volume is attached to the current machine next. */
   async #noteMoved(attachment: VolumeAttachment, signal: AbortSignal): Promise<Outcome> {
     const why = "the volume is detached from the former machine of its Node";
     const status = { attached: false, attachmentMetadata: null, detachError: null };
@@ -148,8 +148,8 @@ export class Attachments {
   }
 
   /**
-   * A volume that a former leader, or an operator who released a hold, left attached elsewhere. It is detached when two answers, some time
-   * apart, show that no VolumeAttachment wants it there, and that no kubelet uses it.
+   * Detaches a volume that a former leader, or the release of a hold, left attached to another machine. Requires two checks, some time
+   * apart, that no VolumeAttachment needs it there and that no kubelet uses it.
    */
   async #free(
     attachment: VolumeAttachment,
@@ -175,7 +175,7 @@ export class Attachments {
     }
     const wait = this.#unwanted.wait(attachment.metadata.uid);
     if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
-    const why = `no VolumeAttachment wants it on machine ${machine}, and its kubelet does not use it`;
+    const why = `no VolumeAttachment needs it on machine ${machine}, and its kubelet does not use it`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
     const ref = refOf(attachment);
     this.#actions.start(this.works, ref, "ControllerUnpublishVolume", change, async (cloud, life) => ({

@@ -10,7 +10,7 @@ export class BackgroundWork<T> {
   readonly #byRef = new Map<ObjectRef, Ended<T> | "running">();
   readonly #running = new Set<Promise<void>>();
   readonly #limit: number;
-  /** Begin when others end. */
+  /** Work beyond the limit: it begins when running work ends. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(onEnd: (ref: ObjectRef) => void, limit = Number.POSITIVE_INFINITY) {

@@ -209,11 +209,11 @@ export class VolumeController {
     this.#keys.add("volume", ...volumes.list());
     this.#keys.add("attachment", ...attachments.list());
     this.#session?.snapshots.reconsider();
-    // Some may have gone while this replica did not lead.
+    // Objects may have been deleted while this replica did not lead.
     for (const part of ["claim", "volume", "attachment"] as const) this.#addReported(part);
   }
 
-  /** Another account may answer from now on: nothing that was begun or learned with the former one counts. */
+  /** Another account may answer from now on, so the session ends, with everything that it began and learned. */
   forgetEvidence(): void {
     this.#endSession();
   }
@@ -266,7 +266,7 @@ export class VolumeController {
     };
   }
 
-  /** Those about which something is reported. */
+  /** Enqueues the objects about which something is reported. */
   #addReported(part: Part): void {
     for (const ref of this.#lasting.reported(kinds[part])) this.#keys.addRef(part, ref);
   }

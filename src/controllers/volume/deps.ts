@@ -34,7 +34,7 @@ export type ReportedKind =
   | "VolumeSnapshotContent"
   | "Node";
 
-/** What is reported about an object, apart from each other. */
+/** What is reported about an object; each topic is reported independently. */
 export type Topic = "provision" | "expand" | "attach" | "detach" | "delete" | "label" | "snapshot" | "write";
 
 export interface VolumeStores {
@@ -78,7 +78,7 @@ export interface VolumeDeps {
   readonly removals: RemovalHistory;
   /** As for Nodes: how far apart two proofs are, and how much may be removed. */
   readonly settings: Pick<LifecycleSettings, "confirmAfter" | "removalLimit">;
-  /** Of the Leases of sidecars. */
+  /** The namespace of the sidecars' Leases. */
   readonly sidecarNamespace: string;
   /** `csiProvisionerIdentity` of the volumes that this process creates. */
   readonly identity: string;

@@ -1,5 +1,5 @@
-// Answers of the cloud that a volume does not exist, or is not attached, without a change of Fairlead. They may be a lie, so one counts when
-// a second one, some time later, is the same, and while the cloud does not lack too many volumes at once.
+// Handles answers of the cloud that a volume does not exist, or is not attached, although Fairlead did not change that. Such an answer may
+// be false: it counts only after an equal answer some time later, and while the cloud does not lack too many volumes at once.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import type { KubeObject } from "../../kube/objects.ts";
@@ -27,12 +27,12 @@ export class MissingVolumes {
     this.#limit = new VolumeLimit(actions.deps);
   }
 
-  /** Something else was answered: the answers before do not count any more. */
+  /** A different answer arrived, so earlier answers no longer count. */
   forget(uid: string): void {
     this.#answers.forget(uid);
   }
 
-  /** Call it for each such answer. Undefined: what follows from it may be done now. */
+  /** Call it for each such answer. Undefined: Fairlead may act on the answer now. */
   async await(
     kind: "PersistentVolume" | "VolumeAttachment",
     object: KubeObject,
@@ -57,7 +57,7 @@ export class MissingVolumes {
     const held = this.#limit.hold(object, counts);
     if (held === undefined || held.doubt === "unanswered") return held !== undefined;
     const { affected, recent, total } = counts;
-    const message = `The cloud does not show ${affected} of ${total} volumes that are attached or being deleted, and ${recent} volumes were removed in the last ${removalWindowText}${whyHeld(held, "a fault of the cloud, or as credentials of another project")}, so nothing is done that follows from it. Check the credentials. To continue: ${removals.howToRelease(removalKind)}`;
+    const message = `The cloud does not show ${affected} of ${total} volumes that are attached or being deleted, and ${recent} volumes were removed in the last ${removalWindowText}${whyHeld(held, "a fault of the cloud, or as credentials of another project")}, so nothing is deleted or detached because of this. Check the credentials. To continue: ${removals.howToRelease(removalKind)}`;
     this.#actions.report(kind, object, kind === "PersistentVolume" ? "delete" : "detach", [
       { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },
     ]);
@@ -65,8 +65,8 @@ export class MissingVolumes {
   }
 
   /**
-   * Of the volumes that Kubernetes records as attached, or asks to delete. One that was missing for less than the confirmation time may be
-   * new, or be shown late.
+   * Counts the volumes that Kubernetes records as attached, or asks to delete. A volume that has been missing for less than the confirmation
+   * time may be new, or be listed late.
    */
   #count() {
     const { lasting, deps, shown } = this.#actions;

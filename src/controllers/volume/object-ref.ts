@@ -1,5 +1,5 @@
 // The identity of an object in the queue and in everything that is remembered about it: its key and its uid. A new object with the name of
-// another one has another identity. Pure.
+// a deleted object has a different identity. Pure.
 
 import type { Brand } from "../../core/brand.ts";
 import { type KubeObject, keyOf } from "../../kube/objects.ts";

@@ -82,7 +82,7 @@ export class PersistentVolumes {
     return (
       wait ??
       (await this.#noteDeleted(volume, work.value, signal).catch((error: unknown) => {
-        // Otherwise the volume would be missing.
+        // Without this result, the volume would count as missing.
         this.works.keep(ref, work);
         throw error;
       }))
@@ -289,7 +289,7 @@ export class PersistentVolumes {
   }
 }
 
-/** Of these, those with the same volume in the cloud. */
+/** The PersistentVolumes that have the same volume in the cloud. */
 function sharingOf(
   { spec }: PersistentVolume,
   all: readonly PersistentVolume[],

@@ -13,7 +13,7 @@ const checkAfter: Milliseconds = minutes(1);
 
 interface SidecarDeps extends Pick<VolumeDeps, "api" | "clock"> {
   readonly leases: readonly string[];
-  /** The only one in which they are looked for: tenants may write Leases in others. */
+  /** Leases in other namespaces are ignored, because tenants may write them. */
   readonly namespace: string;
   /** These Leases are being renewed. */
   readonly onRunning: (leases: string) => void;

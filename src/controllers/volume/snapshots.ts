@@ -250,8 +250,8 @@ export class Snapshots {
   }
 
   /**
-   * The finalizer of the claim goes when no snapshot of it is being created, even if its VolumeSnapshot was deleted meanwhile. One that was not
-   * begun before the claim was deleted cannot be created any more.
+   * The finalizer of the claim goes when no snapshot of it is being created, even if its VolumeSnapshot was
+   * deleted meanwhile. A snapshot that was not begun before the deletion of the claim cannot be created any more.
    */
   async releaseClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
     const { driver, stores } = this.#actions.deps;

@@ -1,5 +1,5 @@
-// A mass limit of the volume controller: for machines that are gone, for volumes that the cloud does not show, and for claims that vanished.
-// What any of them holds is released together.
+// A mass limit of the volume controller. There is one for missing machines, one for missing volumes, and one for vanished claims. A release
+// ends the holds of all three.
 
 import type { KubeObject } from "../../kube/objects.ts";
 import { type LimitDecision, type LimitedCounts, MassLimit } from "../absence/mass-limit.ts";

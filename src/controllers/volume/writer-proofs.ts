@@ -52,7 +52,7 @@ export class WriterProofs {
   readonly #actions: VolumeActions;
   readonly #lookups: PendingLookups;
   readonly #limit: VolumeLimit;
-  /** Those that wait until their machine is proved to be stopped or gone. */
+  /** The VolumeAttachments that wait until their machine is proved to be stopped or gone. */
   readonly #waiting = new Map<ObjectRef, Waiting>();
 
   constructor(actions: VolumeActions) {
@@ -67,12 +67,12 @@ export class WriterProofs {
     this.#lookups.forget(ref);
   }
 
-  /** Those that wait for an answer of the cloud about their machine. */
+  /** The VolumeAttachments that wait for an answer about their machine. */
   get waiting(): Iterable<ObjectRef> {
     return this.#waiting.keys();
   }
 
-  /** Those that have asked for one. */
+  /** The VolumeAttachments with a pending request for such an answer. */
   get asking(): Iterable<ObjectRef> {
     return this.#lookups.keys as Iterable<ObjectRef>;
   }
@@ -168,7 +168,7 @@ export class WriterProofs {
     return { name: nodeName(spec.nodeName), providerID, addresses: [] };
   }
 
-  /** Of the machines of Nodes and of volumes: so many may be gone at once that it is a fault of the cloud. */
+  /** Counts the missing machines of Nodes and volumes: too many at once may be a fault of the cloud. */
   #countGone() {
     const { nodes: store, stores, driver, inventory, removals } = this.#actions.deps;
     const machines = new Map<string, NodeIdentity>();
@@ -214,7 +214,7 @@ export class WriterProofs {
         ? "stop the machine, or detach the volume in the cloud"
         : `run ${commandText(`kubectl taint node ${attachment.spec.nodeName} ${outOfServiceTaint}=nodeshutdown:NoExecute`)}`;
     const doubt = isDoubtful
-      ? ` So many machines look gone at once that it may be a fault of the cloud, or its credentials belong to another project. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
+      ? ` Too many machines are missing at once: the cloud may be faulty, or its credentials may belong to another project. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
       : "";
     const message = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
     const event = { type: "Warning", reason: "DetachmentWaits", message } as const;

@@ -7,8 +7,8 @@ import { runsAllTests } from "../breadth.ts";
 
 /**
  * How a request fails. `lost-answer`: the cloud acts, but its answer is lost. `cut`: half of the body arrives. `nonsense`:
- * 200 with unrelated JSON. With `reset`, `error` (502) and `hang` the request never reaches the cloud. `outage`: all later requests of
- * the same call fail, too, even those that were sent together.
+ * 200 with unrelated JSON. With `reset`, `error` (502) and `hang` the request never reaches the cloud. `outage`: this request
+ * and all later requests of the same call fail, including requests that are sent at the same time.
  */
 export type FaultKind = "reset" | "error" | "outage" | "hang" | "cut" | "lost-answer" | "nonsense";
 

@@ -14,7 +14,7 @@ import type { Harness } from "./simulated-cloud.ts";
 
 const names = Array.from({ length: 7 }, (_, index) => `node-${index}`);
 
-/** Runs the contract of `instances`, and that of what has no suite, as bun tests. Call it at the top level of a test file. */
+/** Runs the contract of `instances` and `outagesConformance` as bun tests. Call it at the top level of a test file. */
 export function instancesConformance(name: string, harness: Harness): void {
   outagesConformance(name, harness);
   const fresh = (machines: readonly string[] = names) => {

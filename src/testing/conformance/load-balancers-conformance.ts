@@ -169,7 +169,7 @@ export function loadBalancersConformance(
     }
 
     if (parts?.hasTarget !== undefined) {
-      test("finds in `hasTarget` the targets that a load balancer has, and no others", async () => {
+      test("`hasTarget` is true for the targets of a load balancer, and false for all other Nodes", async () => {
         const lab = fresh();
         const { observed, members } = await converge(lab, first.slice(0, 1));
         const [[group = "", [web] = []] = []] = members;
@@ -216,9 +216,9 @@ export function loadBalancersConformance(
       }
     });
 
-    test("changes nothing of an existing load balancer for an invalid value of any annotation", async () => {
+    test("changes nothing in an existing load balancer while an annotation is invalid", async () => {
       const fields: Fields = harness.definition.annotations?.fields ?? {};
-      // Each value of an annotation that has few of them.
+      // Every value of each annotation with a fixed set of values.
       const values = Object.entries(fields).flatMap(([name, { choices, kind }]) =>
         (choices ?? (kind === "switch" ? ["true"] : [])).map((value) => ({ [name]: value })),
       );

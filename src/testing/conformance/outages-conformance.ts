@@ -1,5 +1,5 @@
-// The contract of the capabilities that no other suite covers: while requests fail, a call throws, and leaves no rejection that no code
-// handles. The other suites have this as the fault `outage`.
+// The contract of the capabilities that no other suite covers: while requests fail, a call throws, and leaves no rejection
+// unhandled. The other suites have this as the fault `outage`.
 
 import { describe, expect, test } from "bun:test";
 import type { Call } from "../../provider/call.ts";
@@ -9,7 +9,7 @@ import { labWithTargets, makeDesired, partsOf, targetMachines } from "./desired.
 import { failureOf } from "./lab.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
-/** The suite of instances calls it, because each provider runs that one. */
+/** Called by the suite of instances, which every provider runs. */
 export function outagesConformance(name: string, harness: Harness): void {
   const service = { ...makeDesired(harness, { name: "web" }), type: "NodePort", isHeld: false } as const;
   const machines = targetMachines(harness).map(({ key }) => key);
@@ -30,7 +30,7 @@ export function outagesConformance(name: string, harness: Harness): void {
   describe(`${name}: outages`, () => {
     for (const [part, present, send] of calls)
       if (present !== undefined)
-        test(`${part} throws when all requests fail, from the first or from a later one on`, async () => {
+        test(`${part} throws when its requests fail, starting with any of them`, async () => {
           const clean = labWithTargets(harness);
           await clean.run((call) => send(clean.cloud, call));
           for (const position of clean.requests.keys()) {

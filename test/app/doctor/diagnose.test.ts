@@ -395,7 +395,7 @@ const cases: readonly (readonly [
     "error",
     { args: ["--leader-elect=false"] },
     "worker-1_a renews the Lease kube-system/cloud-controller-manager, and a manager with --leader-elect=false does not wait for it.",
-    "Remove --leader-elect=false, so that one of them leads, or stop the other manager.",
+    "Remove --leader-elect=false, so that only one manager leads, or stop the other manager.",
   ],
   [
     "PodCIDROutsideCluster",
@@ -503,7 +503,7 @@ describe("doctor", () => {
     expect(fixOf("patch nodes")).toContain(" rbac ");
     for (const what of ["get secrets", "list persistentvolumeclaims", "delete leases.coordination.k8s.io"])
       expect(fixOf(what)).toBe(
-        `Check which program runs as this user. A manager with these flags needs no permission to ${what}; if it has others, such as --controllers, pass them to doctor too.`,
+        `Check which program runs as this user. A manager with these flags needs no permission to ${what}. If the manager has more flags, such as --controllers, pass the same flags to doctor.`,
       );
   });
 

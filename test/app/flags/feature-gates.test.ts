@@ -21,7 +21,7 @@ test("a gate without effect is accepted with an explanation", () => {
   ]);
 });
 
-test("an unknown gate is reported with the nearest name, and a malformed one is refused", () => {
+test("reports an unknown gate with the nearest name, and rejects an invalid value", () => {
   expect(reported("CloudControllerManagerWebhok=true")).toEqual([
     "warning: --feature-gates contains the unknown gate CloudControllerManagerWebhok, which has no effect; did you mean CloudControllerManagerWebhook?",
   ]);

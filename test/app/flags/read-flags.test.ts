@@ -41,7 +41,7 @@ test.each(["--node-status-update-frequency", "--route-reconciliation-period"])(
     const isNodes = name === "--node-status-update-frequency";
     expect(Number(isNodes ? flags["node-status-update-frequency"] : routes.fullCheck.every)).toBe(1000);
     expect(problems.map(({ severity, text }) => `${severity}: ${text}`)).toEqual([
-      `warning: ${name} is "0s", and the shortest interval is 1s, which is used`,
+      `warning: ${name} must be at least 1s, got "0s"; 1s is used`,
     ]);
   },
 );

@@ -3,7 +3,7 @@ import { reportSkew } from "../../../src/app/report/server-times.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-test("logs once that the clock differs from that of the API server, and again after it was right", async () => {
+test("logs once that the clock differs from that of the API server, and again after the clocks agreed", async () => {
   const clock = new VirtualClock();
   const lines: string[] = [];
   const log = createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) });

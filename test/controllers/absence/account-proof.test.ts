@@ -97,7 +97,7 @@ describe("credentials of another project", () => {
     expect(nodesOf(w)).toBe(3);
     expect(w.addressesOf("web")).toEqual(address);
     expect(w.events("web").join("\n")).toContain(
-      "Warning MassRecreationHeld The load balancer of this Service is absent, and the cloud shows nothing that this cluster records: its credentials may belong to another project (correct them then), so none is created again until the cloud lists them. To create all of them: `kubectl",
+      "Warning MassRecreationHeld The load balancer of this Service is absent, and the cloud shows nothing that this cluster records: its credentials may belong to another project (if so, correct them), so none is created again until the cloud lists them. To create all of them: `kubectl",
     );
     expect(w.manager.removals.held("load-balancers")).toEqual(["default/web"]);
     const plan = await runCommandIn(w, ["plan", "--master=http://test-api-server"], { cloud: transport });

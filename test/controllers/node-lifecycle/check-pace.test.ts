@@ -53,7 +53,7 @@ test.each([
   },
 );
 
-test("looks sooner at a Node whose machine begins to terminate while its next check is scheduled", async () => {
+test("moves the next check of a Node forward when its machine begins to terminate", async () => {
   const { w } = await setUp({ nodes: 50, notReady: 1 });
   w.cloud.put(machine("n0", { state: "terminating" }));
   w.inventory.requestListing(w.clock.monotonic(), "refresh");

@@ -58,7 +58,7 @@ test("a refused target is reported once, and the status is published without it"
   expect(conditions).toMatchObject([{ type: "CloudWarning", reason: "TargetRefused" }]);
 });
 
-test("no event says that there are new hosts when the cloud refuses every new target", async () => {
+test("publishes no event about new hosts when the cloud rejects every new target", async () => {
   const { w, refuses, targets } = refusingWorld();
   const updates = () => w.events("web").filter((event) => event.includes("UpdatedLoadBalancer")).length;
   refuses.clear();

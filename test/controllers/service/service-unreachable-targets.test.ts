@@ -50,7 +50,7 @@ describe("chooseTargets", () => {
     expect(choose(rules)).toMatchObject({ names: [], reasons: ["TargetsUnreachable"] });
   });
 
-  test("reports Nodes that are no targets by design only when no other Node is left", () => {
+  test("reports Nodes that are excluded by design only when no target remains", () => {
     const reach: Reach = (target) => (lan(target) === true ? true : { byDesign: "they have no instance" });
     expect(choose({ policy: "all", reach })).toMatchObject({ names: ["b", "d", "e"], reasons: [] });
     const { texts } = choose({ policy: "all", reach }, [toTarget("a", wan)]);

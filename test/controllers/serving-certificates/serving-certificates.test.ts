@@ -281,7 +281,7 @@ describe("the controller of serving certificates", () => {
     expect(w.answers).toEqual(["csr Approved"]);
   });
 
-  test("has the cloud asked once a minute for one kubelet that sends a request every second [F83 N4]", async () => {
+  test("queries the cloud once a minute for a kubelet that sends a request every second [F83 N4]", async () => {
     const w = open();
     w.join();
     for (let count = 0; count < 600; count += 1) {

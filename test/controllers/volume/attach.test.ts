@@ -247,7 +247,7 @@ describe("a volume that is to be detached", () => {
       expect(isAttachedInCloud(w)).toBe(true);
       expect(messageOn(w, name)).toContain(`the cloud reports that machine ${machine} is gone`);
       expect(messageOn(w, name)).toContain(
-        "So many machines look gone at once that it may be a fault of the cloud, or its credentials belong to another project.",
+        "Too many machines are missing at once: the cloud may be faulty, or its credentials may belong to another project.",
       );
       expect(w.server.store.get("nodes", undefined, node)).toBeDefined();
       expect(w.manager.report().massLimits.find(({ kind }) => kind === "volumes")?.held).toEqual([name]);

@@ -103,7 +103,7 @@ describe("the volume of a claim", () => {
     await w.until(() => w.volumes().length === 7, "deleted", 120);
   });
 
-  test("is no missing volume when it was deleted while its PersistentVolume could not be", async () => {
+  test("does not count as missing when its PersistentVolume could not be deleted with it", async () => {
     const w = await bound(6);
     w.kubeFault = (method, path) =>
       method === "DELETE" && path.includes("/persistentvolumes/")

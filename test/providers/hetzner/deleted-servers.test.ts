@@ -1,4 +1,4 @@
-// What the cloud does itself when a server is deleted: it removes the server from the targets. That is no change by others.
+// When a server is deleted, the cloud removes it from the targets. Fairlead does not report that as drift.
 
 import { expect, test } from "bun:test";
 import { HetznerWorld } from "./hetzner-world.ts";
@@ -28,14 +28,14 @@ const targets = (h: HetznerWorld) => h.cloud.project.balancers.list().map((one) 
 const warnings = (h: HetznerWorld) =>
   names.flatMap((name) => h.world.events(name)).filter((event) => event.startsWith("Warning"));
 
-test("a deleted server is no drift: it is neither reported nor added again [F31]", async () => {
+test("does not report a deleted server as drift, and does not add it again [F31]", async () => {
   const h = await settledWorld();
   h.cloud.project.servers.remove(serverOf(h, "node-1"));
   list(h);
   await h.world.pass(30);
   h.world.setReady("node-1", "Unknown");
   list(h);
-  // A Node that joins changes the targets, and the deleted server is still none.
+  // A joining Node changes the targets, and the deleted server is still not added.
   h.addNode("node-9");
   h.world.setReady("node-9", "True");
   await h.world.until(

@@ -7,7 +7,7 @@ const prefix = "load-balancer.hetzner.cloud/";
 const withPrefix = (annotations: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(annotations).map(([name, value]) => [prefix + name, value]));
 
-/** Those that can be invalid. */
+/** The annotations that can be invalid. */
 const names = ["protocol", "port", "interval", "timeout", "retries", "http-validate-certificate"].map(
   (name) => `health-check-${name}`,
 );

@@ -1,4 +1,4 @@
-// Mutations of providers: each removes the guard of something in the cloud that others use, too.
+// Mutations of providers: each removes the guard of a cloud object that other load balancers or clusters use.
 
 import type { FoundByTest, Mutation } from "./mutations.ts";
 

@@ -902,7 +902,7 @@ export const mutations: readonly Mutation[] = [
       "One kubelet causes a listing per second by requests with an address that its instance does not have.",
     foundBy: {
       file: "test/controllers/serving-certificates/serving-certificates.test.ts",
-      test: "has the cloud asked once a minute for one kubelet that sends a request every second",
+      test: "queries the cloud once a minute for a kubelet that sends a request every second",
     },
     edits: [
       {

@@ -307,7 +307,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "forget-that-a-volume-was-deleted",
     breaks: "Volumes that Fairlead has deleted itself count as missing, and the mass limit holds them.",
-    foundBy: deleting("is no missing volume when it was deleted"),
+    foundBy: deleting("does not count as missing when its PersistentVolume could not be deleted"),
     edits: [{ file: persistentVolumes, find: "this.works.keep(ref, work);", replace: "" }],
   },
   {

@@ -100,7 +100,7 @@ export const ownFields = {
       { fallback: seconds(10) },
     ),
     "strict-feature-gates": flag(
-      "Refuse unknown names in --feature-gates, as the Go managers do, instead of reporting them.",
+      "Reject unknown names in --feature-gates, as the Go managers do, instead of warning about them.",
       { fallback: false },
     ),
     "config-set": pairs(

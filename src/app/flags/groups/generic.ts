@@ -15,7 +15,7 @@ const shortest = seconds(1);
 function period(what: string): Field<Milliseconds> {
   const { parse, ...field } = duration(`${what} Less than 1s counts as 1s.`);
   const raised = (raw: string, { key } = { key: "" }) => {
-    const text = `${key} is ${quoted(raw)}, and the shortest interval is 1s, which is used`;
+    const text = `${key} must be at least 1s, got ${quoted(raw)}; 1s is used`;
     return {
       value: shortest,
       problems: [{ severity: "warning", reason: "ShortInterval", key, text }],
@@ -89,9 +89,7 @@ export const genericFields = {
   "kube-api-qps": decimal(
     "Maximum requests per second to the API server; 0 for no limit. If unset, the API server's own throttling applies.",
   ),
-  "kube-api-burst": integer("Burst of requests to the API server before --kube-api-qps applies.", {
-    min: 0,
-  }),
+  "kube-api-burst": integer("Burst of requests to the API server before --kube-api-qps applies.", { min: 0 }),
   ...noEffect("requests to the API server use JSON", {
     "kube-api-content-type": text("Content type of requests to the API server.", {
       fallback: "application/vnd.kubernetes.protobuf",

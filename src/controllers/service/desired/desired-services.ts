@@ -186,7 +186,7 @@ export class DesiredServices {
     const { balancers } = this.#deps;
     const cloud = targetsOfCloud(balancers, desired, observed);
     const chosen = this.targets.choose(service, state, read, cloud);
-    // A machine that the cloud does not show is not added. A target of the load balancer stays: the machine may be hidden.
+    // Adds no machine that the cloud does not show, but keeps it as a target: the cloud may hide the machine.
     const isTarget = (target: BalancerTarget): boolean =>
       !this.targets.isMissing(target) ||
       (observed !== undefined && balancers.hasTarget?.(observed, target) === true);

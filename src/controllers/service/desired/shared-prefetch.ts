@@ -1,5 +1,5 @@
-// What the provider prefetches for plans, shared by those that need the same and begin within a minute, or ten seconds while a plan
-// waits for it. A failure is shared too, until its backoff ends, so that a cloud that fails gets one request and not one per Service.
+// What the provider prefetches for plans. Plans that need the same share it for a minute, or for ten seconds while a plan waits for
+// it. A failure is shared too, until its backoff ends, so that a cloud that fails gets one request and not one per Service.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
 import { minutes, seconds } from "../../../core/brand.ts";
@@ -64,7 +64,7 @@ export class SharedPrefetch {
     this.#latest.clear();
   }
 
-  /** A plan waits for something that this shows, such as a certificate. */
+  /** A plan waits for something that a prefetch shows, such as a certificate. */
   noteWait(): void {
     const until = this.#clock.monotonic() + seconds(10);
     for (const one of this.#latest.values())

@@ -57,8 +57,8 @@ export function absenceOf({ owners, confirmAfter, restartedAt, listedAt }: Absen
 }
 
 /**
- * Fairlead created or changed it so recently that listings may only be late to show it. By the last listing without it, because the one
- * that decides may be under way.
+ * Whether Fairlead created or changed the load balancer so recently that listings may not show it yet. Compares with the last listing
+ * without it, because the deciding listing may still be running.
  */
 export function isJustChanged(
   { changedAt, proofs }: Pick<OwnerEvidence, "changedAt" | "proofs">,

@@ -50,12 +50,12 @@ export class BalancerMassLimit {
     return this.#limit.isHolding;
   }
 
-  /** Whether listings lack so many load balancers that they prove nothing. */
+  /** Whether listings lack more load balancers than the limit allows. */
   get lacksTooMany(): boolean {
     return (this.hold()?.missing ?? 0) > 0;
   }
 
-  /** Or they may be those of another account. */
+  /** Whether listings prove nothing, because they lack too many load balancers or may come from another account. */
   get isListingDoubted(): boolean {
     return this.lacksTooMany || this.hold()?.doubt !== undefined;
   }

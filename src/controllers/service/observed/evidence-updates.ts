@@ -105,7 +105,7 @@ export class EvidenceUpdates {
     return hasFinalizer(service) && (isEnding(service) || !(Math.abs(age) < justCreated));
   }
 
-  /** What this connection itself has made says nothing about its account. */
+  /** A load balancer that this connection created or changed proves nothing about the account. */
   readonly witness: AccountWitness = (since) => {
     const { latest } = this.#deps.listing;
     const recorded = this.#groups.all

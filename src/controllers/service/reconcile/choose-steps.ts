@@ -211,8 +211,8 @@ export function reportRepair(
 }
 
 /**
- * Whether machines of targets that the load balancer lacks may not exist: it lost them since it was complete or, after a start, the cloud has
- * not answered about them yet. Requests these answers.
+ * Whether the load balancer may lack targets only because their machines are gone: it lost them after it was complete or, after a start,
+ * the cloud has not answered about these machines yet. Requests the missing answers.
  */
 function mayLackMachines(
   { controller, state }: Pick<ReconcileContext, "controller" | "state">,
@@ -231,7 +231,7 @@ function mayLackMachines(
     const since = state.lossSeenAt(clock.monotonic());
     const isAnswered = answer.kind !== "unknown" && answer.asOf >= since;
     if (!isAnswered) machines.request(node, since);
-    // During a failure nothing better will be known soon, and other changes must not wait for it.
+    // While requests fail, no answer is expected soon, and other changes must not wait for one.
     if (!isAnswered && machines.isFailing(node)) return false;
     return !isAnswered || answer.kind === "gone";
   });
@@ -248,7 +248,7 @@ function withholdDrift(
   const hasStandbyChange = members.some(({ service }) => standbyChanges.has(service));
   const difference = differenceOf(state, plan, hasStandbyChange);
   if (plan.steps.length > 0 && mayLackMachines({ controller, state }, plan))
-    return requeue(machinesRecheck, "the machines of the targets that it lacks");
+    return requeue(machinesRecheck, "answers about the machines of missing targets");
   const targetsOnly = balancers.targetsOnly?.bind(balancers);
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";

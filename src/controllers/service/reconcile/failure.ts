@@ -14,7 +14,7 @@ import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context
 /** Most cloud errors do not occur again at the next attempt. */
 const failuresBeforeCondition = 3;
 
-/** A failed listing concerns all Services at once, so its condition comes later than its event: most end within seconds. */
+/** A failed listing affects all Services at once. Most failures end within seconds, so the condition is written later than the event. */
 const listingFailureLasts = seconds(5);
 
 /** Writes the error as a condition: at once if it lasts, otherwise after some failures in a row. Never throws. */

@@ -197,7 +197,7 @@ export async function checkMassRelease(
   const { group, state, massLimit } = context;
   const uid = serviceUID(service.metadata.uid);
   const known = state.evidence.get(uid);
-  // The fault that hides the others may also affect lookups. What was removed is gone in any account.
+  // The fault that hides other load balancers may affect lookups as well. A removed load balancer is gone in any account.
   const isDoubted = known === undefined ? massLimit.lacksTooMany : massLimit.isListingDoubted;
   if (!isProvedByListings(known) && !isDoubted) return undefined;
   const held = massLimit.holdFor(group);

@@ -61,7 +61,7 @@ export class GroupRecord {
    * no difference of a complete Service.
    */
   knownSpec: string | undefined;
-  /** When it was first seen that the load balancer lost targets, until it is complete again. */
+  /** When the load balancer was first seen to have lost targets, until it is complete again. */
   targetsLostAt: number | undefined;
   /** Failures and changes since the last progress, which decide delays. */
   progress: GroupProgress = new GroupProgress();
@@ -75,7 +75,7 @@ export class GroupRecord {
   listingDueAt: number | undefined;
   /** When the last creation with an unknown outcome was sent: it may take effect later, and a listing then shows the load balancer. */
   uncertainCreationAt: number | undefined;
-  /** When the group last changed the cloud; older listings are outdated. Infinity while its requests are sent: all are. */
+  /** When the group last changed the cloud; older listings are outdated. Infinity while its requests are sent: every listing is outdated. */
   changedAt: number | undefined;
   /** Set while the group is complete. */
   rest: Rest | undefined;
@@ -212,7 +212,7 @@ export class GroupRecord {
     this.kept = undefined;
   }
 
-  /** When it was first seen that the load balancer lost targets; now, if it is seen for the first time. */
+  /** When the load balancer was first seen to have lost targets: now, if that is new. */
   lossSeenAt(now: number): number {
     this.targetsLostAt ??= now;
     return this.targetsLostAt;
@@ -227,7 +227,7 @@ export class GroupRecord {
   }
 
   beginChange(change: Change, plan: AppliedPlan): void {
-    // What a listing lacks from now on, an own request may have removed.
+    // From now on, a request of this group may have removed what a listing lacks.
     this.changedAt = Number.POSITIVE_INFINITY;
     this.kept = keptAfter(this.kept, plan);
     // A change of targets may become a larger change before it is complete.

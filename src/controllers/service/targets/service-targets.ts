@@ -46,9 +46,9 @@ export class Targets {
   /** Built when a Service first needs it: without Services, thousands of Nodes cost nothing. */
   #all: readonly BalancerTarget[] | undefined;
   #staying: readonly BalancerTarget[] = [];
-  /** When each Node was seen first with its provider id, monotonic. Older answers do not know its machine. */
+  /** When each Node was seen first with its provider id, monotonic. Older answers may lack its machine. */
   #seen: ReadonlyMap<string, number> = new Map();
-  /** The Nodes whose machine the cloud does not show; none where it does not remove the targets of deleted machines. */
+  /** The Nodes whose machine the cloud does not show. Empty if the provider has no `hasTarget`. */
   #missing: ReadonlySet<string> = new Set();
   /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;

@@ -14,7 +14,7 @@ interface Line {
 
 const maxLines = 400;
 
-/** Receives each request to the API server and the cloud, and each write of others, as a line. */
+/** Receives each request to the API server and the cloud, and every other write, as a line. */
 export type RecordLine = (line: string) => void;
 
 export class History {

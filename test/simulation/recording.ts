@@ -1,5 +1,5 @@
-// A recording of a run: every request of the manager and every write of others, a line each. Two revisions of the manager behave in the same way if the
-// recordings of their seeds are equal.
+// A recording of a run: every request of the manager and every other write, one per line. Two revisions of the manager behave in the same
+// way if the recordings of their seeds are equal.
 
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

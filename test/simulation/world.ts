@@ -47,7 +47,7 @@ export interface WorldOptions extends Variants {
   /** Answers requests to other clouds; undefined leaves a request to the simulated cloud. */
   readonly divert?: Divert;
   readonly beforeReplicas?: (clock: VirtualClock) => void;
-  /** Receives every request of the replicas and every write of others as a line. */
+  /** Receives every request of the replicas and every other write as a line. */
   readonly record?: RecordLine | undefined;
 }
 

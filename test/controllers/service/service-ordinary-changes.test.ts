@@ -1,4 +1,4 @@
-// Ordinary changes of many Services: what Fairlead and the cloud do themselves is neither a fault nor a change by others.
+// Ordinary changes of many Services: Fairlead reports none of its changes, nor those of the cloud, as a fault or as drift.
 
 import { expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";

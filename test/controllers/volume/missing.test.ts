@@ -66,7 +66,7 @@ describe("while the cloud shows no volume", () => {
     expect(attachedInCloud(w)).toBe(10);
   });
 
-  test("a VolumeAttachment stays whose volume the cloud shows later than the others", async () => {
+  test("a VolumeAttachment stays if the cloud shows its volume later than the other volumes", async () => {
     const { w, names } = await attached(10);
     const [name = ""] = names;
     const handle = w.volumeOf("data-0").spec?.csi?.volumeHandle;

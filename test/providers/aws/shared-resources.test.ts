@@ -1,4 +1,4 @@
-// What load balancers of AWS share with others: security groups, their rules, and subnets. None of it is removed while another one needs it.
+// What AWS load balancers share: security groups, their rules, and subnets. None of these is removed while another load balancer needs it.
 
 import { describe, expect, test } from "bun:test";
 import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";

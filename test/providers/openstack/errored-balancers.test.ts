@@ -1,4 +1,5 @@
-// Load balancers in ERROR: one that Fairlead creates and that never served is made again; any other one stays. So does what others use.
+// Load balancers in ERROR: a load balancer that Fairlead created and that never served is created again. Every other load balancer stays,
+// and so does everything that another Service uses.
 
 import { describe, expect, test } from "bun:test";
 import { draft, OpenStackWorld, prefix, served, tcpPort } from "./openstack-world.ts";

@@ -69,7 +69,7 @@ test("throws when pages are linked in a circle or never end", async () => {
   await expect(collect(endless)).rejects.toThrow("there are more than 10000 pages");
 });
 
-test("reads the page before again when entries were removed, because one may have moved there", async () => {
+test("reads the previous page again when entries were removed, because an entry may have moved there", async () => {
   let all = Array.from({ length: 10 }, (_, index) => index + 1);
   const asked: number[] = [];
   const pages = pagesByNumber(options, async (page) => {

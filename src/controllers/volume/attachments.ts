@@ -117,15 +117,10 @@ export class Attachments {
       await this.#patch(attachment, body, why, signal);
     }
     const change = { object: `volume/${volumeOf(attachment)}`, why: `VolumeAttachment ${name}` };
-    this.#actions.start(
-      this.works,
-      refOf(attachment),
-      "ControllerPublishVolume",
-      change,
-      async (cloud, life) => ({
-        attached: await cloud.attach(handle, machine.id, life),
-      }),
-    );
+    const ref = refOf(attachment);
+    this.#actions.start(this.works, ref, "ControllerPublishVolume", change, async (cloud, life) => ({
+      attached: await cloud.attach(handle, machine.id, life),
+    }));
     return waiting;
   }
 
@@ -227,21 +222,16 @@ export class Attachments {
       if (outcome !== undefined) return outcome;
     }
     // A volume cannot be attached to a machine that is gone.
-    const isGone = writer !== undefined && this.proofs.isGone(refOf(attachment));
+    const ref = refOf(attachment);
+    const isGone = writer !== undefined && this.proofs.isGone(ref);
     this.#settleNode(attachment);
-    this.proofs.forget(refOf(attachment));
+    this.proofs.forget(ref);
     const why = `VolumeAttachment ${name} is being deleted${writer === undefined ? "" : ", and the machine cannot write to the volume any more"}`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
-    this.#actions.start(
-      this.works,
-      refOf(attachment),
-      "ControllerUnpublishVolume",
-      change,
-      async (cloud, life) => {
-        const wasAttached = await cloud.detach(handle, machine.id, life);
-        return { detached: { isProved: wasAttached || isGone } };
-      },
-    );
+    this.#actions.start(this.works, ref, "ControllerUnpublishVolume", change, async (cloud, life) => {
+      const wasAttached = await cloud.detach(handle, machine.id, life);
+      return { detached: { isProved: wasAttached || isGone } };
+    });
     return waiting;
   }
 

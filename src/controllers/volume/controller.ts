@@ -113,7 +113,10 @@ export class VolumeController {
     this.#lasting = new LastingFacts(deps.stores);
     const { api, clock, driver, note, reportOnLease, sidecarNamespace: namespace } = deps;
     this.#sidecars = new Sidecars({
-      ...{ api, clock, namespace, leases: sidecarLeases(driver.name) },
+      api,
+      clock,
+      namespace,
+      leases: sidecarLeases(driver.name),
       onRunning: (held) => {
         const message = `The volume controller waits: a sidecar of ${driver.name} runs, because the Lease ${held} is being renewed. Volumes are left to the sidecars until they stop. To use Fairlead instead, scale the deployment of external-provisioner, external-attacher, external-resizer and csi-snapshotter to 0.`;
         note(message, { reason: "SidecarRunning" });
@@ -148,11 +151,10 @@ export class VolumeController {
   }
 
   async #endBesideSidecars(session: AbortController): Promise<void> {
-    const isAny = await this.#sidecars.whenAny(session.signal).then(
-      () => true,
-      () => false,
+    await this.#sidecars.whenAny(session.signal).then(
+      () => session.abort(new Error("a sidecar runs")),
+      () => undefined,
     );
-    if (isAny) session.abort(new Error("a sidecar runs"));
   }
 
   async #mayRun(signal: AbortSignal): Promise<boolean> {

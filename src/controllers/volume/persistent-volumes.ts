@@ -234,8 +234,7 @@ export class PersistentVolumes {
     const recent = removals.count(removalKind);
     const total = managed.length + recent;
     const held = this.#limit.hold(volume, { recent, affected, total });
-    if (held === undefined) return false;
-    if (held.doubt === "unanswered") return true;
+    if (held === undefined || held.doubt === "unanswered") return held !== undefined;
     const message = `${affected} of ${total} PersistentVolumes were released by claims whose deletion was not seen, and ${recent} volumes were deleted in the last ${removalWindowText}${whyHeld(held, "a fault of the API server")}, so no volume is deleted. Check that the claims are meant to be gone. To delete the volumes: ${removals.howToRelease(removalKind)}`;
     this.#actions.report(kind, volume, "delete", [
       { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },

@@ -48,7 +48,10 @@ export class SnapshotParts {
     this.#actions = actions;
     this.#queue = queue;
     this.#controller = new Sidecars({
-      ...{ api, clock, namespace, leases: [snapshotControllerLease] },
+      api,
+      clock,
+      namespace,
+      leases: [snapshotControllerLease],
       onRunning: (leases) =>
         note(
           `A snapshot-controller runs, because the Lease ${leases} is being renewed. It binds VolumeSnapshots; Fairlead creates and deletes the snapshots of ${driver.name} in the cloud.`,

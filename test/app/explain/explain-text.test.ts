@@ -16,7 +16,7 @@ function described(name: string, text = rejected): Description {
   };
 }
 
-test("names the objects with the same state and cause together", () => {
+test("groups objects with the same state and cause", () => {
   const names = Array.from({ length: 12 }, (_, index) => `web-${index}`);
   const other = described("other", "The cloud rejected the credentials (401). Set another token.");
   expect(overviewText({ objects: [...names.map((name) => described(name)), other] })).toBe(
@@ -30,7 +30,7 @@ Service default/other: problem
   );
 });
 
-test("wraps every line that is text", () => {
+test("wraps all text lines", () => {
   const long = Array.from({ length: 60 }, () => "sentence").join(" ");
   const answer = { source: long, objects: [described("web", long)], warnings: [long] };
   const lines = answerText(answer, false).split("\n");

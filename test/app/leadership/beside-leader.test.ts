@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-test("a manager with --leader-elect=false warns once when another one renews the Lease", async () => {
+test("a manager with --leader-elect=false warns once when another manager renews the Lease", async () => {
   const w = new ServiceWorld();
   const warnings = () => w.logged.filter((line) => line.includes("renews the Lease"));
   await w.start("--leader-elect=true");

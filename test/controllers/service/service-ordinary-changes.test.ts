@@ -82,7 +82,7 @@ test("raises no mass-limit alarm for load balancers that a lagging listing does 
   await w.stop();
 });
 
-test("a listing that fails for a moment is an event, and a condition only when the failure has stood", async () => {
+test("reports a failed listing as an event, and as a condition only when the failure lasts", async () => {
   const w = new ServiceWorld();
   await w.start();
   const conditionsAfter = async (name: string, calls: number, time: number) => {

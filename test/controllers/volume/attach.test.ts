@@ -355,7 +355,7 @@ describe("a volume that is to be attached", () => {
     expect(w.attachment(waits)?.status?.attachError?.message).toBe(
       "The machine of the Node node-0 has 8 volumes, and can have 8. The volume is attached when there is room. Move pods with volumes to other Nodes.",
     );
-    // The ninth request would be refused by this cloud, and break the machine on others.
+    // This cloud would reject the ninth request; on other clouds it would break the machine.
     expect(w.changes.filter((what) => what.startsWith("PATCH")).length).toBe(8);
     w.detach(attachments.find((name) => w.isAttached(name)) ?? "");
     await w.until(() => w.isAttached(waits), "attached", 10);
@@ -420,7 +420,7 @@ describe("a volume that is to be attached", () => {
     );
   });
 
-  test("has the attacher's finalizers before the cloud is asked, and the PersistentVolume keeps its own while it is attached", async () => {
+  test("has the attacher's finalizer before the request to the cloud, and the PersistentVolume keeps its finalizer while attached", async () => {
     const { w, node } = await attached();
     w.claim("more");
     await w.until(() => w.isBound("more"), "bound");

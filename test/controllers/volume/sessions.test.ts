@@ -72,7 +72,7 @@ describe("a leader that leads again after an hour", () => {
 });
 
 describe("a claim with the name of a deleted one", () => {
-  test("does not get the size to which the volume of the deleted one was expanded", async () => {
+  test("does not get the size to which the volume of the deleted claim was expanded", async () => {
     const w = await open();
     w.claim("data");
     await w.until(() => w.isBound("data"), "bound");
@@ -94,7 +94,7 @@ describe("a claim with the name of a deleted one", () => {
     expect(w.volumeOf("data").spec?.capacity).toEqual({ storage: "1Gi" });
   });
 
-  test("gets its volume while the creation for the deleted one has no end", async () => {
+  test("gets its volume while the creation for the deleted claim never ends", async () => {
     const w = await open();
     w.claim("data");
     const { uid } = w.getClaim("data").metadata;

@@ -450,7 +450,7 @@ test.each([
   },
 );
 
-test("removes a target while the load balancer has another one whose droplet was destroyed", async () => {
+test("removes a target while the load balancer has another target whose droplet was destroyed", async () => {
   const { h, balancer } = await served({}, worldOf({ nodes: 3 }));
   h.cloud.account.droplets.remove("node-0");
   h.world.removeNode("node-1");

@@ -79,7 +79,7 @@ test.if(runsAllTests)(
     expect(h.requests.length).toBeLessThanOrEqual(25);
     h.forget();
     await h.world.pass(3600);
-    // The listings of an idle hour come on top.
+    // Plus the listings of an idle hour.
     expect(h.requests.length).toBeLessThanOrEqual(60 * 4 + 45);
     expect(h.nodes()).toHaveLength(1000);
   },

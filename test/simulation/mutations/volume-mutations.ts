@@ -120,7 +120,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "attach-without-the-finalizer-of-the-attacher",
     breaks: "A VolumeAttachment that is deleted meanwhile leaves its volume attached.",
-    foundBy: attaching("has the attacher's finalizers before the cloud is asked"),
+    foundBy: attaching("has the attacher's finalizer before the request to the cloud"),
     edits: [
       { file: attachments, find: "[...new Set([...finalizers, finalizer])]", replace: "[...finalizers]" },
     ],
@@ -128,7 +128,7 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "drop-the-finalizer-of-a-persistent-volume-in-use",
     breaks: "A PersistentVolume goes while its volume is attached.",
-    foundBy: attaching("has the attacher's finalizers before the cloud is asked"),
+    foundBy: attaching("has the attacher's finalizer before the request to the cloud"),
     edits: [
       {
         file: persistentVolumes,
@@ -154,7 +154,7 @@ export const volumeMutations: readonly Mutation[] = [
     breaks: "The volume of a new claim gets the size of the volume of a deleted one.",
     foundBy: {
       file: "test/controllers/volume/sessions.test.ts",
-      test: "does not get the size to which the volume of the deleted one was expanded",
+      test: "does not get the size to which the volume of the deleted claim was expanded",
     },
     edits: [
       {

@@ -230,10 +230,10 @@ function mayLackMachines(
     if (answer.kind === "foreign" || (had === undefined && answer.kind === "exists")) return false;
     const since = state.lossSeenAt(clock.monotonic());
     const isAnswered = answer.kind !== "unknown" && answer.asOf >= since;
-    if (!isAnswered) machines.request(node, since);
+    if (isAnswered) return answer.kind === "gone";
+    machines.request(node, since);
     // While requests fail, no answer is expected soon, and other changes must not wait for one.
-    if (!isAnswered && machines.isFailing(node)) return false;
-    return !isAnswered || answer.kind === "gone";
+    return !machines.isFailing(node);
   });
   return unproved.length > 0;
 }

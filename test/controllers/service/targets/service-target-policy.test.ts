@@ -21,7 +21,7 @@ const selector = (text: string) => {
 
 describe("node selector [F42]", () => {
   const labels = { pool: "web", tier: "gold", "example.com/rack": "r1", bare: "", cores: "8" };
-  // As labels.Parse of Kubernetes does.
+  // As in labels.Parse of Kubernetes.
   test.each<[string, boolean | "refused"]>([
     ["pool=web", true],
     ["pool==web", true],

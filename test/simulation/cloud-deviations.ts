@@ -23,8 +23,7 @@ export const serviceDeviations = (world: World): readonly string[] => {
     .map(machineIDOf)
     // The machine may not exist: a kubelet may still use its predecessor's provider id.
     .filter((id) => id !== "")
-    .toSorted()
-    .join();
+    .map((id) => ({ id, exists: cloud.machines.list().some((machine) => machine.id === id) }));
   const existing = new Set(users.services().map(({ metadata }) => metadata.uid));
   const problems = present.flatMap(({ id, labels }) => {
     const uid = labels["owner-uid"] ?? "";
@@ -42,7 +41,7 @@ export const serviceDeviations = (world: World): readonly string[] => {
 const problemsOf = (
   service: Service,
   own: ReturnType<World["cloud"]["balancers"]["list"]>,
-  targets: string,
+  targets: readonly { readonly id: string; readonly exists: boolean }[],
 ): readonly string[] => {
   const { metadata, spec, status } = service;
   const isServed = wantsLoadBalancer(service);
@@ -53,7 +52,7 @@ const problemsOf = (
     problems.push(isServed ? "has no finalizer" : "keeps its finalizer");
   if (own.length !== (isServed ? 1 : 0)) problems.push(`has ${own.length} balancers`);
   for (const { reason, message } of status.conditions ?? []) {
-    const isTrue = reason === "UnAvailableLoadBalancer" && targets === "";
+    const isTrue = reason === "UnAvailableLoadBalancer" && targets.length === 0;
     if (!isTrue) problems.push(`still has the condition ${reason}: ${message}`);
   }
   const [balancer] = own;
@@ -65,8 +64,11 @@ const problemsOf = (
   if (ingress !== balancer.ip) problems.push(`has the address ${ingress} in its status, not ${balancer.ip}`);
   if (ports !== actual) problems.push(`has listeners ${actual}, not ${ports}`);
   if (balancer.algorithm !== "round-robin") problems.push(`has the algorithm ${balancer.algorithm}`);
-  const actualTargets = balancer.targets.toSorted().join();
-  if (actualTargets !== targets) problems.push(`has targets ${actualTargets}, not ${targets}`);
+  // A target whose machine does not exist stays, but is not added.
+  const has = new Set(balancer.targets);
+  const wanted = targets.filter(({ id, exists }) => exists || has.has(id)).map(({ id }) => id);
+  const [actualTargets, wantedTargets] = [balancer.targets, wanted].map((ids) => ids.toSorted().join());
+  if (actualTargets !== wantedTargets) problems.push(`has targets ${actualTargets}, not ${wantedTargets}`);
   return problems;
 };
 

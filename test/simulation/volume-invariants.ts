@@ -174,12 +174,13 @@ export class VolumeInvariants {
     for (const { metadata, spec, status } of this.#pods.attachments()) {
       const volume = volumes.find(({ metadata: { name } }) => name === spec.source.persistentVolumeName);
       const isLost = this.lost.has(volume?.spec?.claimRef?.uid ?? "");
-      if (isLost || this.#world.machineNamed(spec.nodeName) === undefined) continue;
+      const isLeaving = metadata.deletionTimestamp !== undefined;
+      // From a machine that is gone it is detached, after a release if many are gone.
+      if (isLost || (!isLeaving && this.#world.machineNamed(spec.nodeName) === undefined)) continue;
       const handle = volume?.spec?.csi?.volumeHandle ?? "";
       const machine = this.#world.node(spec.nodeName)?.spec.providerID?.replace("fake://", "");
       const { attached, attachError, detachError } = status ?? {};
-      if (metadata.deletionTimestamp !== undefined)
-        problems.push(`${metadata.name} is not detached: ${detachError?.message}`);
+      if (isLeaving) problems.push(`${metadata.name} is not detached: ${detachError?.message}`);
       else if (attached !== true) problems.push(`${metadata.name} is not attached: ${attachError?.message}`);
       else if (machine !== undefined && inCloud.get(handle)?.machine !== machine)
         problems.push(`volume ${handle} is attached to ${inCloud.get(handle)?.machine}, not ${machine}`);

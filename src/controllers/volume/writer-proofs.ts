@@ -148,7 +148,9 @@ export class WriterProofs {
     if (next === undefined && !isDoubtful) return undefined;
     const isNew = now - known.began < reportAfter;
     if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
-    await this.#reportWait(attachment, { node, id, writer, evidence, isDoubtful }, signal);
+    // A proof that begins again says nothing new until there is an answer, even after a restart.
+    if (hasAnswer || attachment.status?.detachError === undefined)
+      await this.#reportWait(attachment, { node, id, writer, evidence, isDoubtful }, signal);
     const isRunning = hasAnswer && evidence.proofs.length === 0;
     // Only newer answers count at the next check. Clouds recover step by step, so a proof also begins again after a hold.
     const isRestarted = isRunning || isDoubtful;

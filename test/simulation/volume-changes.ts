@@ -140,6 +140,8 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
     history.log(`${leader.name} is paused, and another program holds the Lease for up to ${left * 5} s`);
     leader.process.pause();
     clock.after(seconds(16), () => {
+      // Another fault, or the end of the faults, has resumed it: it may lead again.
+      if (hasStopped || leader.process.isRunning) return;
       leader.process.resume(dice.chance(0.5) ? "timer" : "answer");
       const before = leaseOf();
       if (before === undefined || !world.holdsLease(leader) || leader.process.isDead) return;

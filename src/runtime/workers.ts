@@ -68,6 +68,9 @@ class TimeSlices {
   }
 }
 
+/** The flags accept any number, as upstream. More workers than this would only cost memory. */
+const maxWorkers = 1000;
+
 /**
  * Resolves when the signal is aborted and no key is being reconciled: all have finished, or the drain has ended. A pause of the
  * queue drains the workers, and starts new ones afterwards; keys keep their place and their count of failures.
@@ -141,7 +144,7 @@ async function runUntilPaused(
     }
   };
   try {
-    await Promise.all(Array.from({ length: options.count() }, work));
+    await Promise.all(Array.from({ length: Math.min(options.count(), maxWorkers) }, work));
   } finally {
     end.abort();
   }

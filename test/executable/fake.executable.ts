@@ -99,7 +99,7 @@ describe("the command line", () => {
   });
 
   test("reports all invalid flags together", () => {
-    const { err } = run(["--kubeconfg=/x", "--nosuch", "--v=99"]);
+    const { err } = run(["--kubeconfg=/x", "--nosuch", "--v=-1"]);
     expect(err.trim().split("\n")).toHaveLength(3);
   });
 

@@ -138,13 +138,15 @@ export const volumeChanges = (world: World, dice: Dice): DisruptionSource => {
     if (leader === undefined || !leader.process.isRunning) return;
     let left = dice.count(1, 80);
     history.log(`${leader.name} is paused, and another program holds the Lease for up to ${left * 5} s`);
+    const version = leaseOf()?.metadata.resourceVersion;
     leader.process.pause();
     clock.after(seconds(16), () => {
       // Another fault, or the end of the faults, has resumed it: it may lead again.
       if (hasStopped || leader.process.isRunning) return;
       leader.process.resume(dice.chance(0.5) ? "timer" : "answer");
       const before = leaseOf();
-      if (before === undefined || !world.holdsLease(leader) || leader.process.isDead) return;
+      // Another fault may have resumed it earlier, and then the Lease is valid.
+      if (before === undefined || before.metadata.resourceVersion !== version || hasStopped) return;
       const renew = (): void => {
         const isOver = left <= 0 || hasStopped;
         const renewTime = new Date(clock.now()).toISOString().replace("Z", "000Z");

@@ -3,7 +3,7 @@
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { RehearsedService } from "./cloud.ts";
 
-/** Node ports of a Service, so that two rehearsals have the same. */
+/** Node ports of a Service, so that two rehearsals have the same. The last one is that of the health check. */
 const portsPerService = 10;
 
 export function serviceDraft(
@@ -11,6 +11,8 @@ export function serviceDraft(
   index: number,
   { annotations = {}, ports = [{ port: 80 }], spec = {} }: RehearsedService = {},
 ): JsonObject {
+  const firstPort = 30_000 + index * portsPerService;
+  const isLocal = spec["externalTrafficPolicy"] === "Local";
   return {
     apiVersion: "v1",
     kind: "Service",
@@ -20,8 +22,9 @@ export function serviceDraft(
       selector: { app: name },
       ports: ports.map(({ port, protocol = "TCP" }, position) => ({
         ...{ name: `port-${position}`, port, protocol },
-        nodePort: 30_000 + index * portsPerService + position,
+        nodePort: firstPort + position,
       })),
+      ...(isLocal && { healthCheckNodePort: firstPort + portsPerService - 1 }),
       ...spec,
     },
   };

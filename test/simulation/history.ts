@@ -21,6 +21,8 @@ export class History {
   /** The replica that is writing; undefined for kubelets, users and the server itself. */
   writer: string | undefined;
   writes = 0;
+  /** When a replica wrote the provider id of a Node, by the uid of the Node (monotonic). */
+  readonly identifiedAt = new Map<string, number>();
   readonly #clock: Clock;
   readonly #server: ApiServer;
   readonly #record: RecordLine | undefined;
@@ -72,6 +74,9 @@ export class History {
     const name = `${storage}/${object.metadata.name}`;
     this.#hash = BigInt(Bun.hash(this.#server.store.jsonOf(object), this.#hash));
     if (this.writer === undefined) this.#record?.(`${this.#time} ${who} ${type} ${name}`);
+    const isIdentified = storage === "nodes" && before?.spec?.["providerID"] !== object.spec?.["providerID"];
+    if (isIdentified && this.writer !== undefined)
+      this.identifiedAt.set(String(object.metadata.uid), this.#clock.monotonic());
     const isPrinted = storage === "nodes" && (this.writer !== undefined || type !== "MODIFIED");
     this.#add({ text: `${who} ${type} ${name} ${isPrinted ? changed(before, object) : ""}`, isPrinted });
   }

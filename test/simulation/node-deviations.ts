@@ -31,6 +31,18 @@ export const undeletedNodes = (world: World): readonly string[] =>
 export const mayExceedMassLimit = (world: World, more = 0): boolean =>
   countMissing(world) + more > Math.max(2, Math.floor(world.fewestManaged * 0.2));
 
+/**
+ * Whether a Node shows the leader that its account is right: one whose machine was found before the process of the leader began. Without
+ * it, every deletion may wait for an operator.
+ */
+export const hasWitness = (world: World): boolean => {
+  const since = world.leader?.startedAt ?? 0;
+  return world.nodes().some((node) => {
+    const isOlder = (world.history.identifiedAt.get(node.metadata.uid) ?? since) < since;
+    return isManaged(node) && isOlder && machineOf(world, node) !== undefined;
+  });
+};
+
 export const countManaged = (world: World): number => world.nodes().filter(isManaged).length;
 
 /** The Nodes that are managed and have no machine. */

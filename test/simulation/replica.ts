@@ -39,6 +39,8 @@ const configPath = "/etc/fairlead.yaml";
 
 export class Replica {
   readonly name: string;
+  /** Monotonic, of the world. */
+  readonly startedAt: number;
   readonly process: SimulatedProcess;
   readonly clock: ProcessClock;
   readonly kube: Network;
@@ -60,6 +62,7 @@ export class Replica {
     const { name, world, random } = deps;
     this.#deps = deps;
     this.name = name;
+    this.startedAt = world.monotonic();
     this.#files = new MemoryFiles({ [configPath]: deps.configuration });
     this.process = new SimulatedProcess(world);
     this.clock = new ProcessClock(world, this.process, Math.floor(random.fraction() * 1_000_000));

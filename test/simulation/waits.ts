@@ -4,13 +4,7 @@
 import { wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
 import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
-import {
-  countManaged,
-  countMissing,
-  findDeviations,
-  mayExceedMassLimit,
-  undeletedNodes,
-} from "./node-deviations.ts";
+import { findDeviations, hasWitness, mayExceedMassLimit, undeletedNodes } from "./node-deviations.ts";
 import type { World } from "./world.ts";
 
 /** Two listings that are 30 s apart, and the operations of the cloud. */
@@ -26,8 +20,6 @@ export const endsEveryWait = async (world: World, seed: number, pass: Pass): Pro
   for (const replica of [...world.replicas]) world.killReplica(replica);
   world.startReplica();
   if (!(await pass(minutes(1)))) return false;
-  // What joins later does not vouch for the account, so without such a Node every deletion waits for an operator.
-  const hasWitness = countMissing(world) < countManaged(world);
   const [disabled, lost] = users.services().filter(wantsLoadBalancer);
   if (disabled !== undefined) users.editSpec(disabled.metadata.name, { type: "ClusterIP" });
   if (!(await pass(seconds(5 + 5 * (seed % 6))))) return false;
@@ -46,7 +38,7 @@ export const endsEveryWait = async (world: World, seed: number, pass: Pass): Pro
     if (balancersOf(service).length !== 1)
       invariants.violated(26, `${service.metadata.name} still has no load balancer`);
   }
-  if (hasWitness && !mayExceedMassLimit(world, 1)) world.removeMachine("joins");
+  if (hasWitness(world) && !mayExceedMassLimit(world, 1)) world.removeMachine("joins");
   if (!(await pass(departureTime))) return false;
   const left = undeletedNodes(world).map((name) => `${name} should be deleted`);
   const problems = [...findDeviations(world), ...left];

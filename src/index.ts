@@ -69,6 +69,7 @@ export * from "./kit/etag-update.ts";
 export { type GcfgOptions, readGcfg } from "./kit/gcfg.ts";
 export * from "./kit/job-operations.ts";
 export * from "./kit/json-api.ts";
+export { KeyedLock } from "./kit/keyed-lock.ts";
 export * from "./kit/lookups.ts";
 export * from "./kit/observed-values.ts";
 export * from "./kit/outcomes.ts";

@@ -82,6 +82,8 @@ export interface OpenStackStep extends Step {
   readonly request?: JsonRequest | undefined;
   /** The load balancer. The step is done when that is ACTIVE again, or gone. Absent: the step is done at once. */
   readonly waitsFor?: Pick<ApiBalancer, "id" | "name"> | undefined;
+  /** The step is applied only while this load balancer has these tags: Services may have joined or left since the plan. */
+  readonly whileTagged?: { readonly id: string; readonly tags: readonly string[] } | undefined;
   readonly owner?: ServiceUID | undefined;
   /** Stored on the Service when the step is done. */
   readonly remember?: Facts | undefined;

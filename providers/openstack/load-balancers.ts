@@ -11,6 +11,7 @@ import {
   ifFound,
   type JobState,
   jobStarted,
+  KeyedLock,
   type LoadBalancers,
   type Pending,
   parseIp,
@@ -188,6 +189,30 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
   return octaviaWorks(waitsFor, step, remembered);
 }
 
+/**
+ * Applies the step only if the load balancer still has the tags that the plan saw. Several Services may share it, Octavia writes tags as
+ * a whole, and it has no precondition: without the lock, two workers could lose a tag, or delete what another Service has just joined. The
+ * lock ends with the response: while the load balancer is PENDING then, Octavia refuses further changes, and afterwards it shows the tags.
+ */
+function applyWhileTagged(
+  api: OpenStackApi,
+  locks: KeyedLock,
+  step: OpenStackStep,
+  call: Call,
+): Promise<StepOutcome> {
+  const { whileTagged } = step;
+  if (whileTagged === undefined) return apply(api, step, call);
+  const { id, tags } = whileTagged;
+  return locks.run(id, call.signal, async () => {
+    const found = await readBalancer(api, id, call);
+    if (found === undefined || new Set(found.tags).symmetricDifference(new Set(tags)).size === 0)
+      return apply(api, step, call);
+    const listed = (all: readonly string[] = []) => all.join(", ") || "none";
+    const text = `The tags of the load balancer ${found.name} (${id}) have changed from ${listed(tags)} to ${listed(found.tags)}, because a Service has joined or left it. "${step.do}" is not applied. Fairlead plans again.`;
+    throw new CloudError("busy", text, { operation: step.request?.operation ?? step.do });
+  });
+}
+
 /** One listing shows all load balancers that are PENDING. */
 export function pendingBalancers(api: OpenStackApi): Pending {
   return pendingJobs({ limit: 50 }, async (jobs, call) => {
@@ -261,6 +286,7 @@ export function octaviaLoadBalancers(
   { cluster }: Context["mark"],
 ): LoadBalancers<Annotations, Observed, OpenStackStep, Prefetched> {
   const { balancing } = api;
+  const locks = new KeyedLock();
   return {
     groupOf: ({ defaultName }) => defaultName,
     ownKeys: ownKeys(cluster),
@@ -299,7 +325,7 @@ export function octaviaLoadBalancers(
       planLoadBalancer(desired, observed, { prefetched, operator, cluster }),
     targetsOnly: (step) => (step.isTargets === true ? step : undefined),
     targetCount: ({ pools }) => Math.max(0, ...pools.map(({ members = [] }) => members.length)),
-    apply: (step, call) => apply(api, step, call),
+    apply: (step, call) => applyWhileTagged(api, locks, step, call),
     moveMark: ({ balancer, mark }) => {
       const read = readMark(mark);
       if (read === undefined) return [];

@@ -14,34 +14,45 @@ export const activation = ({ name, id }: Pick<ApiBalancer, "name" | "id">): stri
   `the load balancer ${name} (${id}) to be ACTIVE`;
 
 /** Steps for one load balancer. All of them make it PENDING, except those of Neutron. */
-export function stepsFor({ id, name }: Pick<ApiBalancer, "id" | "name">, owner: OpenStackStep["owner"]) {
+export function stepsFor({ id, name, tags = [] }: ApiBalancer, owner: OpenStackStep["owner"]) {
+  const whileTagged = { id, tags };
   const change = (title: string, on: string, request: JsonRequest): OpenStackStep => ({
-    ...{ do: title, on, service: "balancing", request, waitsFor: { id, name }, owner },
+    do: title,
+    on,
+    service: "balancing",
+    request,
+    waitsFor: { id, name },
+    owner,
   });
   const network = (
     title: string,
     on: string,
     request: JsonRequest | undefined,
     more: Partial<OpenStackStep> = {},
-  ): OpenStackStep => ({ ...{ do: title, on, service: "network", request, owner, ...more } });
+  ): OpenStackStep => ({ do: title, on, service: "network", request, owner, ...more });
   return {
     change: (title: string, on: string, method: "POST" | "PUT" | "DELETE", path: string, body?: object) =>
       change(title, on, requestOf(method, `/v2.0/lbaas/${path}`, body)),
-    balancer: (title: string, body: object) =>
-      change(title, name, requestOf("PUT", `${collection}/${id}`, { loadbalancer: body })),
-    deletion: (isCascading: boolean, more: Partial<OpenStackStep> = {}) => ({
-      ...change(
-        deletionTitle,
-        name,
-        requestOf("DELETE", `${collection}/${id}`, undefined, isCascading ? { cascade: true } : undefined),
-      ),
-      ...more,
+    balancer: (title: string, body: object) => ({
+      ...change(title, name, requestOf("PUT", `${collection}/${id}`, { loadbalancer: body })),
+      whileTagged,
     }),
+    deletion: (isCascading: boolean, more: Partial<OpenStackStep> = {}) => {
+      const query = isCascading ? { cascade: true } : undefined;
+      const request = requestOf("DELETE", `${collection}/${id}`, undefined, query);
+      return { ...change(deletionTitle, name, request), whileTagged, ...more };
+    },
     network,
     floatingRemoval: ({ id: floating, floating_ip_address: address }: ApiFloatingIP) =>
-      network("delete floating IP", address, requestOf("DELETE", `/v2.0/floatingips/${floating}`)),
+      network("delete floating IP", address, requestOf("DELETE", `/v2.0/floatingips/${floating}`), {
+        whileTagged,
+      }),
     store: (title: string, remember: Facts): OpenStackStep => ({
-      ...{ do: title, on: name, service: "balancing", owner, remember },
+      do: title,
+      on: name,
+      service: "balancing",
+      owner,
+      remember,
     }),
   };
 }

@@ -456,6 +456,26 @@ describe("a shared load balancer", () => {
     expect(h.changes).toEqual([]);
   });
 
+  test("is joined by two Services at the same time, and each tag is written once [F38]", async () => {
+    const h = await served({}, { settings: { "max-shared-lb": "3" } });
+    const id = h.balancers()[0]?.id ?? "";
+    // Longer than the change of the other Service takes.
+    h.cloud.faults.add({ kind: "slow", operation: `GET ${lbaas}/loadbalancers/{id}`, milliseconds: 10_000 });
+    for (const [name, port] of [["blog", 81] as const, ["shop", 82] as const])
+      h.world.create(name, draft({ "load-balancer-id": id }, [tcpPort(port)]));
+    await h.settle();
+    const written = h.cloud.seen.flatMap(({ operation, body }) =>
+      operation === `PUT ${lbaas}/loadbalancers/{id}`
+        ? [(body as { readonly loadbalancer: { readonly tags: readonly string[] } }).loadbalancer.tags.length]
+        : [],
+    );
+    expect(written).toEqual([2, 3]);
+    const ports = h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port);
+    expect(ports.toSorted()).toEqual([80, 81, 82]);
+    for (const name of ["blog", "shop"])
+      expect(h.world.addressesOf(name)).toEqual(h.world.addressesOf("web") as string[]);
+  });
+
   test("survives the Service that created it, and goes with the last one", async () => {
     const h = await share();
     h.world.delete("web");

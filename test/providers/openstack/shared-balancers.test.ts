@@ -1,0 +1,172 @@
+// Several Services on one load balancer, each reconciled by its own worker at the same time. Tags are read and written as a whole, and
+// Octavia has no precondition for that.
+
+import { expect, test } from "bun:test";
+import {
+  CloudError,
+  type DesiredLoadBalancer,
+  type Facts,
+  type Fields,
+  type Plan,
+  type Step,
+  seconds,
+} from "#ccm";
+import { makeDesired } from "#ccm/testing";
+import { markOf } from "../../../providers/openstack/names.ts";
+import { harness } from "../../../providers/openstack/simulator/harness.ts";
+import { addExternalNetwork, ensureSubnet } from "../../../providers/openstack/simulator/index.ts";
+import { quick } from "../../../providers/openstack/simulator/openstack-cloud.ts";
+import { labWith } from "./openstack-lab.ts";
+
+type Desired = DesiredLoadBalancer<Fields>;
+
+const lookup = "GET /load-balancer/v2.0/lbaas/loadbalancers/{id}";
+const tagOf = (name: string) => markOf("conformance", { namespace: "default", name });
+const ending = (desired: Desired): Desired => ({ ...desired, ending: "delete" });
+
+type ServicePlan = Plan<Step>;
+
+/** The Service `web` with a load balancer, which other Services may name by its id. */
+class SharedBalancer {
+  readonly #parts = labWith({ settings: { "max-shared-lb": "3" }, times: quick }, ({ project }) => {
+    addExternalNetwork(project);
+  });
+  readonly cloud = this.#parts.cloud;
+  readonly #lab = this.#parts.lab;
+  readonly #subnet = ensureSubnet(this.cloud.project, "nodes", "10.1.0.0/16").id;
+  readonly web = makeDesired(harness, { name: "web", annotations: { "subnet-id": this.#subnet } });
+
+  static async create(): Promise<SharedBalancer> {
+    const shared = new SharedBalancer();
+    await shared.finish(shared.web);
+    return shared;
+  }
+
+  sharer(name: string, port: number): Desired {
+    const id = this.cloud.balancing.balancers.list()[0]?.id ?? "";
+    return makeDesired(harness, { name, ports: [port], annotations: { "load-balancer-id": id } });
+  }
+
+  /** Observes and plans for one Service, as a worker does. */
+  async plan(desired: Desired): Promise<ServicePlan> {
+    const { loadBalancers, savedFacts } = this.#lab;
+    const member = { ...desired, facts: savedFacts.get(desired.owner.uid) ?? {} };
+    const listed = await this.#lab.list((call) => loadBalancers.list(call));
+    const own = listed.find(({ keys = [] }) => keys.includes(tagOf(desired.owner.name)));
+    const observed = await this.#lab.run(async (call) => loadBalancers.observe?.([member], own, call));
+    const prefetched = await this.#lab.run(async (call) => loadBalancers.prefetch?.([member], call));
+    return loadBalancers.plan([member], observed, { prefetched, orphans: [] });
+  }
+
+  /** Plans, and applies until this step is next. */
+  async planUntil(desired: Desired, title: string): Promise<ServicePlan> {
+    const plan = await this.plan(desired);
+    if (plan.steps[0]?.do === title) return plan;
+    await this.apply(plan);
+    return this.planUntil(desired, title);
+  }
+
+  /** Applies steps until one takes the cloud a while, and waits for that. Returns whether the load balancer was not busy. */
+  async apply({ steps }: ServicePlan): Promise<boolean> {
+    for (const step of steps) {
+      const outcome = await this.#lab
+        .run((call) => this.#lab.loadBalancers.apply(step, call))
+        .catch((error: unknown) => {
+          if (CloudError.is(error) && error.kind === "busy") return undefined;
+          throw error;
+        });
+      if (outcome === undefined) return false;
+      for (const [uid, changes] of outcome.remember ?? []) {
+        const facts = Object.entries({ ...this.#lab.savedFacts.get(uid), ...changes });
+        this.#lab.savedFacts.set(uid, Object.fromEntries(facts) as Facts);
+      }
+      if (outcome.done) continue;
+      await this.#lab.clock.advance(quick.balancer);
+      return true;
+    }
+    return true;
+  }
+
+  /** Applies the only step of each plan at the same time, while the first read of the load balancer is answered late. */
+  async applyTogether(plans: readonly ServicePlan[]): Promise<readonly boolean[]> {
+    const isAnsweredLate = { kind: "slow", operation: lookup, milliseconds: 4 * quick.balancer } as const;
+    this.cloud.faults.add(isAnsweredLate);
+    const { loadBalancers } = this.#lab;
+    const applied = await this.#lab.run((call) =>
+      Promise.allSettled(plans.map(async ({ steps: [step] }) => step && loadBalancers.apply(step, call))),
+    );
+    await this.#lab.clock.advance(quick.balancer);
+    return applied.map(({ status }) => status === "fulfilled");
+  }
+
+  /** Plans and applies until there is nothing to do. */
+  async finish(desired: Desired): Promise<void> {
+    const plan = await this.plan(desired);
+    expect(plan.problems ?? []).toEqual([]);
+    if (plan.steps.length === 0 && plan.wait === undefined) return;
+    await this.apply(plan);
+    await this.#lab.clock.advance(seconds(1));
+    await this.finish(desired);
+  }
+
+  /** The load balancers with their Services, ports, and whether they have a floating IP. */
+  get state() {
+    const { balancers, listeners } = this.cloud.balancing;
+    this.cloud.settle();
+    return balancers.list().map(({ id, tags, vip_port_id: vip }) => ({
+      tags: tags.toSorted(),
+      ports: listeners.list().flatMap((one) => (one.balancer === id ? one.protocol_port : [])),
+      isReachable: this.cloud.project.floatingIPs.list().some(({ port_id }) => port_id === vip),
+    }));
+  }
+}
+
+const tags = (...names: readonly string[]) => names.map(tagOf);
+
+test("a load balancer keeps the tags of two Services that join it at the same time [F38]", async () => {
+  const shared = await SharedBalancer.create();
+  const [blog, shop] = [shared.sharer("blog", 8080), shared.sharer("shop", 8081)];
+  const plans = [await shared.plan(blog), await shared.plan(shop)] as const;
+  for (const plan of plans) await shared.apply(plan);
+  await shared.finish(shop);
+  expect(shared.state).toMatchObject([{ tags: tags("blog", "shop", "web"), ports: [80, 8081] }]);
+  await shared.finish(blog);
+  expect(shared.state).toMatchObject([{ tags: tags("blog", "shop", "web"), ports: [80, 8081, 8080] }]);
+});
+
+test("a load balancer that a Service joins while the last one leaves stays, with its floating IP [F38]", async () => {
+  const shared = await SharedBalancer.create();
+  const blog = shared.sharer("blog", 8080);
+  const leave = await shared.plan(ending(shared.web));
+  await shared.finish(blog);
+  await shared.apply(leave);
+  expect(shared.state).toEqual([{ tags: tags("blog", "web"), ports: [80, 8080], isReachable: true }]);
+  await shared.finish(ending(shared.web));
+  expect(shared.state).toEqual([{ tags: tags("blog"), ports: [8080], isReachable: true }]);
+});
+
+test("a load balancer that its two Services leave at the same time is deleted [F38]", async () => {
+  const shared = await SharedBalancer.create();
+  const blog = shared.sharer("blog", 8080);
+  await shared.finish(blog);
+  const leaving = [ending(shared.web), ending(blog)];
+  const plans = [
+    await shared.planUntil(ending(shared.web), "remove tag"),
+    await shared.planUntil(ending(blog), "remove tag"),
+  ];
+  // A Service whose last step is applied is gone, and plans no more.
+  for (const [index, plan] of plans.entries())
+    if (!(await shared.apply(plan))) await shared.finish(leaving[index] as Desired);
+  expect(shared.state).toEqual([]);
+  expect(shared.cloud.project.floatingIPs.list()).toEqual([]);
+});
+
+test("a load balancer keeps the tags of two Services that join it while reads of it are answered late [F38]", async () => {
+  const shared = await SharedBalancer.create();
+  const [blog, shop] = [shared.sharer("blog", 8080), shared.sharer("shop", 8081)];
+  const isApplied = await shared.applyTogether([await shared.plan(blog), await shared.plan(shop)]);
+  expect(isApplied).toEqual([true, false]);
+  expect(shared.state).toMatchObject([{ tags: tags("blog", "web") }]);
+  await shared.finish(shop);
+  expect(shared.state).toMatchObject([{ tags: tags("blog", "shop", "web") }]);
+});

@@ -24,8 +24,9 @@ export function conflictsOf(observed: Observed, ports: readonly PortSpec[]): rea
   );
 }
 
-const memberKey = ({ name, address, protocol_port, monitor_port }: MemberSpec | ApiMember): string =>
-  [name, address, protocol_port, monitor_port ?? 0].join(" ");
+/** Weights that a user has set stay until the members change, except 0: that of a member that drains. */
+const memberKey = ({ name, address, protocol_port, monitor_port, weight }: MemberSpec | ApiMember): string =>
+  [name, address, protocol_port, monitor_port ?? 0, weight === 0].join(" ");
 
 /** What a listener lacks. Its name says nothing, and its own tags and headers stay. */
 function listenerChanges(listener: ApiListener, wanted: PortSpec["listener"]): object {

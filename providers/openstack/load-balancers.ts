@@ -349,6 +349,8 @@ export function octaviaLoadBalancers(
       const name = `${parseIp(address) ?? address}.${operator["ingress-hostname-suffix"]}`;
       return { kind: "addresses", addresses: [{ hostname: name }] };
     },
+    // The Octavia provider ovn has no weights.
+    drains: operator["lb-provider"] === "ovn" ? undefined : true,
     supports: ["sourceRanges", "sessionAffinity", "healthCheckNodePort", "requestedAddress", "UDP", "SCTP"],
   };
 }

@@ -154,6 +154,8 @@ export interface ApiMember {
   readonly name: string;
   readonly address: string;
   readonly protocol_port: number;
+  /** With 0, it gets no new connections. */
+  readonly weight?: number;
   readonly monitor_port?: number | null;
   readonly subnet_id?: string | null;
 }

@@ -97,7 +97,11 @@ function memberSpecs(port: Port, wanted: Wanted) {
     const address = memberAddress(target, familyOf(desired));
     if (address === undefined || port.nodePort === undefined) return [];
     return {
-      ...{ name: target.node, address, protocol_port: port.nodePort },
+      name: target.node,
+      address,
+      protocol_port: port.nodePort,
+      // Absent, it is 1 again.
+      ...(target.draining && { weight: 0 }),
       ...(memberSubnet !== undefined && { subnet_id: memberSubnet }),
       ...(monitor !== undefined && { monitor_port: monitor }),
     };

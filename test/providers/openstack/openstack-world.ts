@@ -5,8 +5,10 @@ import { openstack } from "../../../providers/openstack/index.ts";
 import { config, secret } from "../../../providers/openstack/simulator/harness.ts";
 import {
   addExternalNetwork,
+  addPort,
   addRouter,
   addServer,
+  ensureSubnet,
   OpenStackCloud,
   type OpenStackOptions,
 } from "../../../providers/openstack/simulator/index.ts";
@@ -159,11 +161,27 @@ export class OpenStackWorld {
 export async function served(
   annotations: Readonly<Record<string, string>> = {},
   options: OpenStackWorldOptions = {},
+  ...flags: readonly string[]
 ): Promise<OpenStackWorld> {
   const h = new OpenStackWorld(options);
-  await h.start();
+  await h.start(...flags);
   h.world.create("web", draft(annotations));
   await h.settle();
   h.forget();
   return h;
+}
+
+/** A load balancer that this cluster did not create. */
+export function putBalancer(
+  { cloud: { project, balancing } }: OpenStackWorld,
+  name: string,
+  tags: readonly string[],
+) {
+  const port = addPort(project, ensureSubnet(project, "nodes", "10.1.0.0/16"), { device_owner: "Octavia" });
+  const id = project.ids.uuid();
+  return balancing.balancers.put({
+    ...{ id, name, description: "", provisioning_status: "ACTIVE", tags, operating_status: "ONLINE" },
+    ...{ provider: "amphora", vip_address: "10.1.0.200", vip_port_id: port.id, vip_subnet_id: "" },
+    ...{ vip_network_id: "", additional_vips: [], flavor_id: null, availability_zone: null },
+  });
 }

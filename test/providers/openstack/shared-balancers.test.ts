@@ -1,7 +1,7 @@
-// Several Services on one load balancer, each reconciled by its own worker at the same time. Tags are read and written as a whole, and
-// Octavia has no precondition for that.
+// Several Services on one load balancer: with a whole manager, and with the steps of two workers in a chosen order. Tags are read and
+// written as a whole, and Octavia has no precondition for that.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   CloudError,
   type DesiredLoadBalancer,
@@ -17,10 +17,13 @@ import { harness } from "../../../providers/openstack/simulator/harness.ts";
 import { addExternalNetwork, ensureSubnet } from "../../../providers/openstack/simulator/index.ts";
 import { quick } from "../../../providers/openstack/simulator/openstack-cloud.ts";
 import { labWith } from "./openstack-lab.ts";
+import { draft, OpenStackWorld, putBalancer, served, tcpPort } from "./openstack-world.ts";
 
 type Desired = DesiredLoadBalancer<Fields>;
 
-const lookup = "GET /load-balancer/v2.0/lbaas/loadbalancers/{id}";
+const lbaas = "/load-balancer/v2.0/lbaas";
+const lookup = `GET ${lbaas}/loadbalancers/{id}`;
+const internal = "service.beta.kubernetes.io/openstack-internal-load-balancer";
 const tagOf = (name: string) => markOf("conformance", { namespace: "default", name });
 const ending = (desired: Desired): Desired => ({ ...desired, ending: "delete" });
 
@@ -169,4 +172,85 @@ test("a load balancer keeps the tags of two Services that join it while reads of
   expect(shared.state).toMatchObject([{ tags: tags("blog", "web") }]);
   await shared.finish(shop);
   expect(shared.state).toMatchObject([{ tags: tags("blog", "shop", "web") }]);
+});
+
+describe("a shared load balancer", () => {
+  const share = async (options: ConstructorParameters<typeof OpenStackWorld>[0] = {}, port = 8080) => {
+    const h = await served({}, options);
+    const id = h.balancers()[0]?.id ?? "";
+    h.world.create("blog", draft({ "load-balancer-id": id }, [tcpPort(port, 30_500)]));
+    await h.settle();
+    return h;
+  };
+
+  test("serves a second Service, whose status has the same address [F47]", async () => {
+    const h = await share();
+    expect(h.balancers().map(({ tags }) => tags)).toEqual([
+      ["kube_service_prod_default_web", "kube_service_prod_default_blog"],
+    ]);
+    expect(h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port)).toEqual([80, 8080]);
+    expect(h.world.addressesOf("blog")).toEqual(h.world.addressesOf("web") as string[]);
+    expect(h.immutable).toBe(0);
+    h.forget();
+    await h.settle(1200);
+    expect(h.changes).toEqual([]);
+  });
+
+  test("is joined by two Services at the same time, and each tag is written once [F38]", async () => {
+    const h = await served({}, { settings: { "max-shared-lb": "3" } });
+    const id = h.balancers()[0]?.id ?? "";
+    // Longer than the change of the other Service takes.
+    h.cloud.faults.add({ kind: "slow", operation: lookup, milliseconds: 10_000 });
+    for (const [name, port] of [["blog", 81] as const, ["shop", 82] as const])
+      h.world.create(name, draft({ "load-balancer-id": id }, [tcpPort(port)]));
+    await h.settle();
+    const written = h.cloud.seen.flatMap(({ operation, body }) =>
+      operation === `PUT ${lbaas}/loadbalancers/{id}`
+        ? [(body as { readonly loadbalancer: { readonly tags: readonly string[] } }).loadbalancer.tags.length]
+        : [],
+    );
+    expect(written).toEqual([2, 3]);
+    const ports = h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port);
+    expect(ports.toSorted()).toEqual([80, 81, 82]);
+    for (const name of ["blog", "shop"])
+      expect(h.world.addressesOf(name)).toEqual(h.world.addressesOf("web") as string[]);
+  });
+
+  test("survives the Service that created it, and goes with the last one", async () => {
+    const h = await share();
+    h.world.delete("web");
+    await h.settle();
+    expect(h.world.find("web")).toBeUndefined();
+    expect(h.balancers().map(({ tags }) => tags)).toEqual([["kube_service_prod_default_blog"]]);
+    expect(h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port)).toEqual([8080]);
+    h.world.delete("blog");
+    await h.settle();
+    expect([h.balancers(), h.floatingIPs()]).toEqual([[], []]);
+  });
+
+  test("is not changed for a Service with a port of another one", async () => {
+    const h = await share({}, 80);
+    expect(h.events("blog")).toContain("has listeners of others on port 80");
+    expect(h.cloud.balancing.listeners.list()).toHaveLength(1);
+  });
+
+  test("takes no more Services than max-shared-lb", async () => {
+    const h = await share({ settings: { "max-shared-lb": "1" } });
+    expect(h.balancers().map(({ tags }) => tags)).toEqual([["kube_service_prod_default_web"]]);
+    expect(h.events("blog")).toContain("is shared by 1 Services, and max-shared-lb is 1");
+  });
+
+  test("of a user stays when the Service is deleted", async () => {
+    const h = new OpenStackWorld();
+    const { id } = putBalancer(h, "by-hand", ["mine"]);
+    await h.start();
+    h.world.create("web", draft({ "load-balancer-id": id, [internal]: "true" }));
+    await h.settle();
+    expect(h.world.addressesOf("web")).toEqual(["10.1.0.200"]);
+    h.world.delete("web");
+    await h.settle();
+    expect(h.world.find("web")).toBeUndefined();
+    expect(h.balancers().map(({ name, tags }) => [name, tags])).toEqual([["by-hand", ["mine"]]]);
+    expect(h.cloud.balancing.listeners.list()).toEqual([]);
+  });
 });

@@ -26,7 +26,7 @@ const port = () => integer(1, 65_535);
 
 const memberShape = fields({
   ...{ name: text(""), address: text(), protocol_port: port() },
-  ...{ subnet_id: optional(text()), monitor_port: optional(port()) },
+  ...{ subnet_id: optional(text()), monitor_port: optional(port()), weight: integer(0, 256, 1) },
 });
 const monitorFields = {
   ...{ name: text(""), type: oneOf(["TCP", "HTTP", "UDP-CONNECT", "SCTP"]) },

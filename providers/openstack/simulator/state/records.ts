@@ -157,6 +157,7 @@ export interface Member {
   readonly name: string;
   readonly address: string;
   readonly protocol_port: number;
+  readonly weight: number;
   readonly subnet_id: string | null;
   readonly monitor_port: number | null;
 }

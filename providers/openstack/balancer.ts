@@ -137,7 +137,10 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
   const pools = parts.pools.get(id) ?? [];
   const ids = new Set(pools.map(({ healthmonitor_id }) => healthmonitor_id));
   const common = {
-    ...{ name: `${name} (${id})`, balancer, pools, listeners: parts.listeners.get(id) ?? [] },
+    name: `${name} (${id})`,
+    balancer,
+    pools,
+    listeners: parts.listeners.get(id) ?? [],
     monitors: parts.monitors.filter((one) => ids.has(one.id)),
     floatingIP: parts.floatingIPs.find(({ port_id }) => port_id !== null && port_id === vip),
     state: stateOf(balancer),
@@ -152,7 +155,11 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
     // Not the uid of a Service: the framework finds that by the key.
     const owners = [(read === undefined ? mark : `${read.namespace}/${read.name}`) as ServiceUID];
     return {
-      ...{ ...common, mark, owners, group: `${mark} ${id}`, securityGroups },
+      ...common,
+      mark,
+      owners,
+      group: `${mark} ${id}`,
+      securityGroups,
       keys: [isForeign ? renamedKey(key, id) : key],
       freeFloatingIP: parts.floatingIPs.find(
         (one) => one.port_id === null && read && one.description === floatingDescription(cluster, read),
@@ -195,8 +202,14 @@ export const monitorOf = ({ monitors }: Observed, pool: ApiPool | undefined): Ap
 export function featuresOf({ octavia }: Prefetched, provider: string) {
   const since = (minor: number) => octavia >= minor && provider !== "ovn";
   return {
-    ...{ timeouts: since(1), flavors: since(6), ranges: since(12), zones: since(14), httpOnUDP: since(16) },
-    ...{ tags: octavia >= 5, additionalVIPs: since(26), http: provider !== "ovn" },
+    timeouts: since(1),
+    flavors: since(6),
+    ranges: since(12),
+    zones: since(14),
+    httpOnUDP: since(16),
+    tags: octavia >= 5,
+    additionalVIPs: since(26),
+    http: provider !== "ovn",
   };
 }
 
@@ -208,7 +221,8 @@ export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
   const monitor = monitorOf(observed, pool);
   const proxy = pool?.protocol === "PROXYV2" ? "v2" : pool?.protocol === "PROXY" ? "v1" : "false";
   const found: Readonly<Record<string, unknown>> = {
-    ...{ "flavor-id": balancer.flavor_id ?? "", "availability-zone": balancer.availability_zone ?? "" },
+    "flavor-id": balancer.flavor_id ?? "",
+    "availability-zone": balancer.availability_zone ?? "",
     "port-id": balancer.vip_port_id,
     ...(pool && { "lb-method": pool.lb_algorithm, "proxy-protocol": proxy }),
     ...(pool && { "enable-health-monitor": monitor !== undefined }),

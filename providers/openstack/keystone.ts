@@ -156,7 +156,11 @@ export async function fetchSession(
     plain(tls === undefined ? request : { ...request, tls }, each, read);
   const { body, headers } = await jsonApi({ base: versioned(url), transport }).answer<TokenBody>(
     {
-      ...{ operation, method: "POST", path: "/auth/tokens", mutates: false, expects: ["token"] },
+      operation,
+      method: "POST",
+      path: "/auth/tokens",
+      mutates: false,
+      expects: ["token"],
       body: { auth: identityOf(value) },
     },
     call,

@@ -103,8 +103,12 @@ async function completed(
     securityGroup === undefined ? [] : await collect(network.list<ApiPort>("/v2.0/ports", call, query));
   const { shallow: _, ...rest } = observed;
   return {
-    ...{ ...rest, balancer, state: stateOf(balancer), members: Object.fromEntries(members) },
-    ...{ securityGroup, groupPorts: ports.map((port) => port.id) },
+    ...rest,
+    balancer,
+    state: stateOf(balancer),
+    members: Object.fromEntries(members),
+    securityGroup,
+    groupPorts: ports.map((port) => port.id),
   };
 }
 

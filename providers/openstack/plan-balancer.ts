@@ -125,7 +125,10 @@ function planCreation(
     },
   });
   const loadbalancer = {
-    ...{ name, description: descriptionOf(cluster, owner), provider, ...vip },
+    name,
+    description: descriptionOf(cluster, owner),
+    provider,
+    ...vip,
     ...(hasOwnAddress && { vip_address: requestedAddress }),
     ...(second !== undefined && { additional_vips: [{ subnet_id: second }] }),
     ...(features.tags && { tags: [name] }),

@@ -42,8 +42,12 @@ function rulesOf(desired: Desired, operator: Settings, subnet: string) {
   const clients = sourceRanges.filter((range) => cidrFamily(range) === ethertype);
   const ranges = operator["lb-provider"] === "ovn" ? clients : [subnet];
   const opened = (protocol: string, port: number, remote_ip_prefix: string) => ({
-    ...{ direction: "ingress", ethertype, protocol: protocol.toLowerCase(), remote_ip_prefix },
-    ...{ port_range_min: port, port_range_max: port },
+    direction: "ingress",
+    ethertype,
+    protocol: protocol.toLowerCase(),
+    remote_ip_prefix,
+    port_range_min: port,
+    port_range_max: port,
   });
   return [
     ...(health === undefined ? [] : [opened("tcp", health, subnet)]),
@@ -106,7 +110,8 @@ export function groupSteps(
       }),
       ...lacking.map((port) =>
         steps.network("add security group to port", port, undefined, {
-          ...{ port: { id: port, group: group.id, isAdded: true }, isTargets: true as const },
+          port: { id: port, group: group.id, isAdded: true },
+          isTargets: true as const,
         }),
       ),
       ...closed.map((rule) =>

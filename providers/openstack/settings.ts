@@ -53,10 +53,12 @@ export const access = {
   "tenant-domain-id": text("Id of the domain of the project.", { env: "OS_PROJECT_DOMAIN_ID" }),
   "tenant-domain-name": text("Name of the domain of the project.", { env: "OS_PROJECT_DOMAIN_NAME" }),
   "application-credential-id": text("Id of an application credential.", {
-    ...{ env: "OS_APPLICATION_CREDENTIAL_ID", ...live },
+    env: "OS_APPLICATION_CREDENTIAL_ID",
+    ...live,
   }),
   "application-credential-name": text("Its name, instead of the id: needs the user.", {
-    ...{ env: "OS_APPLICATION_CREDENTIAL_NAME", ...live },
+    env: "OS_APPLICATION_CREDENTIAL_NAME",
+    ...live,
   }),
   "application-credential-secret": secret("Its secret.", { env: "OS_APPLICATION_CREDENTIAL_SECRET" }),
   "trust-id": text("Id of a trust, whose trustee the user is.", { env: "OS_TRUST_ID" }),
@@ -160,12 +162,21 @@ const volumes = {
 
 /** Of `cloud.conf`. */
 export const sections = {
-  ...{ Global: global, Networking: networking, Metadata: metadata, Route: routes },
-  ...{ LoadBalancer: balancers, BlockStorage: volumes },
+  Global: global,
+  Networking: networking,
+  Metadata: metadata,
+  Route: routes,
+  LoadBalancer: balancers,
+  BlockStorage: volumes,
 };
 
 export const config = {
-  ...{ ...global, ...networking, ...metadata, ...routes, ...balancers, ...volumes },
+  ...global,
+  ...networking,
+  ...metadata,
+  ...routes,
+  ...balancers,
+  ...volumes,
   scopes: records(
     'Further regions and projects, whose servers are Nodes too: [Scope "name"]. Load balancers, routes and volumes are in those of [Global].',
     scope,

@@ -42,7 +42,9 @@ function listenerSpec(port: Port, index: number, wanted: Wanted) {
   const { settings, sourceRanges = allAddresses([familyOf(desired)]) } = desired;
   const protocol = listenerProtocol(port, wanted);
   return {
-    ...{ name: partName("listener", index, mark), protocol, protocol_port: port.port },
+    name: partName("listener", index, mark),
+    protocol,
+    protocol_port: port.port,
     connection_limit: settings["connection-limit"],
     ...(settings["x-forwarded-for"] &&
       port.protocol === "TCP" && { insert_headers: { "X-Forwarded-For": "true" } }),

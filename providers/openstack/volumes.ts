@@ -68,12 +68,18 @@ function stateOf({ status }: Pick<ApiVolume, "status">): ObservedVolume["state"]
 }
 
 const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
-  ...{ available: "ready", "backing-up": "ready", error: "failed", error_deleting: "failed" },
+  available: "ready",
+  "backing-up": "ready",
+  error: "failed",
+  error_deleting: "failed",
 };
 
 function toSnapshot({ id, name, size, status, ...snapshot }: ApiSnapshot): ObservedSnapshot {
   return {
-    ...{ id, name, volumeID: snapshot.volume_id, size: size * gibibyte },
+    id,
+    name,
+    volumeID: snapshot.volume_id,
+    size: size * gibibyte,
     createdAt: new Date(`${snapshot.created_at.replace(/Z$/, "")}Z`),
     state: snapshotStates[status] ?? "creating",
   };
@@ -115,7 +121,9 @@ export function cinderVolumes(
 ): Volumes<typeof parameters> {
   const isAnywhere = settings["ignore-volume-az"];
   const toObserved = ({ id, name, size, attachments, ...volume }: ApiVolume): ObservedVolume => ({
-    ...{ id, name, size: size * gibibyte },
+    id,
+    name,
+    size: size * gibibyte,
     topology: isAnywhere ? {} : { [zoneKey]: volume.availability_zone },
     attachedTo: attachments.map(({ server_id }) => server_id),
     device: attachments[0]?.device ?? "",
@@ -137,8 +145,11 @@ export function cinderVolumes(
         "csi.storage.k8s.io/pv/name": claim.volume,
       };
       const wanted = {
-        ...{ name, size: size / gibibyte, description },
-        ...{ volume_type: parameters.type, metadata: { [clusterKey]: cluster, ...owner } },
+        name,
+        size: size / gibibyte,
+        description,
+        volume_type: parameters.type,
+        metadata: { [clusterKey]: cluster, ...owner },
         ...(source && { [source.kind === "snapshot" ? "snapshot_id" : "source_volid"]: source.id }),
         availability_zone: parameters.availability ?? (isAnywhere ? undefined : topology?.[zoneKey]),
       };

@@ -24,26 +24,20 @@ function addBalancer({ project, balancing }: OpenStackCloud, name: string) {
   const subnet = ensureSubnet(project, "nodes", "10.1.0.0/16");
   const port = addPort(project, subnet, { device_owner: "Octavia" });
   return balancing.balancers.put({
-    ...{
-      id: project.ids.uuid(),
-      name,
-      description: "",
-      provisioning_status: "ACTIVE",
-      operating_status: "ONLINE",
-    },
-    ...{
-      provider: "amphora",
-      vip_address: port.fixed_ips[0]?.ip_address ?? "",
-      vip_port_id: port.id,
-      vip_subnet_id: subnet.id,
-    },
-    ...{
-      vip_network_id: subnet.network_id,
-      additional_vips: [],
-      flavor_id: null,
-      availability_zone: null,
-      tags: [],
-    },
+    id: project.ids.uuid(),
+    name,
+    description: "",
+    provisioning_status: "ACTIVE",
+    operating_status: "ONLINE",
+    provider: "amphora",
+    vip_address: port.fixed_ips[0]?.ip_address ?? "",
+    vip_port_id: port.id,
+    vip_subnet_id: subnet.id,
+    vip_network_id: subnet.network_id,
+    additional_vips: [],
+    flavor_id: null,
+    availability_zone: null,
+    tags: [],
   });
 }
 

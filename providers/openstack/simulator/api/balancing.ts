@@ -25,22 +25,29 @@ const base = "/load-balancer/v2.0/lbaas";
 const port = () => integer(1, 65_535);
 
 const memberShape = fields({
-  ...{ name: text(""), address: text(), protocol_port: port() },
-  ...{ subnet_id: optional(text()), monitor_port: optional(port()), weight: integer(0, 256, 1) },
+  name: text(""),
+  address: text(),
+  protocol_port: port(),
+  subnet_id: optional(text()),
+  monitor_port: optional(port()),
+  weight: integer(0, 256, 1),
 });
 const monitorFields = {
-  ...{ name: text(""), type: oneOf(["TCP", "HTTP", "UDP-CONNECT", "SCTP"]) },
-  ...{
-    delay: integer(0, 1e6),
-    timeout: integer(0, 1e6),
-    max_retries: integer(1, 10),
-    max_retries_down: integer(1, 10, 3),
-  },
-  ...{ url_path: optional(text()), http_method: optional(text()), expected_codes: optional(text()) },
+  name: text(""),
+  type: oneOf(["TCP", "HTTP", "UDP-CONNECT", "SCTP"]),
+  delay: integer(0, 1e6),
+  timeout: integer(0, 1e6),
+  max_retries: integer(1, 10),
+  max_retries_down: integer(1, 10, 3),
+  url_path: optional(text()),
+  http_method: optional(text()),
+  expected_codes: optional(text()),
 };
 const poolProtocols = ["TCP", "UDP", "SCTP", "HTTP", "PROXY", "PROXYV2"] as const;
 const poolFields = {
-  ...{ name: text(""), protocol: oneOf(poolProtocols), session_persistence: anything },
+  name: text(""),
+  protocol: oneOf(poolProtocols),
+  session_persistence: anything,
   lb_algorithm: oneOf(["ROUND_ROBIN", "LEAST_CONNECTIONS", "SOURCE_IP", "SOURCE_IP_PORT"]),
 };
 const nestedPool = fields({
@@ -49,25 +56,31 @@ const nestedPool = fields({
   healthmonitor: optional(fields(monitorFields)),
 });
 const listenerFields = {
-  ...{
-    name: text(""),
-    protocol: oneOf(["TCP", "UDP", "SCTP", "HTTP", "TERMINATED_HTTPS"]),
-    protocol_port: port(),
-  },
-  ...{
-    connection_limit: integer(-1, 2 ** 31, -1),
-    insert_headers: anything,
-    default_tls_container_ref: optional(text()),
-  },
-  ...{ timeout_client_data: integer(0, 1e12, 50_000), timeout_member_connect: integer(0, 1e12, 5000) },
-  ...{ timeout_member_data: integer(0, 1e12, 50_000), timeout_tcp_inspect: integer(0, 1e12, 0) },
-  ...{ allowed_cidrs: listOf(text()), tags: listOf(text()) },
+  name: text(""),
+  protocol: oneOf(["TCP", "UDP", "SCTP", "HTTP", "TERMINATED_HTTPS"]),
+  protocol_port: port(),
+  connection_limit: integer(-1, 2 ** 31, -1),
+  insert_headers: anything,
+  default_tls_container_ref: optional(text()),
+  timeout_client_data: integer(0, 1e12, 50_000),
+  timeout_member_connect: integer(0, 1e12, 5000),
+  timeout_member_data: integer(0, 1e12, 50_000),
+  timeout_tcp_inspect: integer(0, 1e12, 0),
+  allowed_cidrs: listOf(text()),
+  tags: listOf(text()),
 };
 const nestedListener = fields({ ...listenerFields, default_pool: optional(nestedPool) });
 const balancerShape = fields({
-  ...{ name: text(""), description: text(""), provider: text("amphora"), tags: listOf(text()) },
-  ...{ vip_subnet_id: optional(text()), vip_network_id: optional(text()), vip_port_id: optional(text()) },
-  ...{ vip_address: optional(text()), flavor_id: optional(text()), availability_zone: optional(text()) },
+  name: text(""),
+  description: text(""),
+  provider: text("amphora"),
+  tags: listOf(text()),
+  vip_subnet_id: optional(text()),
+  vip_network_id: optional(text()),
+  vip_port_id: optional(text()),
+  vip_address: optional(text()),
+  flavor_id: optional(text()),
+  availability_zone: optional(text()),
   additional_vips: listOf(fields({ subnet_id: text() })),
   listeners: listOf(nestedListener),
 });
@@ -224,7 +237,9 @@ export class OctaviaApi {
     const { listeners, monitors } = this.#state;
     const monitor = monitors.list().find((one) => one.pool === pool.id);
     return {
-      ...{ ...pool, loadbalancers: [{ id: balancer }], members: members.map(({ id }) => ({ id })) },
+      ...pool,
+      loadbalancers: [{ id: balancer }],
+      members: members.map(({ id }) => ({ id })),
       healthmonitor_id: monitor?.id ?? null,
       listeners: listeners
         .list()
@@ -255,19 +270,21 @@ export class OctaviaApi {
     const vip = given ?? (subnet && addPort(project, subnet, { ...own, ...fixed }));
     if (vip === undefined) throw new Refused(400, "Validation failure: no VIP");
     const additional_vips = request.additional_vips.map(({ subnet_id }) => ({
-      ...{ subnet_id, ip_address: project.addressIn(project.subnets.withID(subnet_id).cidr) },
+      subnet_id,
+      ip_address: project.addressIn(project.subnets.withID(subnet_id).cidr),
     }));
     const [address] = vip.fixed_ips;
     const added = this.#state.add({
-      ...{
-        ...balancer,
-        id,
-        provisioning_status: "PENDING_CREATE",
-        operating_status: "OFFLINE",
-        additional_vips,
-      },
-      ...{ vip_address: address?.ip_address ?? "", vip_port_id: vip.id, vip_network_id: vip.network_id },
-      ...{ vip_subnet_id: address?.subnet_id ?? "", flavor_id: request.flavor_id ?? null },
+      ...balancer,
+      id,
+      provisioning_status: "PENDING_CREATE",
+      operating_status: "OFFLINE",
+      additional_vips,
+      vip_address: address?.ip_address ?? "",
+      vip_port_id: vip.id,
+      vip_network_id: vip.network_id,
+      vip_subnet_id: address?.subnet_id ?? "",
+      flavor_id: request.flavor_id ?? null,
       availability_zone: request.availability_zone ?? null,
     });
     for (const { default_pool, ...listener } of listeners) {
@@ -316,7 +333,10 @@ export class OctaviaApi {
 
   #members(members: readonly Read<typeof memberShape>[]): Pool["members"] {
     return members.map(({ subnet_id = null, monitor_port = null, ...member }) => ({
-      ...{ ...member, id: this.#state.project.ids.uuid(), subnet_id, monitor_port },
+      ...member,
+      id: this.#state.project.ids.uuid(),
+      subnet_id,
+      monitor_port,
     }));
   }
 

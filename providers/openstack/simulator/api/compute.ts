@@ -21,7 +21,8 @@ export function computeOperations({ id, servers }: Project, size: PageSize): Ope
   const path = "/compute/v2.1/servers";
   const flavors = () =>
     [...new Set(servers.list().map(({ flavor }) => flavor.original_name))].map((name, index) => ({
-      ...{ id: `flavor-${index + 1}`, name },
+      id: `flavor-${index + 1}`,
+      name,
     }));
   const idOf = ({ flavor }: Server) => flavors().find(({ name }) => name === flavor.original_name)?.id;
   const viewFor = (request: OperationRequest) => {

@@ -72,16 +72,21 @@ export class Keystone {
     const own = { region: this.region, project: first, origin: url.origin };
     const places = [own, ...this.others].filter((one) => (one.project ?? first) === project);
     const catalog = Object.entries(services).map(([type, path]) => ({
-      ...{ type, name: type },
+      type,
+      name: type,
       endpoints: places.flatMap(({ region, origin }) =>
         ["public", "internal", "admin"].map((one) => ({
-          ...{ interface: one, region, region_id: region, url: origin + path },
+          interface: one,
+          region,
+          region_id: region,
+          url: origin + path,
         })),
       ),
     }));
     const expires_at = new Date(this.#clock.now() + life).toISOString();
     return {
-      ...{ status: 201, headers: { "x-subject-token": token } },
+      status: 201,
+      headers: { "x-subject-token": token },
       body: { token: { expires_at, project: { id: project, name: "demo" }, catalog } },
     };
   }

@@ -22,8 +22,11 @@ const bodyOf = (body: unknown, name: string): unknown =>
   (body as Readonly<Record<string, unknown>> | undefined)?.[name];
 
 const newFloatingIP = fields({
-  ...{ floating_network_id: text(), description: text(""), port_id: optional(text()) },
-  ...{ subnet_id: optional(text()), floating_ip_address: optional(text()) },
+  floating_network_id: text(),
+  description: text(""),
+  port_id: optional(text()),
+  subnet_id: optional(text()),
+  floating_ip_address: optional(text()),
 });
 
 function association(
@@ -74,13 +77,11 @@ function floatingOperations(project: Project, size: PageSize): Operations {
       const id = ids.uuid();
       const address = wanted ?? project.addressIn(subnet.cidr);
       const floatingip = floatingIPs.put({
-        ...{
-          id,
-          name: address,
-          floating_ip_address: address,
-          ...rest,
-          ...association(project, rest.port_id),
-        },
+        id,
+        name: address,
+        floating_ip_address: address,
+        ...rest,
+        ...association(project, rest.port_id),
       });
       return { status: 201, body: { floatingip } };
     },
@@ -94,16 +95,26 @@ function floatingOperations(project: Project, size: PageSize): Operations {
 }
 
 const newRule = fields({
-  ...{ security_group_id: text(), direction: text(), ethertype: text("IPv4"), protocol: optional(text()) },
-  ...{ port_range_min: optional(integer(0, 65_535)), port_range_max: optional(integer(0, 65_535)) },
+  security_group_id: text(),
+  direction: text(),
+  ethertype: text("IPv4"),
+  protocol: optional(text()),
+  port_range_min: optional(integer(0, 65_535)),
+  port_range_max: optional(integer(0, 65_535)),
   remote_ip_prefix: optional(text()),
 });
 
 function groupOperations({ securityGroups, ports, ids }: Project, size: PageSize): Operations {
   const path = `${base}/security-groups`;
   const egress = (group: string, ethertype: string): SecurityGroupRule => ({
-    ...{ id: ids.uuid(), security_group_id: group, direction: "egress", ethertype, protocol: null },
-    ...{ port_range_min: null, port_range_max: null, remote_ip_prefix: null },
+    id: ids.uuid(),
+    security_group_id: group,
+    direction: "egress",
+    ethertype,
+    protocol: null,
+    port_range_min: null,
+    port_range_max: null,
+    remote_ip_prefix: null,
   });
   const change = (group: SecurityGroup, security_group_rules: readonly SecurityGroupRule[]) =>
     void securityGroups.put({ ...group, security_group_rules });

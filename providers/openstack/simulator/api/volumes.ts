@@ -43,14 +43,23 @@ function detailedReads<T extends Stored & { readonly data: string }>(
 
 const newVolume = fields({
   volume: fields({
-    ...{ name: text(""), size: integer(1, 2 ** 20), description: text("") },
-    ...{ volume_type: optional(text()), availability_zone: optional(text()), metadata: anything },
-    ...{ snapshot_id: optional(text()), source_volid: optional(text()) },
+    name: text(""),
+    size: integer(1, 2 ** 20),
+    description: text(""),
+    volume_type: optional(text()),
+    availability_zone: optional(text()),
+    metadata: anything,
+    snapshot_id: optional(text()),
+    source_volid: optional(text()),
   }),
 });
 const newSnapshot = fields({
   snapshot: fields({
-    ...{ name: text(""), volume_id: text(), description: text(""), metadata: anything, force: flag(false) },
+    name: text(""),
+    volume_id: text(),
+    description: text(""),
+    metadata: anything,
+    force: flag(false),
   }),
 });
 const extension = fields({ "os-extend": fields({ new_size: integer(1, 2 ** 20) }) });
@@ -102,9 +111,15 @@ function create(project: Project, body: unknown): Answer {
   const status = project.volumeFailures > 0 ? "error" : "available";
   project.volumeFailures = Math.max(0, project.volumeFailures - 1);
   const volume = volumes.put({
-    ...{ ...given, id: ids.uuid(), status: "creating", attachments: [], multiattach: false },
-    ...{ volume_type: volume_type ?? "__DEFAULT__", availability_zone: availability_zone ?? "nova" },
-    ...{ metadata: (metadata ?? {}) as Volume["metadata"], data: source?.data ?? "" },
+    ...given,
+    id: ids.uuid(),
+    status: "creating",
+    attachments: [],
+    multiattach: false,
+    volume_type: volume_type ?? "__DEFAULT__",
+    availability_zone: availability_zone ?? "nova",
+    metadata: (metadata ?? {}) as Volume["metadata"],
+    data: source?.data ?? "",
   });
   return { status: 202, body: { volume: begin(project, volume, "creating", () => ({ status })) } };
 }
@@ -126,7 +141,9 @@ function attach(project: Project, request: OperationRequest): Answer {
       `The maximum allowed number of disk devices (${maxDisks}) to attach to a single instance has been exceeded.`,
     );
   const attachment = {
-    ...{ server_id: server.id, volume_id: volume.id, attachment_id: ids.uuid() },
+    server_id: server.id,
+    volume_id: volume.id,
+    attachment_id: ids.uuid(),
     device: `/dev/vd${"bcdefghijklmnopqrstuvwxyz".charAt(disks.length) || "aa"}`,
   };
   begin(project, volume, "attaching", () =>
@@ -155,8 +172,15 @@ function takeSnapshot(project: Project, body: unknown): Answer {
   const volume = volumes.withID(volume_id);
   requireStatus(volume, "available", ...(force ? ["in-use"] : []));
   const snapshot = snapshots.put({
-    ...{ id: ids.uuid(), name, description, volume_id, size: volume.size, status: "creating", data: "" },
-    ...{ metadata: (metadata ?? {}) as Volume["metadata"], created_at: ids.now.replace("Z", "") },
+    id: ids.uuid(),
+    name,
+    description,
+    volume_id,
+    size: volume.size,
+    status: "creating",
+    data: "",
+    metadata: (metadata ?? {}) as Volume["metadata"],
+    created_at: ids.now.replace("Z", ""),
   });
   later.add(times.volume, () => {
     const { data } = volumes.withID(volume_id);

@@ -40,10 +40,18 @@ export function addPort(project: Project, subnet: Subnet, changes: Partial<Port>
     );
   const id = project.ids.uuid();
   return project.ports.put({
-    ...{ id, name: "", network_id: subnet.network_id, device_id: "", device_owner: "", status: "DOWN" },
+    id,
+    name: "",
+    network_id: subnet.network_id,
+    device_id: "",
+    device_owner: "",
+    status: "DOWN",
     mac_address: `fa:16:3e:${id.slice(-6).replaceAll(/(..)(..)(..)/g, "$1:$2:$3")}`,
     fixed_ips: changes.fixed_ips ?? [{ subnet_id: subnet.id, ip_address: project.addressIn(subnet.cidr) }],
-    ...{ security_groups: [], port_security_enabled: true, allowed_address_pairs: [], revision_number: 1 },
+    security_groups: [],
+    port_security_enabled: true,
+    allowed_address_pairs: [],
+    revision_number: 1,
     ...changes,
   });
 }

@@ -20,7 +20,12 @@ export function addServer(
   const port = addPort(project, subnet, { device_id: id, device_owner: "compute:nova", status: "ACTIVE" });
   const addr = port.fixed_ips[0]?.ip_address ?? "";
   return project.servers.put({
-    ...{ id, name, status: "ACTIVE", metadata: {}, accessIPv4: "", accessIPv6: "" },
+    id,
+    name,
+    status: "ACTIVE",
+    metadata: {},
+    accessIPv4: "",
+    accessIPv6: "",
     flavor: { original_name: "m1.small", vcpus: 1, ram: 2048 },
     addresses: { [network]: [{ addr, version: 4, "OS-EXT-IPS:type": "fixed" }] },
     "OS-EXT-AZ:availability_zone": "nova",

@@ -114,8 +114,12 @@ describe("what others use", () => {
     const h = new OpenStackWorld();
     const { project } = h.cloud;
     const taken = {
-      ...{ name: "taken", floating_ip_address: "198.18.9.9", description: "by hand", status: "ACTIVE" },
-      ...{ port_id: "another-port", fixed_ip_address: "10.1.0.9" },
+      name: "taken",
+      floating_ip_address: "198.18.9.9",
+      description: "by hand",
+      status: "ACTIVE",
+      port_id: "another-port",
+      fixed_ip_address: "10.1.0.9",
     };
     const floating_network_id = project.networks.existing("public").id;
     project.floatingIPs.put({ id: project.ids.uuid(), floating_network_id, ...taken });

@@ -117,11 +117,17 @@ test("names the cloud in clouds.yaml whose credentials are rejected, and not the
   const { connected } = connectCloud(
     openstack as unknown as AnyProvider,
     {
-      ...{ environment: {}, given: new Map(), cluster: "prod", file },
+      environment: {},
+      given: new Map(),
+      cluster: "prod",
+      file,
       inputFiles: new Map([[path, new Secret(text)]]),
     },
     {
-      ...{ signal, clock: new VirtualClock(), random: seededRandom(1), mayMutate: () => true },
+      signal,
+      clock: new VirtualClock(),
+      random: seededRandom(1),
+      mayMutate: () => true,
       report: () => undefined,
       transport: async () => Response.json({ error: { message: "no" } }, { status: 401 }),
     },

@@ -73,13 +73,14 @@ describe("a new Service", () => {
     const { project } = h.cloud;
     const network = project.networks.existing("public").id;
     project.floatingIPs.put({
-      ...{
-        id: project.ids.uuid(),
-        name: "kept",
-        floating_ip_address: "198.18.9.9",
-        floating_network_id: network,
-      },
-      ...{ port_id: null, fixed_ip_address: null, description: "by hand", status: "DOWN" },
+      id: project.ids.uuid(),
+      name: "kept",
+      floating_ip_address: "198.18.9.9",
+      floating_network_id: network,
+      port_id: null,
+      fixed_ip_address: null,
+      description: "by hand",
+      status: "DOWN",
     });
     await h.start();
     h.world.create("web", { spec: { ports: [tcpPort(80)], loadBalancerIP: "198.18.9.9" } });
@@ -380,8 +381,9 @@ describe("a settled Service", () => {
       { "default-tls-container-ref": "", "flavor-id": "", "availability-zone": "" },
       {
         settings: {
-          ...{ "default-tls-container-ref": "https://barbican.example/v1/secrets/1" },
-          ...{ "flavor-id": "large", "availability-zone": "az1" },
+          "default-tls-container-ref": "https://barbican.example/v1/secrets/1",
+          "flavor-id": "large",
+          "availability-zone": "az1",
         },
       },
     );

@@ -105,7 +105,9 @@ export class OpenStackWorld {
       this.world,
       [...args, "--master=http://test-api-server", "--cloud-config=/cloud.conf", "--cluster-name=prod"],
       {
-        ...{ provider: openstack, cloud: this.#transport, files: { "/cloud.conf": text } },
+        provider: openstack,
+        cloud: this.#transport,
+        files: { "/cloud.conf": text },
         environment: { OS_CCM_REGIONAL: isRegional },
       },
     );
@@ -180,8 +182,19 @@ export function putBalancer(
   const port = addPort(project, ensureSubnet(project, "nodes", "10.1.0.0/16"), { device_owner: "Octavia" });
   const id = project.ids.uuid();
   return balancing.balancers.put({
-    ...{ id, name, description: "", provisioning_status: "ACTIVE", tags, operating_status: "ONLINE" },
-    ...{ provider: "amphora", vip_address: "10.1.0.200", vip_port_id: port.id, vip_subnet_id: "" },
-    ...{ vip_network_id: "", additional_vips: [], flavor_id: null, availability_zone: null },
+    id,
+    name,
+    description: "",
+    provisioning_status: "ACTIVE",
+    tags,
+    operating_status: "ONLINE",
+    provider: "amphora",
+    vip_address: "10.1.0.200",
+    vip_port_id: port.id,
+    vip_subnet_id: "",
+    vip_network_id: "",
+    additional_vips: [],
+    flavor_id: null,
+    availability_zone: null,
   });
 }

@@ -24,7 +24,8 @@ function addRoute({ project }: OpenStackCloud): void {
 function addNode(project: OpenStackCloud["project"], network: string): void {
   const subnet = ensureSubnet(project, network, "10.1.0.0/16");
   addPort(project, subnet, {
-    ...{ name: network, fixed_ips: [{ subnet_id: subnet.id, ip_address: nexthop }] },
+    name: network,
+    fixed_ips: [{ subnet_id: subnet.id, ip_address: nexthop }],
     allowed_address_pairs: [{ ip_address: destination }],
   });
 }

@@ -55,8 +55,12 @@ describe("a section [Scope]", () => {
 
   test("with tenant-id lists the servers of another project of the user [F73]", async () => {
     const settings = {
-      ...{ "application-credential-id": undefined, "application-credential-secret": undefined },
-      ...{ username: "demo", password: "pw", "tenant-name": "demo", "domain-id": "default" },
+      "application-credential-id": undefined,
+      "application-credential-secret": undefined,
+      username: "demo",
+      password: "pw",
+      "tenant-name": "demo",
+      "domain-id": "default",
       scopes: json([{ name: "other", "tenant-id": "p2" }]),
     };
     const { cloud, found } = withSecond({ settings }, { region: "RegionOne", project: "p2" });

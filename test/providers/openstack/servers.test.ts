@@ -8,7 +8,10 @@ import { cidr } from "../../../src/core/cidr.ts";
 import { instancesOf, labWith } from "./openstack-lab.ts";
 
 const port = (status: string, ...addresses: readonly string[]): ApiPort => ({
-  ...{ id: "p", name: "", device_id: "s", network_id: "n", status },
+  id: "p",
+  device_id: "s",
+  network_id: "n",
+  status,
   fixed_ips: addresses.map((ip_address) => ({ subnet_id: "sub", ip_address })),
 });
 const fixed = (addr: string) => ({ addr, "OS-EXT-IPS:type": "fixed" });
@@ -16,7 +19,9 @@ const floating = (addr: string) => ({ addr, "OS-EXT-IPS:type": "floating" });
 
 /** The server of the Go manager's test of addresses. */
 const server = {
-  ...{ id: "s", name: "node-1", status: "ACTIVE" },
+  id: "s",
+  name: "node-1",
+  status: "ACTIVE",
   accessIPv4: "50.56.176.99",
   accessIPv6: "2001:4800:790e:510:be76:4eff:fe04:82a8",
   metadata: { hostname: "a1-yinvcez57-0-bvynoyawrhcg-kube-minion-fg5i4jwcc2yy" },
@@ -102,12 +107,18 @@ test("describes a server as the Go manager does [F3]", async () => {
   const address = found?.fixed_ips[0];
   expect(await instancesOf(lab)).toEqual([
     {
-      ...{ key: id, id: `openstack:///${id}` as never, names: ["node-1"], title: "node-1", state: "running" },
+      key: id,
+      id: `openstack:///${id}` as never,
+      names: ["node-1"],
+      title: "node-1",
+      state: "running",
       handles: {
         [address?.ip_address ?? ""]: `${found?.id} ${address?.subnet_id} ${found?.network_id} true`,
       },
       addresses: [{ kind: "InternalIP", value: address?.ip_address ?? "" }],
-      ...{ type: "m1.small", region: "RegionOne", zone: "az-1-x" },
+      type: "m1.small",
+      region: "RegionOne",
+      zone: "az-1-x",
     },
   ]);
 });

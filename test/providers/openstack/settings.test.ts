@@ -193,8 +193,11 @@ describe("cloud.conf", () => {
     expect(problems).toEqual([]);
     const texts = Object.entries(settings).map(([name, value]) => [name, "text" in value && value.text]);
     expect(Object.fromEntries(texts)).toEqual({
-      ...{ username: "admin", "public-network-name": "b" },
-      ...{ "load-balancers-enabled": "", "max-shared-lb": "", "monitor-delay": "" },
+      username: "admin",
+      "public-network-name": "b",
+      "load-balancers-enabled": "",
+      "max-shared-lb": "",
+      "monitor-delay": "",
     });
   });
 });
@@ -352,7 +355,9 @@ test.each([
   ],
 ])("reports a section [Scope] that cannot be used (%#)", (scope, expected) => {
   const access = {
-    ...{ "auth-url": "https://k.example", region: "RegionOne", "application-credential-secret": "x" },
+    "auth-url": "https://k.example",
+    region: "RegionOne",
+    "application-credential-secret": "x",
   };
   expect(textsOf({ ...access, scopes: JSON.stringify([scope]) })).toEqual([`error: ${expected}`]);
 });

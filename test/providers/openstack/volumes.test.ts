@@ -39,15 +39,17 @@ function setUp(settings: LabOptions["settings"] = {}) {
   /** One that the Go driver or a user has made. */
   const add = (changes: Partial<Volume> = {}) =>
     project.volumes.put({
-      ...{ id: project.ids.uuid(), name: "made", size: 10, status: "available", description: "" },
-      ...{
-        volume_type: "ssd",
-        availability_zone: "nova",
-        metadata: {},
-        attachments: [],
-        multiattach: false,
-        data: "",
-      },
+      id: project.ids.uuid(),
+      name: "made",
+      size: 10,
+      status: "available",
+      description: "",
+      volume_type: "ssd",
+      availability_zone: "nova",
+      metadata: {},
+      attachments: [],
+      multiattach: false,
+      data: "",
       ...changes,
     });
   return { lab, cloud, project, volumes, create, get, existing, attach, add };
@@ -60,7 +62,10 @@ test("creates a volume as cinder.csi.openstack.org does, in the zone of the clai
     parameters: { type: "ssd" },
   });
   expect(project.volumes.existing(id)).toMatchObject({
-    ...{ name: "pvc-1", size: 10, availability_zone: "az-2", volume_type: "ssd" },
+    name: "pvc-1",
+    size: 10,
+    availability_zone: "az-2",
+    volume_type: "ssd",
     description: "Created by OpenStack Cinder CSI driver",
     metadata: {
       "cinder.csi.openstack.org/cluster": "conformance",
@@ -175,7 +180,8 @@ test("creates a snapshot of a volume in use as cinder.csi.openstack.org does", a
   expect(found).toMatchObject({ state: "ready", topology: { [zone]: "az-2" } });
   expect(found?.createdAt.getTime()).toBe(lab.clock.now() - project.times.volume);
   expect(project.snapshots.existing(id)).toMatchObject({
-    ...{ name: "snapshot-1", description: "Created by OpenStack Cinder CSI driver" },
+    name: "snapshot-1",
+    description: "Created by OpenStack Cinder CSI driver",
     metadata: { "cinder.csi.openstack.org/cluster": "conformance" },
   });
   project.volumes.change(volume.id, { status: "available" });
@@ -198,8 +204,15 @@ test.each(snapshotStates)("shows a snapshot with the status %s as %s", async (st
   const world = setUp();
   const { add, project, lab } = world;
   const { id } = project.snapshots.put({
-    ...{ id: project.ids.uuid(), name: "made", volume_id: add().id, size: 10, status, description: "" },
-    ...{ metadata: {}, created_at: "2026-11-27T04:00:00.000000", data: "" },
+    id: project.ids.uuid(),
+    name: "made",
+    volume_id: add().id,
+    size: 10,
+    status,
+    description: "",
+    metadata: {},
+    created_at: "2026-11-27T04:00:00.000000",
+    data: "",
   });
   const found = await lab.run((call) => snapshotsOf(world).get(id, call));
   expect([found?.state, found?.createdAt.toISOString()]).toEqual([

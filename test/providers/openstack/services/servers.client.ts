@@ -215,7 +215,9 @@ async function addCrowd(count: number): Promise<void> {
   const [project] = await admin.list("keystone", `/projects?name=${names.project}`);
   const [network] = await user.list("neutron", `/networks?name=${names.nodes}`);
   const ports = Array.from({ length: count - 1 }, (_, index) => ({
-    ...{ project_id: project?.id, network_id: network?.id, device_owner: "compute:nova" },
+    project_id: project?.id,
+    network_id: network?.id,
+    device_owner: "compute:nova",
     device_id: `00000000-0000-4000-8000-${String(index + 1).padStart(12, "0")}`,
     "binding:host_id": "fakehost",
   }));

@@ -64,8 +64,13 @@ function openVolumes(settings: Readonly<Record<string, string>>): CloudVolumes {
     openstack as unknown as AnyProvider,
     { environment: {}, given: new Map(Object.entries(settings)), cluster: "prod" },
     {
-      ...{ transport: systemTransport, clock: systemClock, random: systemRandom, signal: life },
-      ...{ deadline: minutes(10), mayMutate: () => true, report: () => undefined },
+      transport: systemTransport,
+      clock: systemClock,
+      random: systemRandom,
+      signal: life,
+      deadline: minutes(10),
+      mayMutate: () => true,
+      report: () => undefined,
     },
   );
   const volumes = connected?.cloud.volumes;
@@ -331,7 +336,10 @@ test("two external networks are reported, and one without a free address keeps t
   const other = await admin.create("neutron", "/networks", "network", settings);
   // One address for the router, and one for a floating IP.
   await admin.create("neutron", "/subnets", "subnet", {
-    ...{ network_id: other.id, cidr: "198.51.100.0/29", ip_version: 4, enable_dhcp: false },
+    network_id: other.id,
+    cidr: "198.51.100.0/29",
+    ip_version: 4,
+    enable_dhcp: false,
     allocation_pools: [{ start: "198.51.100.2", end: "198.51.100.3" }],
   });
   const gateway = { name: "other", external_gateway_info: { network_id: other.id } };
@@ -368,7 +376,9 @@ test("a volume is created, attached, expanded while it is in use, detached and d
   expect([made.state, made.size, made.attachedTo]).toEqual(["ready", gibibyte, []]);
   const [shown] = await user.list<Json & { metadata: object }>("cinder", "/volumes/detail");
   expect(shown).toMatchObject({
-    ...{ id: made.id, name: "pvc-1", status: "available" },
+    id: made.id,
+    name: "pvc-1",
+    status: "available",
     metadata: { "cinder.csi.openstack.org/cluster": "prod", "csi.storage.k8s.io/pvc/name": "data" },
   });
   const again = await volumes.create({ ...wanted, parameters, claim }, signal);
@@ -434,7 +444,10 @@ test("a used up quota of volumes is reported, and a volume without a backend is 
   const create = (size = range.size) =>
     volumes.create(
       {
-        ...{ name: "pvc-2", range: { size, limit: size }, places: [], claim: undefined },
+        name: "pvc-2",
+        range: { size, limit: size },
+        places: [],
+        claim: undefined,
         parameters: { type: undefined, availability: undefined },
       },
       signal,

@@ -26,11 +26,10 @@ test("openstacksdk and the openstack command read the load balancers of a manage
   for (const name of nodes) addServer(cloud.project, name);
   await using served = serveCloud(cloud, 0);
   const cluster = new Cluster({
-    ...{ provider: openstack as unknown as AnyProvider, prefix: "loadbalancer.openstack.org/" },
-    ...{
-      pathOf: ({ pathname }) => pathname,
-      flags: ["--cluster-name=prod", "--controllers=cloud-node,service"],
-    },
+    provider: openstack as unknown as AnyProvider,
+    prefix: "loadbalancer.openstack.org/",
+    pathOf: ({ pathname }) => pathname,
+    flags: ["--cluster-name=prod", "--controllers=cloud-node,service"],
   });
   for (const [index, name] of nodes.entries()) cluster.joinNode(name, `10.244.${index}.0/24`);
   cluster.create("web", {}, [{ port: 80, nodePort: 30_080 }]);
@@ -40,8 +39,10 @@ test("openstacksdk and the openstack command read the load balancers of a manage
   ];
   cluster.create("dns", { "enable-health-monitor": "true" }, ports);
   const settings = {
-    ...{ "auth-url": `${served.url}/identity/v3`, region: "RegionOne" },
-    ...{ "application-credential-id": "fairlead", "application-credential-secret": secret },
+    "auth-url": `${served.url}/identity/v3`,
+    region: "RegionOne",
+    "application-credential-id": "fairlead",
+    "application-credential-secret": secret,
   };
   await cluster.start(settings);
   const addressOf = (name: string) => cluster.addressesOf(name)[0] ?? "";
@@ -54,7 +55,8 @@ test("openstacksdk and the openstack command read the load balancers of a manage
   const expected = {
     kube_service_prod_default_web: { address: addressOf("web"), listeners: [["TCP", 80]], members: nodes },
     kube_service_prod_default_dns: {
-      ...{ address: addressOf("dns"), members: nodes },
+      address: addressOf("dns"),
+      members: nodes,
       listeners: [
         ["TCP", 443],
         ["UDP", 53],

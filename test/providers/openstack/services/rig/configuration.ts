@@ -30,18 +30,19 @@ function ini(sections: Sections): string {
 const database = (name: string) => ({ connection: `mysql+pymysql://os:os@${host}/${name}` });
 
 const account = (username: string) => ({
-  ...{
-    auth_url: `${urlOf("keystone")}/v3`,
-    auth_type: "password",
-    username,
-    password: "svc",
-    project_name: "service",
-  },
-  ...{ user_domain_id: "default", project_domain_id: "default", region_name: "RegionOne" },
+  auth_url: `${urlOf("keystone")}/v3`,
+  auth_type: "password",
+  username,
+  password: "svc",
+  project_name: "service",
+  user_domain_id: "default",
+  project_domain_id: "default",
+  region_name: "RegionOne",
 });
 
 const tokens = (username: string) => ({
-  ...{ www_authenticate_uri: `${urlOf("keystone")}/v3`, service_token_roles_required: "false" },
+  www_authenticate_uri: `${urlOf("keystone")}/v3`,
+  service_token_roles_required: "false",
   // A revoked token is refused soon.
   token_cache_time: 5,
   ...account(username),
@@ -50,33 +51,33 @@ const tokens = (username: string) => ({
 const octavia = (networkDriver: string): Sections => ({
   DEFAULT: { transport_url: queue, log_dir: "/var/log/octavia" },
   api_settings: {
-    ...{
-      bind_host: host,
-      bind_port: ports.octavia,
-      auth_strategy: "keystone",
-      api_base_uri: urlOf("octavia"),
-    },
-    ...{ enabled_provider_drivers: "amphora:amphora", default_provider_driver: "amphora" },
+    bind_host: host,
+    bind_port: ports.octavia,
+    auth_strategy: "keystone",
+    api_base_uri: urlOf("octavia"),
+    enabled_provider_drivers: "amphora:amphora",
+    default_provider_driver: "amphora",
   },
   database: database("octavia"),
   health_manager: { heartbeat_key: "insecure" },
   controller_worker: {
-    ...{
-      amphora_driver: "amphora_noop_driver",
-      compute_driver: "compute_noop_driver",
-      network_driver: networkDriver,
-    },
-    ...{ image_driver: "image_noop_driver", volume_driver: "volume_noop_driver", amp_flavor_id: 1 },
-    ...{ distributor_driver: "distributor_noop_driver", client_ca: "/etc/octavia/ca.pem", workers: 1 },
+    amphora_driver: "amphora_noop_driver",
+    compute_driver: "compute_noop_driver",
+    network_driver: networkDriver,
+    image_driver: "image_noop_driver",
+    volume_driver: "volume_noop_driver",
+    amp_flavor_id: 1,
+    distributor_driver: "distributor_noop_driver",
+    client_ca: "/etc/octavia/ca.pem",
+    workers: 1,
     amp_boot_network_list: "00000000-0000-0000-0000-000000000001",
   },
   certificates: {
-    ...{
-      cert_manager: "noop_cert_manager",
-      cert_generator: "local_cert_generator",
-      ca_certificate: "/etc/octavia/ca.pem",
-    },
-    ...{ ca_private_key: "/etc/octavia/ca.key", ca_private_key_passphrase: "foobar" },
+    cert_manager: "noop_cert_manager",
+    cert_generator: "local_cert_generator",
+    ca_certificate: "/etc/octavia/ca.pem",
+    ca_private_key: "/etc/octavia/ca.key",
+    ca_private_key_passphrase: "foobar",
   },
   oslo_messaging: { topic: "octavia_prov" },
   service_auth: account("octavia"),
@@ -107,19 +108,15 @@ const files: Readonly<Record<string, Sections>> = {
   },
   "nova/nova.conf": {
     DEFAULT: {
-      ...{
-        transport_url: queue,
-        my_ip: host,
-        host: "fakehost",
-        compute_driver: "fake.FakeDriver",
-        log_dir: "/var/log/nova",
-      },
-      ...{
-        state_path: "/var/lib/nova",
-        enabled_apis: "osapi_compute",
-        osapi_compute_listen: host,
-        osapi_compute_workers: 1,
-      },
+      transport_url: queue,
+      my_ip: host,
+      host: "fakehost",
+      compute_driver: "fake.FakeDriver",
+      log_dir: "/var/log/nova",
+      state_path: "/var/lib/nova",
+      enabled_apis: "osapi_compute",
+      osapi_compute_listen: host,
+      osapi_compute_workers: 1,
     },
     api: { auth_strategy: "keystone" },
     api_database: database("nova_api"),
@@ -138,13 +135,14 @@ const files: Readonly<Record<string, Sections>> = {
   },
   "neutron/neutron.conf": {
     DEFAULT: {
-      ...{
-        transport_url: queue,
-        core_plugin: "ml2",
-        service_plugins: "router,trunk,port_forwarding,qos",
-        bind_host: host,
-      },
-      ...{ api_workers: 1, rpc_workers: 1, log_dir: "/var/log/neutron", state_path: "/var/lib/neutron" },
+      transport_url: queue,
+      core_plugin: "ml2",
+      service_plugins: "router,trunk,port_forwarding,qos",
+      bind_host: host,
+      api_workers: 1,
+      rpc_workers: 1,
+      log_dir: "/var/log/neutron",
+      state_path: "/var/lib/neutron",
       notify_nova_on_port_status_changes: "true",
     },
     database: database("neutron"),
@@ -154,11 +152,9 @@ const files: Readonly<Record<string, Sections>> = {
   },
   "neutron/plugins/ml2/ml2_conf.ini": {
     ml2: {
-      ...{
-        type_drivers: "flat,local,vxlan",
-        tenant_network_types: "vxlan",
-        extension_drivers: "port_security,qos",
-      },
+      type_drivers: "flat,local,vxlan",
+      tenant_network_types: "vxlan",
+      extension_drivers: "port_security,qos",
       mechanism_drivers: "openvswitch,everywhere",
     },
     ml2_type_flat: { flat_networks: "physnet1" },
@@ -166,9 +162,15 @@ const files: Readonly<Record<string, Sections>> = {
   },
   "cinder/cinder.conf": {
     DEFAULT: {
-      ...{ transport_url: queue, my_ip: host, host: "fakehost", auth_strategy: "keystone" },
-      ...{ osapi_volume_workers: 1, enabled_backends: "nowhere", glance_api_servers: urlOf("glance") },
-      ...{ log_dir: "/var/log/cinder", state_path: "/var/lib/cinder" },
+      transport_url: queue,
+      my_ip: host,
+      host: "fakehost",
+      auth_strategy: "keystone",
+      osapi_volume_workers: 1,
+      enabled_backends: "nowhere",
+      glance_api_servers: urlOf("glance"),
+      log_dir: "/var/log/cinder",
+      state_path: "/var/lib/cinder",
     },
     nowhere: { volume_driver: "fairlead_cinder.Nowhere", volume_backend_name: "nowhere" },
     database: database("cinder"),

@@ -18,7 +18,9 @@ const packages = [
 
 /** The environment of every command inside, whatever this process has. */
 const environment = {
-  ...{ PATH: "/usr/sbin:/usr/bin:/sbin:/bin", HOME: "/root", LANG: "C.UTF-8" },
+  PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
+  HOME: "/root",
+  LANG: "C.UTF-8",
   DEBIAN_FRONTEND: "noninteractive",
 };
 

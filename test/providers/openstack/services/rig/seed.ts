@@ -64,8 +64,10 @@ export async function seedCloud(): Promise<void> {
     vcpus: 1,
   });
   const external = await admin.create("neutron", "/networks", "network", {
-    ...{ name: names.external, "router:external": true },
-    ...{ "provider:network_type": "flat", "provider:physical_network": "physnet1" },
+    name: names.external,
+    "router:external": true,
+    "provider:network_type": "flat",
+    "provider:physical_network": "physnet1",
   });
   const subnet = (client: ApiClient, network_id: string, name: string, cidr: string) =>
     client.create("neutron", "/subnets", "subnet", {

@@ -193,6 +193,8 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
   return octaviaWorks(waitsFor, step, remembered);
 }
 
+const listed = (tags: readonly string[] = []): string => tags.join(", ") || "none";
+
 /**
  * Applies the step only if the load balancer still has the tags that the plan saw. Several Services may share it, Octavia writes tags as
  * a whole, and it has no precondition: without the lock, two workers could lose a tag, or delete what another Service has just joined. The
@@ -211,8 +213,7 @@ function applyWhileTagged(
     const found = await readBalancer(api, id, call);
     if (found === undefined || new Set(found.tags).symmetricDifference(new Set(tags)).size === 0)
       return apply(api, step, call);
-    const listed = (all: readonly string[] = []) => all.join(", ") || "none";
-    const text = `The tags of the load balancer ${found.name} (${id}) have changed from ${listed(tags)} to ${listed(found.tags)}, because a Service has joined or left it. "${step.do}" is not applied. Fairlead plans again.`;
+    const text = `The load balancer ${found.name} (${id}) has the tags ${listed(found.tags)}, and had ${listed(tags)} when the step was planned: a Service has joined or left it, or a user has changed them. "${step.do}" is not applied. Fairlead plans again with these tags.`;
     throw new CloudError("busy", text, { operation: step.request?.operation ?? step.do });
   });
 }

@@ -212,6 +212,12 @@ describe("a shared load balancer", () => {
     expect(written).toEqual([2, 3]);
     const ports = h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port);
     expect(ports.toSorted()).toEqual([80, 81, 82]);
+    const [web, blog, shop] = ["web", "blog", "shop"].map((name) => `kube_service_prod_default_${name}`);
+    // The lookup of blog was answered late.
+    expect(h.events("blog")).toContain(
+      `has the tags ${web}, ${shop}, and had ${web} when the step was planned: a Service has joined or left it, or a user has changed them. "join load balancer" is not applied. Fairlead plans again with these tags.`,
+    );
+    expect(h.balancers().map(({ tags }) => tags)).toEqual([[web, shop, blog]] as string[][]);
     for (const name of ["blog", "shop"])
       expect(h.world.addressesOf(name)).toEqual(h.world.addressesOf("web") as string[]);
   });

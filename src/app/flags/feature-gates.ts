@@ -16,18 +16,21 @@ const relevant: Readonly<Record<string, Reasons>> = {
   ControllerManagerReleaseLeaderElectionLockOnExit: { off: release },
   CloudControllerManagerReleaseLeaderElectionLockOnExit: { off: release },
   CloudNodeAdditionalLabelsReconciliation: { off: "--reconcile-labels decides about labels" },
+  ComponentFlagz: { off: "/flagz is always served on the secure port" },
+  ComponentStatusz: { off: "/statusz is always served on the secure port" },
   LoggingBetaOptions: { off: "--logging-format=json is always available" },
   ContextualLogging: {},
 };
 
 const notRelevant = "Fairlead does not have this feature";
+const notKnown = "no cloud-controller-manager of Kubernetes 1.35 to 1.38 has it";
 
-/** Gates of logging, metrics and the API server library, which upstream's manager shares, including removed gates. */
+/** Gates of logging, metrics and the API server library, which upstream's manager shares, of Kubernetes 1.35 to 1.38. */
 const irrelevant = new Set(
   `AllAlpha AllBeta APIResponseCompression APIServerIdentity APIServerTracing APIServerWebhookAuthenticationToken
   APIServingWithRoutine AggregatedDiscoveryRemoveBetaType AllocatorPoolBufferCap AllowParsingUserUIDFromCertAuth
   AllowUnsafeMalformedObjectDeletion AnonymousAuthConfigurableEndpoints AuthorizeWithSelectors BtreeWatchCache
-  CBORServingAndStorage ComponentFlagz ComponentStatusz ConcurrentWatchObjectDecode ConditionalAuthorization
+  CBORServingAndStorage ConcurrentWatchObjectDecode ConditionalAuthorization
   ConsistentGetFromCache ConsistentListFromCache ConsistentListFromCacheSkipTimeoutFallback ConstrainedImpersonation
   CoordinatedLeaderElection DeclarativeValidation DeclarativeValidationBeta DeclarativeValidationTakeover
   DetectCacheInconsistency EtcdRangeStream ExcludeAdmissionWebhookVirtualResources KMSv1 ListFromCacheSnapshot
@@ -57,8 +60,8 @@ export function gateProblems(gates: ReadonlyMap<string, string>, isStrict: boole
     }
     if (!Object.hasOwn(relevant, name) && !irrelevant.has(name)) {
       const meant = didYouMean(name, [...Object.keys(relevant), ...irrelevant]);
-      const hint = `${isStrict ? "" : ", which has no effect"}; ${meant === undefined ? "omit it" : `did you mean ${meant}?`}`;
-      const text = `${key} contains the unknown gate ${name.slice(0, 80)}${hint}`;
+      const hint = `${isStrict ? "" : ", which has no effect"}; ${meant === undefined ? "" : `did you mean ${meant}? If not, `}`;
+      const text = `${key} contains the unknown gate ${name.slice(0, 80)}${hint}omit it: ${notKnown}`;
       return [{ severity: isStrict ? "error" : "warning", reason: "UnknownFeatureGate", key, text }];
     }
     const reason = irrelevant.has(name) ? notRelevant : relevant[name]?.[on.has(value) ? "on" : "off"];

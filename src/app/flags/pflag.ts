@@ -3,6 +3,7 @@
 // errors.
 
 import { didYouMean } from "../../core/did-you-mean.ts";
+import { type Bounds, type Built, type FieldOptions, integer, quoted } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
 
 export interface FlagShape {
@@ -107,8 +108,24 @@ export function parseFlags(
   return { raw, positional, problems };
 }
 
-const goLiteral = /^(0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO]?(_?[0-7])+|[1-9](_?[0-9])*)$/;
+const goLiteral = /^([+-]?)(0|0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO]?(_?[0-7])+|[1-9](_?[0-9])*)$/;
 
-/** Converts an integer in Go's notations, such as `0x5`, `1_000` or `010`, to a decimal. Returns any other text unchanged. */
-export const decimalOf = (text: string): string =>
-  goLiteral.test(text) ? `${Number(text.replaceAll("_", "").replace(/^0(?=[0-9])/, "0o"))}` : text;
+/** Converts an integer in Go's notations to a decimal, and any other text to a text that is no number. */
+function decimalOf(text: string): string {
+  const [, sign = "", digits = "no number"] = goLiteral.exec(text) ?? [];
+  return `${sign}${Number(digits.replaceAll("_", "").replace(/^0(?=[0-9])/, "0o"))}`;
+}
+
+/** An integer that pflag reads with base 0, in Go's notations: `0x5`, `1_000`, and `010`, which is 8. `08` is invalid. */
+export function goInteger<const O extends FieldOptions<number>>(
+  what: string,
+  bounds?: Bounds,
+  options?: O,
+): Built<number, O> {
+  const field = integer(what, bounds, options);
+  const parse = (raw: string) => {
+    const parsed = field.parse(decimalOf(raw.trim()));
+    return "value" in parsed ? parsed : { wrong: quoted(raw) };
+  };
+  return { ...field, parse };
+}

@@ -19,7 +19,7 @@ import {
 } from "./flag-problems.ts";
 import { type Flags, flagFields, flagShapes, shapesOf, upstreamProfile } from "./flag-table.ts";
 import { ownFields } from "./groups/fairlead.ts";
-import { decimalOf, parseFlags } from "./pflag.ts";
+import { parseFlags } from "./pflag.ts";
 import { type FlagsOfProvider, providerFlags, recordProblems } from "./provider-flags.ts";
 
 export interface FlagSources {
@@ -64,9 +64,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
   const dashed = Object.fromEntries(
     // The profile only sets flags, and flags set explicitly take precedence.
     Object.entries({ ...defaultsFor(provider, given), ...given }).flatMap(([name, value]) =>
-      Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name)
-        ? []
-        : [[`--${name}`, fields[name]?.kind === "number" ? decimalOf(value) : value]],
+      Object.hasOwn(own.fields, name) && !Object.hasOwn(flagFields, name) ? [] : [[`--${name}`, value]],
     ),
   );
   const read = readSettings(flagFields, dashed, { prefix: "--", what: "flag" });

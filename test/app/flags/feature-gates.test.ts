@@ -6,6 +6,8 @@ const reported = (value: string, ...flags: readonly string[]) =>
     ({ severity, text }) => `${severity}: ${text}`,
   );
 
+const notKnown = "no cloud-controller-manager of Kubernetes 1.35 to 1.38 has it";
+
 test("a gate that matches Fairlead's behavior is accepted silently", () => {
   expect(
     reported("CloudControllerManagerWatchBasedRoutesReconciliation=true,ContextualLogging=false"),
@@ -21,9 +23,30 @@ test("a gate without effect is accepted with an explanation", () => {
   ]);
 });
 
+test.each(["ComponentFlagz", "ComponentStatusz"])(
+  "%s=true is accepted silently, because Fairlead serves the page",
+  (gate) => {
+    const page = gate === "ComponentFlagz" ? "/flagz" : "/statusz";
+    expect(reported(`${gate}=true`)).toEqual([]);
+    expect(reported(`${gate}=false`)).toEqual([
+      `warning: --feature-gates: ${gate}=false has no effect: ${page} is always served on the secure port`,
+    ]);
+  },
+);
+
+test.each(["CloudDualStackNodeIPs", "StableLoadBalancerNodeSet", "APIPriorityAndFairness", "KMSv2"])(
+  "the warning about %s, which Kubernetes removed before 1.35, says to omit it",
+  (gate) => {
+    const meant = gate === "KMSv2" ? "did you mean KMSv1? If not, " : "";
+    expect(reported(`${gate}=true`)).toEqual([
+      `warning: --feature-gates contains the unknown gate ${gate}, which has no effect; ${meant}omit it: ${notKnown}`,
+    ]);
+  },
+);
+
 test("reports an unknown gate with the nearest name, and rejects an invalid value", () => {
   expect(reported("CloudControllerManagerWebhok=true")).toEqual([
-    "warning: --feature-gates contains the unknown gate CloudControllerManagerWebhok, which has no effect; did you mean CloudControllerManagerWebhook?",
+    `warning: --feature-gates contains the unknown gate CloudControllerManagerWebhok, which has no effect; did you mean CloudControllerManagerWebhook? If not, omit it: ${notKnown}`,
   ]);
   expect(reported("Zzz=maybe")).toEqual(['error: --feature-gates: Zzz must be true or false, got "maybe"']);
   expect(reported("WatchList")).toEqual([
@@ -32,10 +55,10 @@ test("reports an unknown gate with the nearest name, and rejects an invalid valu
 });
 
 test("an unknown gate stops the start with --strict-feature-gates, which the upstream profile sets", () => {
-  const refusal = "error: --feature-gates contains the unknown gate Zzz; omit it";
+  const refusal = `error: --feature-gates contains the unknown gate Zzz; omit it: ${notKnown}`;
   expect(reported("Zzz=true", "--strict-feature-gates")).toEqual([refusal]);
   expect(reported("Zzz=true", "--compatibility=upstream")).toEqual([refusal]);
   expect(reported("Zzz=true", "--compatibility=upstream", "--strict-feature-gates=false")).toEqual([
-    "warning: --feature-gates contains the unknown gate Zzz, which has no effect; omit it",
+    `warning: --feature-gates contains the unknown gate Zzz, which has no effect; omit it: ${notKnown}`,
   ]);
 });

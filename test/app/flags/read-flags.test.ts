@@ -20,19 +20,27 @@ test.each([
   ["--concurrent-node-syncs", "010", 8],
   ["--concurrent-service-syncs", "500", 500],
   ["--secure-port", "0o23_412", 9994],
+  ["--concurrent-service-syncs", "+010", 8],
+  ["--secure-port", "0", 0],
+  ["--kube-api-burst", "0x10", 16],
   ["--v", "11", 11],
+  ["--v", "010", 10],
   ["--kube-api-qps", "1e2", 100],
+  ["--kube-api-qps", "010", 10],
 ] as const)("%s=%s is parsed as pflag does", (name, value, expected) => {
   const { flags, problems } = readFlags([`${name}=${value}`]);
   expect(problems).toEqual([]);
   expect((flags as Readonly<Record<string, unknown>>)[name.slice(2)]).toBe(expected);
 });
 
-test.each(["0x", "1__0", "_1", "0b2", "1.0"])("--concurrent-service-syncs=%s is refused", (value) => {
-  expect(errorsOf(`--concurrent-service-syncs=${value}`).map(({ text }) => text)).toEqual([
-    `--concurrent-service-syncs must be a whole number of at least 1, got "${value}"`,
-  ]);
-});
+test.each(["0x", "1__0", "_1", "0b2", "1.0", "08", "-0x5"])(
+  "--concurrent-service-syncs=%s is refused",
+  (value) => {
+    expect(errorsOf(`--concurrent-service-syncs=${value}`).map(({ text }) => text)).toEqual([
+      `--concurrent-service-syncs must be a whole number of at least 1, got "${value}"`,
+    ]);
+  },
+);
 
 test.each(["--node-status-update-frequency", "--route-reconciliation-period"])(
   "%s accepts 0s as upstream does, and raises it to one second with a warning",

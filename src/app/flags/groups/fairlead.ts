@@ -1,10 +1,11 @@
 // Flags that only Fairlead has: safety limits, addresses and labels of Nodes, load balancers, and the settings of the cloud.
 
 import { milliseconds, minutes, seconds } from "../../../core/brand.ts";
-import { duration, flag, integer, oneOf, text } from "../../../core/fields.ts";
+import { duration, flag, oneOf, text } from "../../../core/fields.ts";
 import { cidrList, list, pairs } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
 import { live } from "../flag-notes.ts";
+import { goInteger } from "../pflag.ts";
 
 export const ownFields = {
   mode: oneOf(
@@ -120,7 +121,7 @@ export const ownFields = {
   "tracing-endpoint": text(
     "OpenTelemetry collector that receives traces of reconciles and requests as OTLP over HTTP, for example http://127.0.0.1:4318; unset sends none. OTEL_EXPORTER_OTLP_HEADERS may hold headers, as name=value.",
   ),
-  "tracing-sampling-rate-per-million": integer(
+  "tracing-sampling-rate-per-million": goInteger(
     "Number of traces to record per million.",
     { min: 0, max: 1_000_000 },
     { fallback: 1_000_000 },

@@ -5,6 +5,7 @@ import { buildField, decimal, duration, flag, integer, oneOf, quoted, text } fro
 import { list, pairs } from "../../../core/list-fields.ts";
 import type { Field, Fields } from "../../../core/settings.ts";
 import { deprecated, live, noEffect, shorthand } from "../flag-notes.ts";
+import { goInteger } from "../pflag.ts";
 
 /** Upstream's. Many clusters have it. */
 export const defaultClusterName = "kubernetes";
@@ -89,7 +90,9 @@ export const genericFields = {
   "kube-api-qps": decimal(
     "Maximum requests per second to the API server; 0 for no limit. If unset, the API server's own throttling applies.",
   ),
-  "kube-api-burst": integer("Burst of requests to the API server before --kube-api-qps applies.", { min: 0 }),
+  "kube-api-burst": goInteger("Burst of requests to the API server before --kube-api-qps applies.", {
+    min: 0,
+  }),
   ...noEffect("requests to the API server use JSON", {
     "kube-api-content-type": text("Content type of requests to the API server.", {
       fallback: "application/vnd.kubernetes.protobuf",
@@ -160,21 +163,21 @@ export const leaderMigrationFields = {
 
 export const cloudNodeFields = {
   ...live({
-    "concurrent-node-syncs": integer(
+    "concurrent-node-syncs": goInteger(
       "Number of workers that reconcile Nodes concurrently.",
       { min: 1 },
       { fallback: 64 },
     ),
   }),
   ...noEffect("--concurrent-node-syncs applies to all work on Nodes", {
-    "concurrent-node-status-updates": integer("Number of workers that update Node statuses concurrently."),
+    "concurrent-node-status-updates": goInteger("Number of workers that update Node statuses concurrently."),
   }),
 } as const satisfies Fields;
 
 export const cloudNodeLifecycleFields = noEffect(
   "Nodes are reconciled when they change, with the workers of --concurrent-node-syncs",
   {
-    "concurrent-node-lifecycle-syncs": integer(
+    "concurrent-node-lifecycle-syncs": goInteger(
       "Number of workers that sync Nodes concurrently.",
       { min: 1 },
       { fallback: 1 },
@@ -184,7 +187,7 @@ export const cloudNodeLifecycleFields = noEffect(
 );
 
 export const serviceFields = live({
-  "concurrent-service-syncs": integer(
+  "concurrent-service-syncs": goInteger(
     "Number of load balancers that are reconciled concurrently.",
     { min: 1 },
     { fallback: 32 },
@@ -216,6 +219,7 @@ export const globalFields = {
     notices: flag("Print the licenses of everything in this executable and exit.", { fallback: false }),
     v: shorthand(
       "v",
+      // klog reads it with base 10.
       integer(
         "Log verbosity: 0 logs decisions and problems, 2 adds details, 4 adds every request.",
         { min: 0 },

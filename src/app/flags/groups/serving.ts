@@ -2,11 +2,12 @@
 // the same flags, those of the webhook with a prefix.
 
 import { seconds } from "../../../core/brand.ts";
-import { address, duration, flag, integer, oneOf, text } from "../../../core/fields.ts";
+import { address, duration, flag, oneOf, text } from "../../../core/fields.ts";
 import { ipAddress } from "../../../core/ip.ts";
 import { list, repeated } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
 import { noEffect } from "../flag-notes.ts";
+import { goInteger } from "../pflag.ts";
 
 const tlsVersions = ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"] as const;
 
@@ -15,7 +16,7 @@ function fieldsOfPort(port: "secure" | "webhook", number: number, use: string) {
     "bind-address": address(`IP address to listen on for the ${port} port.`, {
       fallback: ipAddress("0.0.0.0"),
     }),
-    "secure-port": integer(use, { min: 0, max: 65535 }, { fallback: number }),
+    "secure-port": goInteger(use, { min: 0, max: 65535 }, { fallback: number }),
     "disable-http2-serving": flag("Do not serve HTTP/2.", { fallback: false }),
     "cert-dir": text(
       "Directory of the serving certificate; one is generated there if none exists. If unset, one is generated in memory.",
@@ -62,7 +63,7 @@ export const secureServingFields = {
     fallback: false,
   }),
   ...noEffect("a connection always allows up to 100 streams", {
-    "http2-max-streams-per-connection": integer(
+    "http2-max-streams-per-connection": goInteger(
       "Maximum number of streams per HTTP/2 connection.",
       { min: 0 },
       { fallback: 0 },

@@ -84,12 +84,21 @@ function variablesOf(config: Fields = {}): ProviderModule["variables"] {
   );
 }
 
+/** With the positions in the source files, which the runtime has from the source map, relative to the working directory. */
+function thrownText(error: unknown): string {
+  const text = (error instanceof Error && error.stack) || String(error);
+  return text.replaceAll(/(?<=^ +at (?:async )?(?:[^\n]*\()?)[^()\n]+(?=:\d+:\d+\)?$)/gm, (file) =>
+    resolve(file),
+  );
+}
+
 /** Bundles and loads the module, so that it is checked with the imports that the executable will have. */
 export async function readModule(path: string): Promise<ProviderModule> {
   const built = await Bun.build({
     entrypoints: [path],
     target: "bun",
     plugins: [ccmImports],
+    sourcemap: "inline",
     throw: false,
   });
   const [output] = built.outputs;
@@ -97,7 +106,11 @@ export async function readModule(path: string): Promise<ProviderModule> {
     throw new ScriptError(`${path} could not be built:\n${messagesText(built.logs)}`);
   }
   const bundle = Buffer.from(await output.arrayBuffer()).toString("base64");
-  const exports = (await import(`data:text/javascript;base64,${bundle}`)) as Record<string, unknown>;
+  const exports: Record<string, unknown> = await import(`data:text/javascript;base64,${bundle}`).catch(
+    (error) => {
+      throw new ScriptError(`${path} could not be loaded:\n${thrownText(error)}`);
+    },
+  );
   // Found by its shape, so that the export may have any name.
   const exported = Object.entries(exports).find(
     ([, value]) => typeof value === "object" && value !== null && "contract" in value && "connect" in value,

@@ -165,6 +165,27 @@ describe("npm run build with a path", () => {
     expect(output).toContain(message);
   });
 
+  test("rejects a module that throws when it is loaded, with the file and the line, and without the bundle", async () => {
+    const path = join(outside, "throws.ts");
+    const regions = join(outside, "regions of the cloud.ts");
+    const lines = [
+      "export interface Region {",
+      "  readonly name: string;",
+      "}",
+      "export function read(): Region {",
+    ];
+    writeFileSync(regions, [...lines, '  throw new Error("regions.json is missing");', "}", ""].join("\n"));
+    writeFileSync(
+      path,
+      `import { read } from ${JSON.stringify(regions)};\n\nexport const region = read();\n`,
+    );
+    const { code, output } = await script("build", path, "--outdir", join(outside, "unused"));
+    expect([code, output]).toEqual([
+      2,
+      `${path} could not be loaded:\nError: regions.json is missing\n    at read (${regions}:5:13)\n    at ${path}:3:23\n`,
+    ]);
+  });
+
   test("rejects a path without a provider, lists the paths that it checked, and suggests a similar name", async () => {
     const [empty, near] = await Promise.all([script("build", outside), script("build", "fakee")]);
     expect([empty.code, near.code]).toEqual([2, 2]);

@@ -22,7 +22,10 @@ export const helpCommand: Command = {
   },
   requires: "nothing",
   async run(invocation, [asked, ...rest], pages) {
-    const { spokenName: program, provider, console } = invocation;
+    const { spokenName: program, provider, console, configuration } = invocation;
+    const { flags, positional } = configuration.settings;
+    // With --help everything else is ignored, as by upstream.
+    if (!flags.help && invocation.refuse(configuration.flagProblems)) return;
     const page = pages.find(({ name, isGeneral }) => name === asked && isGeneral !== true);
     if (page !== undefined) {
       const fields: Readonly<Record<string, Field<unknown>>> = withPresets(flagFields, provider.presets);
@@ -32,8 +35,6 @@ export const helpCommand: Command = {
       return;
     }
     const summaries = Object.fromEntries(pages.map(({ name, summary }) => [name, summary]));
-    const { flags, positional } = invocation.configuration.settings;
-    // With --help everything else is ignored, as by upstream.
     if (!flags.help) {
       // `kubectl fairlead` without arguments.
       if (positional.length === 0) {

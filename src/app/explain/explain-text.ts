@@ -81,11 +81,11 @@ export function descriptionText(description: Description): string {
   ].join("\n");
 }
 
-/** What the summary of the first problem leaves out, above all what to do. */
-function remainder({ summary, notes: [first] }: Description): string {
-  if (first === undefined) return "";
+/** The summary, with the whole text of the first problem instead of its first sentence: the rest has above all what to do. */
+function wholeSummary({ summary, notes: [first] }: Description): string {
+  if (first === undefined) return summary;
   const shown = firstSentence(first.text);
-  return summary.includes(shown) ? first.text.slice(shown.length).trim() : "";
+  return first.text.length > shown.length ? summary.replace(shown, () => first.text.trim()) : summary;
 }
 
 const partialText =
@@ -105,8 +105,8 @@ export function overviewText(answer: Omit<ExplainAnswer, "source">): string {
     return `${head}${all} ${noLeader === undefined ? "are" : "were"} settled.\n`;
   }
   const alike = Map.groupBy(descriptions, (description) => {
-    const { kind, state, summary } = description;
-    return [kind, stateText(state), `${summary} ${remainder(description)}`.trim()].join("\n");
+    const { kind, state } = description;
+    return [kind, stateText(state), wholeSummary(description)].join("\n");
   });
   const texts = [...alike].map(([key, members]) => {
     const [kind = "", state = "", ...text] = key.split("\n");

@@ -113,6 +113,8 @@ test("schema prints a JSON Schema even when the cloud's settings are wrong, and 
 const wrong: readonly (readonly [readonly string[], string])[] = [
   [["version", "--foo"], "unknown flag --foo"],
   [["--version", "--foo"], "unknown flag --foo"],
+  [["help", "--versoin"], "unknown flag --versoin; did you mean --version?"],
+  [["help", "explain", "--foo"], "unknown flag --foo"],
   [["version", "--v=x"], "--v must be"],
   [["help", "explan"], 'unknown command "explan"; did you mean explain?'],
   [["help", "nonsense"], 'unknown command "nonsense"; commands: run, explain'],

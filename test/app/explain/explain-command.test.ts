@@ -661,3 +661,11 @@ test("kubectl fairlead without arguments lists the commands on one screen, and n
   expect(help.out).toContain("  3  a requested object waits or has a problem, or no manager leads\n");
   expect((await runCommandIn(world, ["help", "explain"], plugin)).out).toBe(help.out);
 });
+
+test("kubectl fairlead with an unknown flag alone fails with the nearest name [F91 N7]", async () => {
+  world = new ServiceWorld();
+  const plugin = { invokedAs: "/usr/local/bin/kubectl-fairlead" };
+  const { code, out, err } = await runCommandIn(world, ["--contxt=prod"], plugin);
+  expect([code, out]).toEqual([2, ""]);
+  expect(err).toBe("fake-cloud-controller-manager: unknown flag --contxt; did you mean --context?\n");
+});

@@ -215,11 +215,10 @@ export async function measureStall(options: BenchOptions, attack: Attack): Promi
     }
   };
   const probe = new LoopProbe(manager, port);
-  const watching = watchLease();
-  await Bun.sleep(2000);
-  const { services: hostile, begin } = attack;
-  if (hostile !== undefined) {
-    for (let index = 0; index < 25; index++) {
+  const runAttack = async (): Promise<void> => {
+    await Bun.sleep(2000);
+    const { services: hostile, begin } = attack;
+    for (let index = 0; hostile !== undefined && index < 25; index++) {
       const { annotations: given = {}, spec = {} } = hostile(index);
       const metadata = { name: `hostile-${index}`, namespace: "default", annotations: given };
       const draft = {
@@ -229,11 +228,14 @@ export async function measureStall(options: BenchOptions, attack: Attack): Promi
       };
       await bench.api.create(services, draft as never, never);
     }
-  }
-  await begin?.({ bench, webhook });
-  await Bun.sleep(6000);
-  isOver = true;
-  await watching;
+    await begin?.({ bench, webhook });
+    await Bun.sleep(6000);
+  };
+  const attacked = () =>
+    runAttack().finally(() => {
+      isOver = true;
+    });
+  await Promise.all([watchLease(), attacked()]);
   const pauses = await probe.stop();
   if (manager.exitCode() !== null) throw new Error(`The manager exited.\n${manager.output().slice(-3000)}`);
   const times = [...renewals].map((text) => Date.parse(text)).toSorted((a, b) => a - b);

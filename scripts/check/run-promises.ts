@@ -5,7 +5,7 @@ import { heldPromises } from "./promises.ts";
 
 const folder = process.argv[2];
 const root = resolve(folder ?? new URL("../..", import.meta.url).pathname);
-const code = folder === undefined ? ["src", "providers"].map((name) => join(root, name)) : [root];
+const code = folder === undefined ? ["src", "providers", "scripts"].map((name) => join(root, name)) : [root];
 
 const found = await heldPromises(
   join(root, "tsconfig.json"),

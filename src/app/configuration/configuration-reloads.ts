@@ -3,7 +3,6 @@
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
-import { shortList } from "../../core/text.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
@@ -120,10 +119,9 @@ export class ConfigurationReloads {
       return this.#refuse([messageOf(error)], isRequested);
     }
     this.#refused = undefined;
-    for (const change of diff.changes) log.info(`Configuration: ${change}`);
     this.#pending.replace(pending);
     await apply();
-    log.info(`Applied the changed configuration: ${shortList(diff.changes)}`);
+    for (const change of diff.changes) log.info(`Applied the changed configuration: ${change}`);
     this.#current = next;
     return "applied";
   }

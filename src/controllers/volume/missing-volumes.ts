@@ -57,7 +57,7 @@ export class MissingVolumes {
     const held = this.#limit.hold(object, counts);
     if (held === undefined || held.doubt === "unanswered") return held !== undefined;
     const { affected, recent, total } = counts;
-    const message = `The cloud does not show ${affected} of ${total} volumes that are attached or being deleted, and ${recent} volumes were removed in the last ${removalWindowText}${whyHeld(held, "a fault of the cloud, or as credentials of another project")}, so nothing is deleted or detached because of this. Check the credentials. To continue: ${removals.howToRelease(removalKind)}`;
+    const message = `The cloud does not show ${affected} of ${total} volumes that are attached or being deleted, and ${recent} volumes were removed in the last ${removalWindowText}${whyHeld(held, "a fault of the cloud, or as credentials of another project (if so, correct them)")}, so nothing is deleted or detached because of this. To continue: ${removals.howToRelease(removalKind)}`;
     this.#actions.report(kind, object, kind === "PersistentVolume" ? "delete" : "detach", [
       { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },
     ]);

@@ -43,14 +43,18 @@ test.if(runsAllTests)(
     expect(world.services()).toHaveLength(130);
     expect(process.linesWith("unknown flag no-such-flag")).toHaveLength(10);
     expect(process.linesWith("keeping the previous one")).toHaveLength(10);
-    expect(process.linesWith("Configuration: --concurrent-service-syncs")).toHaveLength(10);
+    expect(process.linesWith("Applied the changed configuration: --concurrent-service-syncs")).toHaveLength(
+      10,
+    );
     expect(process.linesWith("Started fake-cloud-controller-manager")).toHaveLength(1);
     // Another reload changes nothing, because everything has converged.
     await world.pass(60);
     process.forget();
     process.disk.put(configPath, body("30"));
     await world.pass(60);
-    expect(process.linesWith("Configuration: --concurrent-service-syncs: 18 -> 30")).toHaveLength(1);
+    expect(
+      process.linesWith("Applied the changed configuration: --concurrent-service-syncs: 18 -> 30"),
+    ).toHaveLength(1);
     expect(world.changes).toEqual([]);
     expect(await process.end()).toBe(0);
   },
@@ -91,12 +95,15 @@ test("a new credential in the cloud's file is used without a restart and never s
   await world.pass(30);
   expect([...process.tokens]).toEqual(["Bearer first-secret"]);
   process.disk.put(own, "token = second-secret");
-  await world.until(() => process.linesWith("Configuration: token: changed").length === 1, "the reload");
+  await world.until(
+    () => process.linesWith("Applied the changed configuration: token: changed").length === 1,
+    "the reload",
+  );
   await world.pass(0.01);
   process.tokens.clear();
   await world.pass(60);
   expect([...process.tokens]).toEqual(["Bearer second-secret"]);
-  expect(process.linesWith("Configuration: token: changed")).toHaveLength(1);
+  expect(process.linesWith("Applied the changed configuration: token: changed")).toHaveLength(1);
   expect(process.lines.join("\n")).not.toContain("-secret");
   await process.end();
 });
@@ -167,10 +174,11 @@ test("settings of the cloud that may decide which objects belong to the cluster 
   await world.until(() => world.addressesOf("web").length === 1, "an address");
   process.hangUp(configPath, cloud("endpoint: http://other.example", "page-size: 20", "token: two"));
   await world.pass(5);
-  expect(process.linesWith("Configuration: ").map((line) => line.split("Configuration: ")[1])).toEqual([
+  const changes = process.linesWith("onfiguration: ").map((line) => line.split("onfiguration: ")[1]);
+  expect(changes).toEqual([
+    'endpoint: "http://cloud.example" -> "http://other.example" (needs a restart)\n',
     "token: changed\n",
     "page-size: 50 -> 20\n",
-    'endpoint: "http://cloud.example" -> "http://other.example" (needs a restart)\n',
   ]);
   process.forget();
   process.tokens.clear();

@@ -114,7 +114,9 @@ test("a file is read again while the setting that names another one waits for a 
   await write("  key-file: /new\n");
   expect(applied).toEqual([]);
   await put("/old", "rotated");
-  expect(lines.filter((line) => line.includes("Configuration: /old: changed"))).toHaveLength(1);
+  expect(
+    lines.filter((line) => line.includes("Applied the changed configuration: /old: changed")),
+  ).toHaveLength(1);
   expect(applied).toHaveLength(1);
   expect(applied[0]).toContain('{"key-file":"/old"}');
   expect(applied[0]).toContain('["/old","rotated"]');

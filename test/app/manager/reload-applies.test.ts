@@ -126,7 +126,7 @@ test("the deadline of requests to the cloud applies, and budgets keep what the c
   await world.until(() => process.linesWith("(429 from POST").length === 1, "the refusal");
   process.hangUp(configPath, flagsFile("v: 0", "cloud-call-timeout: 2s"));
   await world.pass(0.1);
-  expect(process.linesWith("Configuration: --cloud-call-timeout")).toHaveLength(1);
+  expect(process.linesWith("Applied the changed configuration: --cloud-call-timeout")).toHaveLength(1);
   expect(Object.keys(await closedOperations())).toEqual(["POST /balancers"]);
   await world.until(() => world.addressesOf("shop").length === 1, "an address");
   world.cloud.faults.add({ kind: "hang", operation: "POST /balancers" });

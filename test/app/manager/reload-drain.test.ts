@@ -111,7 +111,9 @@ test("a second change during the drain applies after the first one", async () =>
   const { world, process } = await reloadWhileCreating(8);
   process.hangUp(configPath, settings("endpoints"));
   await world.pass(30);
-  const changes = process.linesWith("Configuration: ").map((line) => line.split("targets: ")[1]);
+  const changes = process
+    .linesWith("Applied the changed configuration: ")
+    .map((line) => line.split("targets: ")[1]);
   expect(changes).toEqual(['"all" -> "local-endpoints"\n', '"local-endpoints" -> "endpoints"\n']);
   expect(await process.page("/flagz")).toContain("\nload-balancer-targets=endpoints\n");
   await process.end();

@@ -79,7 +79,7 @@ describe("a reload of settings other than the cloud's", () => {
     const others = changed.startsWith("concurrent-service") ? [] : ["concurrent-service-syncs: 8"];
     process.hangUp(configPath, flagsFile(...others, changed));
     await world.pass(20);
-    expect(process.linesWith("Configuration: ")).toHaveLength(1);
+    expect(process.linesWith("Applied the changed configuration: ")).toHaveLength(1);
     return process;
   };
 
@@ -123,7 +123,7 @@ describe("a reload of settings other than the cloud's", () => {
       const changed = ["concurrent-service-syncs: 9", "concurrent-node-syncs: 7"];
       process.hangUp(configPath, flagsFile("controllers: [service, cloud-node-lifecycle]", ...changed));
       await world.pass(60);
-      expect(process.linesWith("Configuration: ")).toHaveLength(2);
+      expect(process.linesWith("Applied the changed configuration: ")).toHaveLength(2);
       expect([process.listings, process.cloud]).toEqual([[], []]);
       expect(await nodes()).toMatchObject({ isSynced: true, objects: 5000 });
       await process.end();
@@ -257,7 +257,7 @@ test.if(runsAllTests)("fifty reloads leave no timer, listener or connection behi
   const before = measure();
   for (let turn = 6; turn <= 55; turn += 1) await reload(turn);
   const after = measure();
-  expect(process.linesWith("Configuration: token: changed")).toHaveLength(55);
+  expect(process.linesWith("Applied the changed configuration: token: changed")).toHaveLength(55);
   expect(after.timers).toBeLessThanOrEqual(before.timers + 2);
   expect(after.signals - before.signals).toBeLessThan(50);
   expect(JSON.parse(await process.page("/debug/state")).accounts).toHaveLength(1);

@@ -21,10 +21,8 @@ test("metrics of the process and its port continue after a reload", async () => 
     /fairlead_serving_certificate_expiration_timestamp_seconds\{port="secure"\} \d+/,
   );
   await process.write("concurrent-service-syncs: 9");
-  expect(process.linesWith("Configuration: --concurrent-service-syncs: 8 -> 9")).toHaveLength(1);
-  expect(
-    process.linesWith("Applied the changed configuration: --concurrent-service-syncs: 8 -> 9"),
-  ).toHaveLength(1);
+  const changes = process.linesWith("--concurrent-service-syncs: 8 -> 9");
+  expect(changes).toEqual([expect.stringContaining("Applied the changed configuration: --concurrent")]);
   const metrics = await process.page("/metrics");
   expect(metrics).toMatch(/fairlead_serving_certificate_expiration_timestamp_seconds\{port="secure"\} \d+/);
   expect(metrics).toMatch(/apiserver_delegated_authz_request_total\{code="201"\} [1-9]/);

@@ -55,6 +55,13 @@ test("a held Node says how many are missing, and how to confirm the deletions [F
   );
 });
 
+test("a Node that is held for doubt about the account names the credentials once [F22]", () => {
+  const counts = { recent: 0, affected: 3, total: 3 };
+  expect(massDeletionHeld(counts, { allowed: 0, doubt: "nothing shown" }, "RELEASE").message).toBe(
+    "The cloud shows no instance for 3 of 3 Nodes, and the cloud shows nothing that this cluster records: its credentials may belong to another project (if so, correct them), so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: RELEASE. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
+  );
+});
+
 describe("planLifecycle", () => {
   const old = Date.UTC(2026, 0, 1);
   const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };

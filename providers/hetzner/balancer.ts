@@ -95,14 +95,37 @@ function settingsOfPort(service: ApiService, operator: Settings): OwnSettings {
   };
 }
 
-export function settingsOf({ balancer }: Observed, operator: Settings): OwnSettings {
+/** Settings that decide only which addresses are published. Before any is, their values are not known. */
+function settingsOfStatus(
+  { public_net: { ipv6 }, private_net }: ApiLoadBalancer,
+  published: readonly string[],
+): OwnSettings {
+  if (published.length === 0) return {};
+  const shown = new Set(published.map((text) => parseIp(text, "sloppy")));
+  const isShown = (text: string | null | undefined) => shown.has(parseIp(text ?? "", "sloppy"));
+  return {
+    "ipv6-disabled": !isShown(ipv6.ip),
+    "disable-private-ingress":
+      private_net.length === 0 ? undefined : !private_net.some(({ ip }) => isShown(ip)),
+  };
+}
+
+export function settingsOf(
+  { balancer }: Observed,
+  operator: Settings,
+  published: readonly string[],
+): OwnSettings {
   const { algorithm, public_net, private_net, services, targets } = balancer;
   const [port] = services;
+  // The cloud does not return the subnet. It matters only when the load balancer is attached to the network.
+  const needsSubnet = private_net.length === 0 && operator.network !== undefined;
   return {
     "algorithm-type": choiceIn(["round_robin", "least_connections"], algorithm.type),
     "disable-public-network": !public_net.enabled,
     "use-private-ip": targets.find(({ type }) => type === "server")?.use_private_ip,
     "private-ipv4": parseIp(private_net[0]?.ip ?? ""),
+    ...(needsSubnet ? {} : { "private-subnet-ip-range": undefined }),
+    ...settingsOfStatus(balancer, published),
     ...(port === undefined ? {} : settingsOfPort(port, operator)),
   };
 }

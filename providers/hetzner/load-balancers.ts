@@ -166,7 +166,7 @@ export function hetznerLoadBalancers(
       const certificates = desired.some(needsCertificates) ? await collect(api.certificates(call)) : [];
       return { networkID: await networkID?.(call), certificates };
     },
-    settingsOf: (observed) => settingsOf(observed, operator),
+    settingsOf: (observed, _, published) => settingsOf(observed, operator, published),
     reaches: (desired, observed) => {
       const request = chosen(desired, observed);
       return (target) => reach(request, target, readsRobot);

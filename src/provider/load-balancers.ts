@@ -198,9 +198,10 @@ export interface LoadBalancers<
    * Pure. The settings as they are in the cloud. A field with an invalid annotation keeps this value, never its default. A changed field
    * with `whenChanged` is noticed only if its value is here, and if the Service has the annotation: without it, the value stays.
    * Without this function, or without the field in its result, nothing of the group changes until the annotation is fixed,
-   * unless this process has seen a valid value.
+   * unless this process has seen a valid value. `published` are the addresses in the status of the Service, for settings that decide only
+   * which addresses are published.
    */
-  settingsOf?(observed: O, owner: ServiceUID): Partial<Values<A>>;
+  settingsOf?(observed: O, owner: ServiceUID, published: readonly string[]): Partial<Values<A>>;
   /**
    * Pure. The source ranges as they are in the cloud, or `unspecified` where none are set there. They stay while a Service has an
    * invalid range. Without this function, a process that has not seen the valid ranges uses those that can be parsed; if there

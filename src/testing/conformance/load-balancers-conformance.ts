@@ -211,12 +211,12 @@ export function loadBalancersConformance(
       for (const [group, [member]] of members) {
         const balancer = observed.get(group);
         if (member === undefined || balancer === undefined) continue;
-        const settings = lab.loadBalancers.settingsOf?.(balancer, member.owner.uid);
+        const settings = lab.loadBalancers.settingsOf?.(balancer, member.owner.uid, []);
         expect(unobservedSettings(fields, settings)).toEqual([]);
       }
     });
 
-    test("changes nothing in an existing load balancer while an annotation is invalid", async () => {
+    test("changes nothing in an existing load balancer, nor its addresses, while an annotation is invalid", async () => {
       const fields: Fields = harness.definition.annotations?.fields ?? {};
       // Every value of each annotation with a fixed set of values.
       const values = Object.entries(fields).flatMap(([name, { choices, kind }]) =>
@@ -229,13 +229,24 @@ export function loadBalancersConformance(
         const [[group = "", [member = web] = []] = []] = members;
         const context = contextOf(await prefetchFor(lab, [member]));
         const balancer = observed.get(group);
-        const current = balancer && lab.loadBalancers.settingsOf?.(balancer, member.owner.uid);
+        const publication = lab.loadBalancers.publish(member, balancer);
+        const published =
+          publication.kind === "addresses"
+            ? publication.addresses.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+            : [];
+        const current = balancer && lab.loadBalancers.settingsOf?.(balancer, member.owner.uid, published);
         for (const [invalid, field] of Object.entries(fields)) {
           const frozen = new Set([invalid]);
           if ("value" in field.parse("(") || unreadable(frozen, current).length > 0) continue;
           const settings = mergeObserved(member.settings, frozen, current);
-          const { steps } = lab.loadBalancers.plan([{ ...member, settings }], balancer, context);
+          const kept = { ...member, settings };
+          const { steps } = lab.loadBalancers.plan([kept], balancer, context);
           expect({ own, invalid, steps }).toEqual({ own, invalid, steps: [] });
+          expect([own, invalid, lab.loadBalancers.publish(kept, balancer)]).toEqual([
+            own,
+            invalid,
+            publication,
+          ]);
         }
       }
     });

@@ -379,6 +379,42 @@ test("an invalid annotation changes nothing of the load balancer, and says what 
   expect(events(h)).toContain("health-check-interval");
 });
 
+const network = { hasNetwork: true };
+test.each<[string, string | undefined, string, HetznerWorldOptions?]>([
+  ["ipv6-disabled", "true", "yes"],
+  ["ipv6-disabled", "false", "no", { config: { "load-balancers-disable-ipv6": "true" } }],
+  ["ipv6-disabled", undefined, "yes"],
+  ["disable-private-ingress", "true", "yes", network],
+  ["disable-private-ingress", undefined, "yes", network],
+  ["private-subnet-ip-range", "10.0.0.0/16", "10.0.0.0", network],
+  ["private-subnet-ip-range", undefined, "10.0.0.0"],
+])(
+  "an invalid %s, %p before the restart, keeps the addresses, and a new port is still added [F47]",
+  async (name, before, invalid, options = {}) => {
+    const h = await created(before === undefined ? {} : { [name]: before }, options);
+    const { ingress } = h.world.get("web").status.loadBalancer ?? {};
+    const network = onlyBalancer(h).privateNets;
+    await h.world.stop();
+    h.forget();
+    h.world.annotate("web", { [prefix + name]: invalid });
+    await h.start("service");
+    await h.world.pass(60);
+    expect(changesOf(h)).toEqual([]);
+    h.world.editSpec(
+      "web",
+      draft(
+        {},
+        [80, 443].map((port) => ({ name: `p${port}`, port, protocol: "TCP", nodePort: 30_000 + port })),
+      ).spec,
+    );
+    await h.world.pass(60);
+    expect(onlyBalancer(h).services.map(({ listen_port }) => listen_port)).toEqual([80, 443]);
+    expect(h.world.get("web").status.loadBalancer?.ingress).toEqual(ingress ?? []);
+    expect(onlyBalancer(h).privateNets).toEqual(network);
+    expect(events(h)).toContain(`${prefix}${name} must be`);
+  },
+);
+
 test("uses the defaults of the operator where a Service sets nothing [F50]", async () => {
   const h = await created(
     {},

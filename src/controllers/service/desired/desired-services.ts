@@ -25,6 +25,7 @@ import {
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
 import type { LastValid, ServiceState, ServiceStates } from "../state/service-states.ts";
+import { addressesOf } from "../status/status.ts";
 import type { TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
 import { Targets } from "../targets/service-targets.ts";
@@ -148,7 +149,7 @@ export class DesiredServices {
     const uid = serviceUID(service.metadata.uid);
     const { ranges: written, ...parsed } = this.#parse(service);
     const { read } = parsed;
-    const current = observed && balancers.settingsOf?.(observed, uid);
+    const current = observed && balancers.settingsOf?.(observed, uid, addressesOf(service));
     const immutable = holdImmutable(annotations, read, current);
     const { last: lastSettings, missing } = lastValidSettings(state, read, current);
     const known = observed && { ...current, ...missing };

@@ -22,6 +22,7 @@ import { readConfiguration } from "./configuration/configuration.ts";
 import { ReloadRequests } from "./configuration/configuration-reloads.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { Console, ExitCode } from "./console.ts";
+import { RepeatedMessages } from "./logging/repeated-messages.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
 import { type ManagerPlatform, systemPlatform } from "./system-platform.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
@@ -62,6 +63,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   const controller = new AbortController();
   const reloads = new ReloadRequests();
   const platform = systemPlatform();
+  const rejections = new RepeatedMessages(platform.clock, 10);
   let systemd: Systemd | undefined;
   let log: Log | undefined;
   const { exit, pid, stdout, stderr } = onSignals({
@@ -79,10 +81,11 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
     },
     // In a manager, the work that needs the result fails and is retried. A command that runs once ends.
     unhandled: (error) => {
+      if (log === undefined) return false;
       const stack = error instanceof Error ? error.stack : undefined;
       const text = `Internal error in Fairlead or the provider: no code handles the error of an asynchronous call. The manager continues, and the call is retried. Please file a bug with this line: ${messageOf(error)}`;
-      log?.error(text, { stack });
-      return log !== undefined;
+      if (rejections.next(text) !== "not now") log.error(text, { stack });
+      return true;
     },
   });
   const { NOTIFY_SOCKET: socket } = platform.environment;

@@ -16,11 +16,17 @@ beforeAll(() => {
     entry,
     `import { fake } from "${root}/providers/fake/index.ts";
 import { runExecutable } from "${root}/src/app/run.ts";
-const lose = () => void Promise.reject(new Error("the token tok-12345678 was rejected"));
+const reject = (text) => void Promise.reject(new Error(text));
+const lose = () => reject("the token tok-12345678 was rejected");
+const loseOften = () => {
+  for (let index = 0; index < 50; index += 1) lose();
+  for (let index = 0; index < 50; index += 1) reject("machine " + index);
+  setTimeout(() => process.stderr.write("LOST\\n"));
+};
 const provider = {
   ...fake,
   connect: (settings, context) => {
-    setTimeout(lose);
+    setTimeout(loseOften);
     return fake.connect(settings, context);
   },
 };
@@ -48,7 +54,7 @@ function start(...args: readonly string[]) {
   });
 }
 
-test("a manager continues after a rejection that no code handles, and logs it with the stack and without secrets", async () => {
+test("a manager continues after a rejection that no code handles, and logs it once, with the stack and without secrets", async () => {
   const manager = start();
   const lines: string[] = [];
   const decoder = new TextDecoder();
@@ -57,10 +63,15 @@ test("a manager continues after a rejection that no code handles, and logs it wi
     text += decoder.decode(part, { stream: true });
     lines.splice(0, lines.length, ...text.split("\n").slice(0, -1));
     // The first SIGTERM ends it in the usual way.
-    if (lines.some((line) => line.includes("no code handles")) && !manager.killed) manager.kill("SIGTERM");
+    if (lines.includes("LOST") && !manager.killed) manager.kill("SIGTERM");
   }
   expect([await manager.exited, lines.at(-1)]).toEqual([0, expect.stringContaining("Exiting")]);
-  const logged = lines.map((line) => JSON.parse(line)).find(({ msg }) => msg.includes("no code handles"));
+  const entries = lines.filter((line) => line !== "LOST").map((line) => JSON.parse(line));
+  const [logged, ...others] = entries.filter(({ msg }) => msg.includes("no code handles"));
+  // Each message once, and at most ten different ones.
+  expect(others.map(({ msg }) => msg.split("line: ")[1])).toEqual(
+    Array.from({ length: 9 }, (_, index) => `machine ${index}`),
+  );
   expect(logged).toMatchObject({
     level: "error",
     msg: "Internal error in Fairlead or the provider: no code handles the error of an asynchronous call. The manager continues, and the call is retried. Please file a bug with this line: the token [secret] was rejected",

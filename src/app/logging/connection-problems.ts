@@ -2,27 +2,24 @@
 // lasts, and when it is over.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
-import { minutes, seconds } from "../../core/brand.ts";
+import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
-
-/** How often to repeat the message of a lasting problem. */
-const repeatAfter = minutes(5);
-/** Maximum number of remembered messages; beyond it, a message may be repeated. */
-const capacity = 100;
+import { RepeatedMessages, repeatAfter } from "./repeated-messages.ts";
 
 export class ApiServerProblems {
   readonly #log: Log;
   readonly #clock: Clock;
-  readonly #reportedAt = new Map<string, number>();
+  readonly #messages: RepeatedMessages;
   readonly #failing = new Set<string>();
   #since: number | undefined;
 
   constructor(log: Log, clock: Clock) {
     this.#log = log;
     this.#clock = clock;
+    this.#messages = new RepeatedMessages(clock, 100);
   }
 
   /** `watch` is set by callers that also report the recovery. */
@@ -33,11 +30,9 @@ export class ApiServerProblems {
       this.#since ??= now;
     }
     const message = messageOf(error);
-    const last = this.#reportedAt.get(message);
-    if (last !== undefined && now - last < repeatAfter) return;
-    if (this.#reportedAt.size >= capacity) this.#reportedAt.clear();
-    this.#reportedAt.set(message, now);
-    const isRepeated = this.#since !== undefined && last !== undefined;
+    const next = this.#messages.next(message);
+    if (next === "not now") return;
+    const isRepeated = this.#since !== undefined && next === "again";
     this.#log.warn(
       message,
       isRepeated ? { forSeconds: Math.round((now - (this.#since ?? now)) / 1000) } : {},
@@ -50,7 +45,7 @@ export class ApiServerProblems {
     const afterSeconds = Math.round((this.#clock.monotonic() - this.#since) / 1000);
     this.#log.info("All watches of the API server work again", { afterSeconds });
     this.#since = undefined;
-    this.#reportedAt.clear();
+    this.#messages.clear();
   }
 }
 

@@ -110,12 +110,6 @@ export function parseFlags(
 
 const goLiteral = /^([+-]?)(0|0[xX](_?[0-9a-fA-F])+|0[bB](_?[01])+|0[oO]?(_?[0-7])+|[1-9](_?[0-9])*)$/;
 
-/** Converts an integer in Go's notations to a decimal, and any other text to a text that is no number. */
-function decimalOf(text: string): string {
-  const [, sign = "", digits = "no number"] = goLiteral.exec(text) ?? [];
-  return `${sign}${Number(digits.replaceAll("_", "").replace(/^0(?=[0-9])/, "0o"))}`;
-}
-
 /** An integer that pflag reads with base 0, in Go's notations: `0x5`, `1_000`, and `010`, which is 8. `08` is invalid. */
 export function goInteger<const O extends FieldOptions<number>>(
   what: string,
@@ -124,7 +118,9 @@ export function goInteger<const O extends FieldOptions<number>>(
 ): Built<number, O> {
   const field = integer(what, bounds, options);
   const parse = (raw: string) => {
-    const parsed = field.parse(decimalOf(raw.trim()));
+    const [, sign = "", digits = "no number"] = goLiteral.exec(raw.trim()) ?? [];
+    const decimal = Number(digits.replaceAll("_", "").replace(/^0(?=[0-9])/, "0o"));
+    const parsed = field.parse(`${sign}${decimal}`);
     return "value" in parsed ? parsed : { wrong: quoted(raw) };
   };
   return { ...field, parse };

@@ -12,7 +12,7 @@ import { RepeatedMessages, repeatAfter } from "./repeated-messages.ts";
 export class ApiServerProblems {
   readonly #log: Log;
   readonly #clock: Clock;
-  readonly #messages: RepeatedMessages;
+  #messages: RepeatedMessages;
   readonly #failing = new Set<string>();
   #since: number | undefined;
 
@@ -45,7 +45,7 @@ export class ApiServerProblems {
     const afterSeconds = Math.round((this.#clock.monotonic() - this.#since) / 1000);
     this.#log.info("All watches of the API server work again", { afterSeconds });
     this.#since = undefined;
-    this.#messages.clear();
+    this.#messages = new RepeatedMessages(this.#clock, 100);
   }
 }
 

@@ -27,8 +27,4 @@ export class RepeatedMessages {
     this.#loggedAt.set(message, now);
     return last === undefined ? "first" : "again";
   }
-
-  clear(): void {
-    this.#loggedAt.clear();
-  }
 }

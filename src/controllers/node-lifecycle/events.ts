@@ -66,13 +66,11 @@ export function massDeletionHeld(
   // Announced Nodes are not counted, but doubt about the account holds them too.
   const missing = `The cloud shows no instance for ${Math.max(1, affected)} of ${total - recent} Nodes`;
   const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
-  const repair =
-    limit.doubt === undefined
-      ? "the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; "
-      : "";
+  const cause =
+    "the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; ";
   return {
     type: "Warning",
     reason: massDeletionReason,
-    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(limit, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, ${repair}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
+    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(limit, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, ${limit.doubt === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }

@@ -169,7 +169,10 @@ test("a standby replica applies a change when it becomes the leader, and request
   process.cloud.length = 0;
   process.hangUp(configPath, flagsFile("v: 0", "load-balancer-targets: endpoints", "cloud-call-timeout: 9s"));
   await world.pass(5);
-  expect(process.linesWith("Applied the changed configuration")).toHaveLength(1);
+  expect(process.linesWith("Applied the changed configuration")).toEqual([
+    expect.stringContaining('--load-balancer-targets: "all" -> "endpoints"'),
+    expect.stringContaining("--cloud-call-timeout: "),
+  ]);
   expect([process.cloud, await process.metric("workqueue_depth")]).toEqual([[], 0]);
   world.holdLease("");
   await world.until(() => targets() === 1, "the Node with an endpoint as the only target", 60);

@@ -32,7 +32,12 @@ const { values } = commandLine(
   --junit <file>  --features with this JUnit report, instead of running the tests
 `,
   {
-    ...{ check: flag, features: flag, executable: flag, cluster: flag, tools: flag, all: flag },
+    check: flag,
+    features: flag,
+    executable: flag,
+    cluster: flag,
+    tools: flag,
+    all: flag,
     junit: { type: "string" },
   },
 );

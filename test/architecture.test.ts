@@ -6,6 +6,7 @@ import {
   folderCycles,
   importsOf,
   layers,
+  literalSpreads,
   type SourceFile,
   violationsOf,
 } from "../scripts/check/architecture.ts";
@@ -33,6 +34,10 @@ describe("the architecture", () => {
   test("holds in every file", () => {
     expect(files.length).toBeGreaterThan(100);
     expect(files.flatMap((file) => violationsOf(file, exempt))).toEqual([]);
+  });
+
+  test("has no spread of a literal into a literal, tests included", () => {
+    expect(read("test").flatMap(literalSpreads)).toEqual([]);
   });
 
   test("has no exemption that is no longer needed", () => {
@@ -143,6 +148,7 @@ describe("a planted violation is found", () => {
       "// x\nexport function createCounter() {\n  let count = 0;\n  return {\n    next: () => {\n      count += 1;\n    },\n  };\n}",
       "a class with #private fields",
     ],
+    ["a spread of a literal", "src/app/x.ts", "// x\nconst a = { b: 1, ...{ c, d } };", "spreads a literal"],
     ["a file without a comment", "src/app/x.ts", "export const a = 1;", "start with a comment"],
     ["a name that says nothing", "src/app/utils.ts", "// x\n", "does not describe"],
     ["a long file", "scripts/x.ts", "\n".repeat(501), "501 lines"],

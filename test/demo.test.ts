@@ -31,7 +31,12 @@ const inSandbox = async (
   const stop = new AbortController();
   const log = createLog({ format: "text", verbosity: 0, clock: systemClock, write: () => undefined });
   const sandbox = await openSandbox({
-    ...{ definition, nodes: 1, cloudLatency: milliseconds(0), faults: false, port: 0, log },
+    definition,
+    nodes: 1,
+    cloudLatency: milliseconds(0),
+    faults: false,
+    port: 0,
+    log,
     signal: stop.signal,
   });
   try {
@@ -106,7 +111,9 @@ test.concurrent.each(named(localClouds.filter(({ provider }) => provider.volumeD
       await until(() => hasProviderId(sandbox));
       const demo = new Demo({
         steps: volumeSteps(sandbox),
-        ...{ elapsed: () => performance.now(), pause: 0, report: (text) => lines.push(text) },
+        elapsed: () => performance.now(),
+        pause: 0,
+        report: (text) => lines.push(text),
       });
       await until(() => {
         demo.tick();

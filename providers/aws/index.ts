@@ -23,7 +23,10 @@ export const aws = defineProvider({
   schemes: ["aws://"],
   config,
   annotations: {
-    ...{ prefix, fields: annotations, targetSelector: "target-node-labels", check: contradictions },
+    prefix,
+    fields: annotations,
+    targetSelector: "target-node-labels",
+    check: contradictions,
     servedElsewhere: { field: "type", values: otherTypes, by: "the AWS Load Balancer Controller" },
   },
   volumeDriver,

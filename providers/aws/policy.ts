@@ -23,7 +23,10 @@ const permissions: readonly (readonly [name: string, purposes: readonly Purpose[
 
 /** The first load balancer of an account makes Elastic Load Balancing create its role, with the permissions of the caller. */
 const serviceLinkedRole = {
-  ...{ Sid: "ServiceLinkedRole", Effect: "Allow", Action: ["iam:CreateServiceLinkedRole"], Resource: "*" },
+  Sid: "ServiceLinkedRole",
+  Effect: "Allow",
+  Action: ["iam:CreateServiceLinkedRole"],
+  Resource: "*",
   Condition: { StringEquals: { "iam:AWSServiceName": "elasticloadbalancing.amazonaws.com" } },
 };
 

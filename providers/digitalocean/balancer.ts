@@ -75,7 +75,10 @@ export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): 
   const isForeign = clusters.length > 0 && !hasTag(clusters, tag);
   const owners = ownersOfDefaultName(name);
   return {
-    ...{ owners, group: owners.length > 0 ? name : id, name: `${name} (${id})`, balancer },
+    owners,
+    group: owners.length > 0 ? name : id,
+    name: `${name} (${id})`,
+    balancer,
     keys: type === "GLOBAL" ? [] : [name, `id ${id}`],
     addresses: [ip, ipv6].flatMap((address) => address || []),
     ownership: isForeign ? "foreign" : owners.length > 0 ? "ours" : "unmarked",

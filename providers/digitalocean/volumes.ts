@@ -55,7 +55,11 @@ interface Observed extends ObservedVolume {
 /** A change is shown when it has ended; until then, only its action shows it. */
 function toObserved({ id, name, size_gigabytes, region, droplet_ids, tags }: ApiVolume): Observed {
   return {
-    ...{ id, name, tags, device: name, state: "ready" },
+    id,
+    name,
+    tags,
+    device: name,
+    state: "ready",
     size: size_gigabytes * gibibyte,
     topology: { region: region.slug },
     attachedTo: (droplet_ids ?? []).map(String),
@@ -151,7 +155,11 @@ function toSnapshot({
 }: ApiSnapshot): ObservedSnapshot {
   const [region] = regions;
   return {
-    ...{ id, name, volumeID: resource_id, size: min_disk_size * gibibyte, state: "ready" },
+    id,
+    name,
+    volumeID: resource_id,
+    size: min_disk_size * gibibyte,
+    state: "ready",
     createdAt: new Date(created_at),
     topology: region === undefined ? undefined : { region },
   };

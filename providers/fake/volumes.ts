@@ -43,7 +43,8 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
 
 function toObserved({ id, name, size, zone, machine, status }: ApiVolume): ObservedVolume {
   return {
-    ...{ id, name },
+    id,
+    name,
     size: size * gibibyte,
     topology: { [zoneKey]: zone },
     attachedTo: machine === null ? [] : [machine],
@@ -54,7 +55,11 @@ function toObserved({ id, name, size, zone, machine, status }: ApiVolume): Obser
 
 function toSnapshot({ id, name, size, volume, status, created_at }: ApiSnapshot): ObservedSnapshot {
   return {
-    ...{ id, name, volumeID: volume, size: size * gibibyte, state: status },
+    id,
+    name,
+    volumeID: volume,
+    size: size * gibibyte,
+    state: status,
     createdAt: new Date(created_at),
   };
 }
@@ -77,7 +82,10 @@ export function fakeVolumes(api: FakeApi, mark: { readonly cluster: string }): V
       const zone = topology?.[zoneKey];
       const labels = { cluster: mark.cluster };
       const spec = {
-        ...{ name, labels, tier, size: size / gibibyte },
+        name,
+        labels,
+        tier,
+        size: size / gibibyte,
         ...(zone !== undefined && { zone }),
         ...(source !== undefined && { [source.kind]: source.id }),
       };

@@ -67,7 +67,8 @@ function managedCertificate(
   return {
     ...missing(),
     create: {
-      ...{ do: "create certificate", on: name },
+      do: "create certificate",
+      on: name,
       request: requestTo("POST /certificates", {}, body),
       changesPrefetched: true,
     },

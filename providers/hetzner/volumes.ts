@@ -45,7 +45,8 @@ export const volumeDriver: VolumeDriver<typeof parameters> = {
 function toObserved(volume: ApiVolume): ObservedVolume {
   const { id, name, size, server, location, linux_device, status, protection } = volume;
   return {
-    ...{ id: String(id), name },
+    id: String(id),
+    name,
     size: size * gibibyte,
     topology: { [locationKey]: location.name },
     attachedTo: server === null ? [] : [String(server)],

@@ -192,8 +192,14 @@ function removalsOf(observed: Observed, cluster: string) {
     if (!(isGo || marked === cluster) || !(isUsed || isLeftover)) return [];
     if (service.state === "removing" || link === undefined || consumers === undefined) return [];
     const step: RancherStep = {
-      ...{ do: "remove external service", on: service.name, targets: "all" },
-      ...{ kind: "remove unused", link, consumers, user: balancer.id, isLeftover },
+      do: "remove external service",
+      on: service.name,
+      targets: "all",
+      kind: "remove unused",
+      link,
+      consumers,
+      user: balancer.id,
+      isLeftover,
     };
     return [{ ...one, isUsed, isLeftover, step }];
   });

@@ -63,7 +63,9 @@ async function grant(scene: Scene, user: string, isMissing: (resource: string, v
     const rules = needed
       .filter((each) => each.namespace === namespace && !isMissing(each.resource, each.verb))
       .map(({ group: apiGroup, resource, verb, name }) => ({
-        ...{ apiGroups: [apiGroup], resources: [resource], verbs: [verb] },
+        apiGroups: [apiGroup],
+        resources: [resource],
+        verbs: [verb],
         ...(name !== undefined && { resourceNames: [name] }),
       }));
     const metadata = { name: user };

@@ -58,7 +58,9 @@ const inParallel = async (count: number, run: (index: number) => Promise<unknown
 
 const post = (url: string, body: string): Promise<unknown> =>
   fetch(url, {
-    ...{ method: "POST", body, headers: { "content-type": "application/json" } },
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json" },
     tls: { rejectUnauthorized: false },
   }).then((answer) => answer.text());
 
@@ -71,7 +73,8 @@ const flood =
 
 const review = (object: object): string =>
   JSON.stringify({
-    ...{ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" },
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
     request: { uid: "1", operation: "CREATE", object },
   });
 
@@ -122,7 +125,9 @@ export const attacks: readonly Attack[] = [
       spec: {
         allocateLoadBalancerNodePorts: false,
         ports: Array.from({ length: 2000 }, (_, index) => ({
-          ...{ name: `p${index}`, port: index + 1, protocol: "TCP" },
+          name: `p${index}`,
+          port: index + 1,
+          protocol: "TCP",
         })),
       },
     }),

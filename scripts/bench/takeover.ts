@@ -87,7 +87,9 @@ class World implements AsyncDisposable {
     this.#options = options;
     this.#server = server;
     this.#cloud = definition.open({
-      ...{ clock: systemClock, port: 0, token: definition.exampleToken },
+      clock: systemClock,
+      port: 0,
+      token: definition.exampleToken,
       requestsPerHour: definition.defaultRequestsPerHour === undefined ? 0 : 1_000_000,
       latency: milliseconds(options.cloudLatencyMs),
       actionTime: milliseconds(options.actionMs),
@@ -129,8 +131,11 @@ class World implements AsyncDisposable {
     await untilDone(process, name, isDone, { seconds: maxSeconds, everyMs: 500 });
     const lastAt = await this.#untilQuiet(process);
     this.steps.push({
-      ...{ name, seconds: (lastAt - began) / 1000, requests: this.requests - before },
-      ...{ cost: processCost(process.pid), ...(await probe.stop()) },
+      name,
+      seconds: (lastAt - began) / 1000,
+      requests: this.requests - before,
+      cost: processCost(process.pid),
+      ...(await probe.stop()),
     });
   }
 
@@ -156,7 +161,8 @@ class World implements AsyncDisposable {
 const serviceAt = (index: number): Draft<Service> => ({
   metadata: { name: `web-${index}`, namespace: "default" },
   spec: {
-    ...{ type: "LoadBalancer", selector: { app: "web" } },
+    type: "LoadBalancer",
+    selector: { app: "web" },
     ports: [{ port: 1000 + index, targetPort: 8080, nodePort: 30_000 + index }],
   },
   status: {},

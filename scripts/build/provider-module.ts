@@ -122,7 +122,11 @@ export async function readModule(path: string): Promise<ProviderModule> {
   };
   if (contract !== contractVersion) throw new ScriptError(contractMismatch(name, contract));
   return {
-    ...{ path, exportName, name, program: programOf({ name, executable }) },
-    ...{ variables: variablesOf(config), driver: volumeDriver?.name },
+    path,
+    exportName,
+    name,
+    program: programOf({ name, executable }),
+    variables: variablesOf(config),
+    driver: volumeDriver?.name,
   };
 }

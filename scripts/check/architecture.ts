@@ -168,6 +168,19 @@ export interface Exemptions {
 
 const maxLines = 500;
 
+/** Folders whose literals may still be spread into another one. */
+const spreadsLiterals =
+  /^(src\/controllers\/service|src\/provider|providers\/openstack|test\/controllers\/service)\//;
+
+/** A spread of a literal into a literal: its properties belong into the outer one, each on a line. */
+export const literalSpreads = ({ path, text }: SourceFile): readonly string[] =>
+  spreadsLiterals.test(path)
+    ? []
+    : [...codeOf(text).matchAll(/\.\.\.\s*\{[^\n]*/g)].map(
+        ([spread]) =>
+          `${path} spreads a literal into a literal, so its properties are written out: ${spread}`,
+      );
+
 /** All violations in a file, as messages. */
 export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonly string[] => {
   const { path, text } = file;
@@ -184,6 +197,7 @@ export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonl
     found.push(`${path}: "${name}" does not describe what is in the file`);
   }
   if (isSource) found.push(...closuresOverState(file));
+  found.push(...literalSpreads(file));
   if (/^[ \t]*export default\b/m.test(code)) found.push(`${path} has a default export`);
   for (const [, declared = ""] of path.startsWith("test/") ? [] : code.matchAll(topLevelArrow)) {
     found.push(`${path}: ${declared} has a body, so it must be a function declaration`);

@@ -21,7 +21,9 @@ export function serviceDraft(
       type: "LoadBalancer",
       selector: { app: name },
       ports: ports.map(({ port, protocol = "TCP" }, position) => ({
-        ...{ name: `port-${position}`, port, protocol },
+        name: `port-${position}`,
+        port,
+        protocol,
         nodePort: firstPort + position,
       })),
       ...(isLocal && { healthCheckNodePort: firstPort + portsPerService - 1 }),

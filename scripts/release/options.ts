@@ -41,15 +41,15 @@ export function readOptions(words: readonly string[]): ReleaseOptions {
   const { values } = parseWords(
     words,
     {
-      ...{
-        cloud: repeatable,
-        target: repeatable,
-        outdir: single,
-        key: single,
-        tag: single,
-        "make-key": single,
-      },
-      ...{ "allow-dirty": flag, "no-image": flag, "lock-image": flag },
+      cloud: repeatable,
+      target: repeatable,
+      outdir: single,
+      key: single,
+      tag: single,
+      "make-key": single,
+      "allow-dirty": flag,
+      "no-image": flag,
+      "lock-image": flag,
     },
     0,
   );

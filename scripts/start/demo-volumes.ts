@@ -54,22 +54,25 @@ class DemoVolume {
 
   claim(): void {
     this.#create("storageclasses", "", {
-      ...{ apiVersion: "storage.k8s.io/v1", kind: "StorageClass", metadata: { name: "demo" } },
-      ...{
-        provisioner: this.#driver.name,
-        reclaimPolicy: "Delete",
-        volumeBindingMode: "WaitForFirstConsumer",
-      },
+      apiVersion: "storage.k8s.io/v1",
+      kind: "StorageClass",
+      metadata: { name: "demo" },
+      provisioner: this.#driver.name,
+      reclaimPolicy: "Delete",
+      volumeBindingMode: "WaitForFirstConsumer",
     });
     const annotations = {
       "volume.kubernetes.io/storage-provisioner": this.#driver.name,
       "volume.kubernetes.io/selected-node": node,
     };
     this.#create("persistentvolumeclaims", "default", {
-      ...{ apiVersion: "v1", kind: "PersistentVolumeClaim" },
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
       metadata: { name: claimName, namespace: "default", annotations },
       spec: {
-        ...{ accessModes: ["ReadWriteOnce"], storageClassName: "demo", volumeMode: "Filesystem" },
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "demo",
+        volumeMode: "Filesystem",
         resources: { requests: { storage: "10Gi" } },
       },
       status: { phase: "Pending" },
@@ -94,9 +97,12 @@ class DemoVolume {
 
   attach(): void {
     this.#create("volumeattachments", "", {
-      ...{ apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", metadata: { name: attachmentName } },
+      apiVersion: "storage.k8s.io/v1",
+      kind: "VolumeAttachment",
+      metadata: { name: attachmentName },
       spec: {
-        ...{ attacher: this.#driver.name, nodeName: node },
+        attacher: this.#driver.name,
+        nodeName: node,
         source: { persistentVolumeName: this.volume()?.metadata.name },
       },
     });
@@ -125,10 +131,14 @@ class DemoVolume {
     const [stagingTargetPath, targetPath] = [join(folder, "staged"), join(folder, "pod")];
     const { csi } = this.volume()?.spec ?? {};
     const volume = {
-      ...{ volumeID: csi?.volumeHandle ?? "", publishContext: this.attached() ?? {}, secrets: {} },
-      ...{ volumeContext: csi?.volumeAttributes ?? {}, stagingTargetPath },
+      volumeID: csi?.volumeHandle ?? "",
+      publishContext: this.attached() ?? {},
+      secrets: {},
+      volumeContext: csi?.volumeAttributes ?? {},
+      stagingTargetPath,
       volumeCapability: {
-        ...{ accessMode: { mode: "SINGLE_NODE_WRITER" as const }, block: undefined },
+        accessMode: { mode: "SINGLE_NODE_WRITER" as const },
+        block: undefined,
         mount: { fsType: csi?.fsType ?? "", mountFlags: [], volumeMountGroup: "" },
       },
     };

@@ -113,7 +113,10 @@ export function cloudOf(
     provider,
     { environment, ...settings.cloud, cluster, clusterUID: () => clusterUID },
     {
-      ...{ clock, random, signal, deadline },
+      clock,
+      random,
+      signal,
+      deadline,
       transport: isReading ? new ReadOnlyTransports().cloud(cloudTransport) : cloudTransport,
       mayMutate: () => (isReading ? { reason: "nothing is changed before it is confirmed." } : true),
       report: () => undefined,

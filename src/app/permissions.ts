@@ -37,7 +37,9 @@ export interface Grant {
 }
 
 const forSnapshots = (resource: string, verbs: readonly string[]): Grant => ({
-  ...{ group: "snapshot.storage.k8s.io", resource, optional: verbs },
+  group: "snapshot.storage.k8s.io",
+  resource,
+  optional: verbs,
   verbs: Object.fromEntries(verbs.map((verb) => [verb, forVolumes])),
 });
 
@@ -112,8 +114,12 @@ export const clusterGrants: readonly Grant[] = [
     group: "",
     resource: "persistentvolumes",
     verbs: {
-      ...{ get: forVolumes, list: forVolumes, watch: forVolumes },
-      ...{ create: forVolumes, patch: forVolumes, delete: forVolumes },
+      get: forVolumes,
+      list: forVolumes,
+      watch: forVolumes,
+      create: forVolumes,
+      patch: forVolumes,
+      delete: forVolumes,
     },
   },
   {

@@ -160,7 +160,9 @@ export function problemFinding({ reason, text, severity }: Problem): Finding {
 
 /** Topics that decide the kind of their findings. For other topics, the type of the event decides. */
 const kindOfTopic: Readonly<Partial<Record<string, Finding["kind"]>>> = {
-  ...{ hold: "hold", notices: "notice", waiting: "wait" },
+  hold: "hold",
+  notices: "notice",
+  waiting: "wait",
 };
 
 /** The findings of one topic that apply now. */

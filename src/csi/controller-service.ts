@@ -178,7 +178,10 @@ const contentSourceOf = ({ kind, id }: VolumeSource) =>
 function shownSnapshot({ id, volumeID, size, createdAt, state }: ObservedSnapshot) {
   const time = createdAt.getTime();
   return {
-    ...{ snapshotID: id, sourceVolumeID: volumeID, sizeBytes: size, readyToUse: state === "ready" },
+    snapshotID: id,
+    sourceVolumeID: volumeID,
+    sizeBytes: size,
+    readyToUse: state === "ready",
     creationTime: { seconds: Math.floor(time / 1000), nanos: (time % 1000) * 1_000_000 },
   };
 }

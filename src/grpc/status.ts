@@ -38,8 +38,12 @@ export class RpcError extends Error {
 export function timeoutOf(text: string): number | undefined {
   const [, amount = "", unit = ""] = /^(\d{1,8})([HMSmun])$/.exec(text) ?? [];
   const milliseconds: Readonly<Record<string, number>> = {
-    ...{ H: 3_600_000, M: 60_000, S: 1000 },
-    ...{ m: 1, u: 1e-3, n: 1e-6 },
+    H: 3_600_000,
+    M: 60_000,
+    S: 1000,
+    m: 1,
+    u: 1e-3,
+    n: 1e-6,
   };
   const factor = milliseconds[unit];
   return factor === undefined ? undefined : Number(amount) * factor;

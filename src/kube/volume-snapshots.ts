@@ -59,11 +59,20 @@ export interface VolumeSnapshotClass extends KubeObject {
 const group = { group: "snapshot.storage.k8s.io", version: "v1", slim: slimMetaOnly } as const;
 
 export const volumeSnapshots: Resource<VolumeSnapshot> = {
-  ...{ ...group, plural: "volumesnapshots", kind: "VolumeSnapshot", namespaced: true },
+  ...group,
+  plural: "volumesnapshots",
+  kind: "VolumeSnapshot",
+  namespaced: true,
 };
 export const volumeSnapshotContents: Resource<VolumeSnapshotContent> = {
-  ...{ ...group, plural: "volumesnapshotcontents", kind: "VolumeSnapshotContent", namespaced: false },
+  ...group,
+  plural: "volumesnapshotcontents",
+  kind: "VolumeSnapshotContent",
+  namespaced: false,
 };
 export const volumeSnapshotClasses: Resource<VolumeSnapshotClass> = {
-  ...{ ...group, plural: "volumesnapshotclasses", kind: "VolumeSnapshotClass", namespaced: false },
+  ...group,
+  plural: "volumesnapshotclasses",
+  kind: "VolumeSnapshotClass",
+  namespaced: false,
 };

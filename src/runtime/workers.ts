@@ -81,7 +81,9 @@ export async function runWorkers(options: WorkerOptions, signal: AbortSignal): P
   await options.queue.work.run(
     (running) =>
       runUntilPaused(options, {
-        ...{ failures, slices, running },
+        failures,
+        slices,
+        running,
         isPaused: () => running.aborted && !signal.aborted,
       }),
     signal,

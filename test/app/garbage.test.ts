@@ -14,8 +14,12 @@ test("the manager collects garbage each time it has decoded about 1 MiB, every f
   const world = new ServiceWorld({ nodes: 0 });
   const collections: string[] = [];
   const platform: ManagerPlatform = {
-    ...{ clock: world.clock, random: seededRandom(3), files: new MemoryFiles({}).files, environment: {} },
-    ...{ transport: asTransport(world.server), cloudTransport: cloudTransport(world.cloud) },
+    clock: world.clock,
+    random: seededRandom(3),
+    files: new MemoryFiles({}).files,
+    environment: {},
+    transport: asTransport(world.server),
+    cloudTransport: cloudTransport(world.cloud),
     collectGarbage: (which = "all") => {
       collections.push(which);
     },

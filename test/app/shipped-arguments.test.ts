@@ -179,7 +179,8 @@ test.each(shipped)(
     const disk = new MemoryFiles({
       [`${account}/token`]: "a-token",
       [`${account}/ca.crt`]: createAuthority("cluster", world.clock, seededRandom(4)).cert,
-      ...{ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": "token = abc" },
+      "/etc/cloud/vsphere.conf": "",
+      "/etc/config/cloud.conf": "token = abc",
     });
     const asAdministrator = asTransport(world.server);
     const platform = {

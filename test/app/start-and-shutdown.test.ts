@@ -60,8 +60,12 @@ test("a process that cannot start logs the reason in one line, and no shutdown",
   const nobody = () => Promise.reject(new Error("not asked"));
   const clock = new VirtualClock();
   const platform = {
-    ...{ clock, random: seededRandom(3), files: new MemoryFiles({}).files, environment: {} },
-    ...{ transport: nobody, cloudTransport: nobody },
+    clock,
+    random: seededRandom(3),
+    files: new MemoryFiles({}).files,
+    environment: {},
+    transport: nobody,
+    cloudTransport: nobody,
   };
   const given = ["--kubeconfig=/nowhere", "--configure-cloud-routes=false"];
   const { signal } = new AbortController();

@@ -49,7 +49,9 @@ function start(...args: readonly string[]) {
     "--logging-format=json",
   ];
   return Bun.spawn([process.execPath, entry, ...args, ...flags], {
-    ...{ cwd: folder, stdout: "ignore", stderr: "pipe" },
+    cwd: folder,
+    stdout: "ignore",
+    stderr: "pipe",
     env: { PATH: process.env["PATH"] ?? "", FAKE_TOKEN: "tok-12345678", FAKE_ENDPOINT: "http://127.0.0.1:9" },
   });
 }

@@ -16,7 +16,12 @@ const common = problemOf("PortConflict");
 const undeclared = problemOf("Whatever" as string as OwnReason);
 
 const instance = (problems?: readonly Problem[]): Instance => ({
-  ...{ key: "1", id: providerID("acme://1"), names: ["a"], title: "a", addresses: [], type: "" },
+  key: "1",
+  id: providerID("acme://1"),
+  names: ["a"],
+  title: "a",
+  addresses: [],
+  type: "",
   ...(problems && { problems }),
 });
 

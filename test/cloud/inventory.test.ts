@@ -67,7 +67,9 @@ describe("an inventory", () => {
     second.failure = undefined;
     await answer(withID("fake://7"));
     expect(inventory.machineOf(withID("fake://7"))).toEqual({
-      ...{ source: "far", key: "7", handles: { port: "p7" } },
+      source: "far",
+      key: "7",
+      handles: { port: "p7" },
     });
   });
 

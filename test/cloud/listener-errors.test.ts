@@ -11,7 +11,9 @@ test("an inventory answers after a listener has thrown", async () => {
   const source = new ScriptedSource({ clock }, [machine("a")]);
   const errors: unknown[] = [];
   const inventory = new Inventory({
-    ...{ instances: { sources: [source], matchBy: ["name"] }, clock, signal: new AbortController().signal },
+    instances: { sources: [source], matchBy: ["name"] },
+    clock,
+    signal: new AbortController().signal,
     onListenerError: (error) => errors.push(error),
   });
   const news: string[] = [];

@@ -85,20 +85,19 @@ describe.skipIf(missing !== undefined)("a kubelet", () => {
     metadata: { name, namespace: "default" },
     spec: {
       // There is no scheduler, and no network of pods.
-      ...{ nodeName: node, hostNetwork: true, restartPolicy: "Never", automountServiceAccountToken: false },
-      ...{
-        enableServiceLinks: false,
-        tolerations: [{ operator: "Exists" }],
-        securityContext: { fsGroup: 2000 },
-      },
+      nodeName: node,
+      hostNetwork: true,
+      restartPolicy: "Never",
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      tolerations: [{ operator: "Exists" }],
+      securityContext: { fsGroup: 2000 },
       containers: [
         {
-          ...{
-            name: "main",
-            image: kubelet.shellImage,
-            imagePullPolicy: "Never",
-            command: ["/bin/sh", "-c", command],
-          },
+          name: "main",
+          image: kubelet.shellImage,
+          imagePullPolicy: "Never",
+          command: ["/bin/sh", "-c", command],
           volumeMounts: [{ name: "data", mountPath: "/data" }],
         },
       ],
@@ -176,8 +175,11 @@ describe.skipIf(missing !== undefined)("a kubelet", () => {
     const type = Bun.which("mkfs.xfs") === null ? "ext4" : "xfs";
     await apply(
       {
-        ...{ apiVersion: "storage.k8s.io/v1", kind: "StorageClass", metadata: { name: "grows" } },
-        ...{ provisioner: "csi.fake.example", allowVolumeExpansion: true },
+        apiVersion: "storage.k8s.io/v1",
+        kind: "StorageClass",
+        metadata: { name: "grows" },
+        provisioner: "csi.fake.example",
+        allowVolumeExpansion: true,
         volumeBindingMode: "WaitForFirstConsumer",
         parameters: { "csi.storage.k8s.io/fstype": type },
       },
@@ -186,11 +188,13 @@ describe.skipIf(missing !== undefined)("a kubelet", () => {
         kind: "PersistentVolumeClaim",
         // In place of the scheduler.
         metadata: {
-          ...{ name: "data", namespace: "default" },
+          name: "data",
+          namespace: "default",
           annotations: { "volume.kubernetes.io/selected-node": node },
         },
         spec: {
-          ...{ storageClassName: "grows", accessModes: ["ReadWriteOnce"] },
+          storageClassName: "grows",
+          accessModes: ["ReadWriteOnce"],
           resources: { requests: { storage: "1Gi" } },
         },
       },

@@ -150,7 +150,9 @@ const definitionOf = (kind: string, scope: "Namespaced" | "Cluster") => {
       annotations: { "api-approved.kubernetes.io": "unapproved, for tests" },
     },
     spec: {
-      ...{ group: snapshotGroup, scope, names: { plural, singular, kind, listKind: `${kind}List` } },
+      group: snapshotGroup,
+      scope,
+      names: { plural, singular, kind, listKind: `${kind}List` },
       versions: [{ name: "v1", served: true, storage: true, subresources: { status: {} }, schema }],
     },
   };

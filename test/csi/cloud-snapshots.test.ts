@@ -12,12 +12,21 @@ const gibibyte = 2 ** 30;
 const zone = (name: string) => ({ zone: name });
 
 const disk: ObservedVolume = {
-  ...{ id: "v1", name: "pvc-1", size: gibibyte, topology: zone("a"), device: "" },
-  ...{ attachedTo: [], state: "ready" },
+  id: "v1",
+  name: "pvc-1",
+  size: gibibyte,
+  topology: zone("a"),
+  device: "",
+  attachedTo: [],
+  state: "ready",
 };
 const shown = (more: Partial<ObservedSnapshot> = {}): ObservedSnapshot => ({
-  ...{ id: "s1", name: "snapshot-1", volumeID: "v1", size: gibibyte },
-  ...{ createdAt: new Date(0), state: "ready" },
+  id: "s1",
+  name: "snapshot-1",
+  volumeID: "v1",
+  size: gibibyte,
+  createdAt: new Date(0),
+  state: "ready",
   ...more,
 });
 
@@ -36,7 +45,10 @@ function lying({ all = [], one }: { all?: readonly ObservedSnapshot[]; one?: Obs
     },
     get: async (id) => (id === "v1" ? disk : id === "v2" ? { ...disk, id } : undefined),
     create: () => changed("create volume", "v2"),
-    ...{ remove: unused, attach: unused, detach: unused, expand: unused },
+    remove: unused,
+    attach: unused,
+    detach: unused,
+    expand: unused,
     snapshots: {
       list: async function* () {
         yield all;
@@ -119,8 +131,12 @@ describe("a snapshot", () => {
 
 describe("a volume from a snapshot", () => {
   const wanted = {
-    ...{ name: "pvc-2", range: { size: gibibyte, limit: gibibyte }, parameters: {}, claim: undefined },
-    ...{ places: [zone("a"), zone("b")], source: { kind: "snapshot", id: "s1" } as const },
+    name: "pvc-2",
+    range: { size: gibibyte, limit: gibibyte },
+    parameters: {},
+    claim: undefined,
+    places: [zone("a"), zone("b")],
+    source: { kind: "snapshot", id: "s1" } as const,
   };
   const cases: readonly (readonly [string, Partial<ObservedSnapshot>, string])[] = [
     [

@@ -17,8 +17,14 @@ const signal = new AbortController().signal;
 const done = { done: true } as const;
 
 const disk = (changes: Partial<ObservedVolume> = {}): ObservedVolume => ({
-  ...{ id: "v1", name: "pvc-1", size: gibibyte, topology: { [zone]: "a" } },
-  ...{ attachedTo: [], device: "/dev/x", state: "ready", ...changes },
+  id: "v1",
+  name: "pvc-1",
+  size: gibibyte,
+  topology: { [zone]: "a" },
+  attachedTo: [],
+  device: "/dev/x",
+  state: "ready",
+  ...changes,
 });
 
 /** A cloud that answers each read as given, and accepts every change without an effect. */

@@ -117,7 +117,9 @@ class Machine {
   get service() {
     this.#service ??= nodeService({
       driver: { ...(driver as VolumeDriver), ...this.#changes },
-      ...{ disks: this.disks, files: this.files, clock: this.clock },
+      disks: this.disks,
+      files: this.files,
+      clock: this.clock,
       identity: { id: "7", limit: 8, topology: { zone: "a" } },
       warn: (message) => this.warnings.push(message),
     });
@@ -131,7 +133,10 @@ class Machine {
   stage(changes: Partial<Message<"NodeStageVolumeRequest">> = {}, fsType = ""): Promise<string> {
     const mount = { fsType, mountFlags: [], volumeMountGroup: "" };
     const request = {
-      ...{ volumeID: "v1", stagingTargetPath: staging, secrets: {}, volumeContext: {} },
+      volumeID: "v1",
+      stagingTargetPath: staging,
+      secrets: {},
+      volumeContext: {},
       publishContext: { device },
       volumeCapability: { accessMode: { mode: "SINGLE_NODE_WRITER" as const }, block: undefined, mount },
       ...changes,
@@ -142,8 +147,13 @@ class Machine {
   publish(changes: Partial<Message<"NodePublishVolumeRequest">> = {}): Promise<string> {
     const mount = { fsType: "", mountFlags: [], volumeMountGroup: "" };
     const request = {
-      ...{ volumeID: "v1", stagingTargetPath: staging, targetPath: target, secrets: {}, volumeContext: {} },
-      ...{ publishContext: { device }, readonly: false },
+      volumeID: "v1",
+      stagingTargetPath: staging,
+      targetPath: target,
+      secrets: {},
+      volumeContext: {},
+      publishContext: { device },
+      readonly: false,
       volumeCapability: { accessMode: { mode: "SINGLE_NODE_WRITER" as const }, block: undefined, mount },
       ...changes,
     };
@@ -521,7 +531,9 @@ test("the identity of the machine is that of its Node, as soon as the manager ha
     ({ metadata: { name: "a", labels }, spec: { providerID } }) as never;
   const zone = { "topology.kubernetes.io/zone": "zone-1" };
   expect(volumeNodeOf(node("fake://7", zone), driver)).toEqual({
-    ...{ id: "7", limit: 8, topology: { "topology.fake.example/zone": "zone-1" } },
+    id: "7",
+    limit: 8,
+    topology: { "topology.fake.example/zone": "zone-1" },
   });
   expect(volumeNodeOf(node("", zone), driver)).toBe("it has no provider id yet");
   expect(volumeNodeOf(node("other://7", zone), driver)).toContain("is of no machine that can have volumes");

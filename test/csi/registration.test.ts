@@ -17,7 +17,9 @@ test("shows the kubelet name, endpoint and version, and reports its answer", asy
     const bytes = Buffer.from(message, "hex");
     const head = Buffer.from([0, 0, 0, 0, bytes.length]);
     const { body, trailers } = await server.handle({
-      ...{ method: "POST", path: `/pluginregistration.Registration/${method}`, headers: {} },
+      method: "POST",
+      path: `/pluginregistration.Registration/${method}`,
+      headers: {},
       body: async () => Buffer.concat([head, bytes]),
       cancelled: new AbortController().signal,
     });

@@ -14,8 +14,13 @@ import type { ObservedVolume } from "../../src/provider/volumes.ts";
 const gibibyte = 2 ** 30;
 const zone = "topology.fake.example/zone";
 const volume = (id: string): ObservedVolume => ({
-  ...{ id, name: `pvc-${id}`, size: gibibyte, topology: { [zone]: "a" } },
-  ...{ attachedTo: [], device: "/dev/x", state: "ready" },
+  id,
+  name: `pvc-${id}`,
+  size: gibibyte,
+  topology: { [zone]: "a" },
+  attachedTo: [],
+  device: "/dev/x",
+  state: "ready",
 });
 
 describe("the size of a volume", () => {

@@ -4,10 +4,10 @@ import { bearer, type Call, defineProvider, jsonApi, numberedPages, providerID, 
 
 type Server = Readonly<Record<"id" | "name" | "type" | "ip", string>>;
 
-const toInstance = ({ id, name, type, ip }: Server) => ({
-  ...{ key: id, id: providerID(`meadow://${id}`), names: [name], title: name, type },
-  addresses: [{ kind: "InternalIP", value: ip } as const],
-});
+const toInstance = ({ id: key, name, type, ip }: Server) => {
+  const addresses = [{ kind: "InternalIP", value: ip } as const];
+  return { key, id: providerID(`meadow://${key}`), names: [name], title: name, type, addresses };
+};
 
 export const meadow = defineProvider({
   contract: 3,

@@ -152,8 +152,10 @@ interface Answered {
 function call(client: ClientHttp2Session, method: string, body: Uint8Array): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const stream = client.request({
-      ...{ ":method": "POST", ":path": `/csi.v1.Controller/${method}` },
-      ...{ "content-type": "application/grpc", te: "trailers" },
+      ":method": "POST",
+      ":path": `/csi.v1.Controller/${method}`,
+      "content-type": "application/grpc",
+      te: "trailers",
     });
     const chunks: Buffer[] = [];
     let trailers: Readonly<Record<string, unknown>> = {};

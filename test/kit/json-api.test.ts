@@ -222,7 +222,9 @@ test("takes a body for a proxy's response if the request expects none", async ()
 
 test("makes the method and the path of a request from its operation, and encodes the values", () => {
   expect(requestTo("PUT /things/{id}/parts/{part}", { id: "a/b", part: 7 }, { size: 1 })).toEqual({
-    ...{ operation: "PUT /things/{id}/parts/{part}", method: "PUT", path: "/things/a%2Fb/parts/7" },
+    operation: "PUT /things/{id}/parts/{part}",
+    method: "PUT",
+    path: "/things/a%2Fb/parts/7",
     body: { size: 1 },
   });
   expect(requestTo("GET /things")).toMatchObject({ method: "GET", path: "/things", body: undefined });

@@ -27,7 +27,10 @@ const facts = new Map([["uid" as string as ServiceUID, { id: "7" }]]);
 test("a step in progress is checked after a second, unless another delay is set", () => {
   expect(inProgress("the job")).toEqual({ done: false, checkAfter: seconds(1), waitingFor: "the job" });
   expect(inProgress("the job", { checkAfter: seconds(9), operation: "op", remember: facts })).toEqual({
-    ...{ done: false, checkAfter: seconds(9), waitingFor: "the job", operation: "op" },
+    done: false,
+    checkAfter: seconds(9),
+    waitingFor: "the job",
+    operation: "op",
     remember: facts,
   });
   expect(done(facts)).toEqual({ done: true, remember: facts });
@@ -59,8 +62,17 @@ test("publishes the addresses that are there, and waits while there are none", (
 test("optional members of what a provider returns may be undefined", () => {
   const unknown = undefined as string | undefined;
   const instance: Instance = {
-    ...{ key: "1", id: providerID("acme://1"), names: ["a"], title: "a", addresses: [], type: "" },
-    ...{ state: undefined, region: unknown, zone: unknown, labels: undefined, problems: undefined },
+    key: "1",
+    id: providerID("acme://1"),
+    names: ["a"],
+    title: "a",
+    addresses: [],
+    type: "",
+    state: undefined,
+    region: unknown,
+    zone: unknown,
+    labels: undefined,
+    problems: undefined,
   };
   const destination = parseCidr("10.0.0.0/24");
   if (destination === undefined) throw new Error("It is a range.");

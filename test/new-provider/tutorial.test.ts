@@ -116,8 +116,11 @@ describe("the tutorial", () => {
     const balancers = ["load-balancers.ts: 6. Load balancers: apply"];
     const routes = ["routes.ts: 7. Routes"];
     const unwritten = {
-      ...{ "3": [machines, balancers, routes], "4": [[], balancers, routes] },
-      ...{ "5": [[], balancers, routes], "6": [[], [], routes], "7": [[], [], []] },
+      "3": [machines, balancers, routes],
+      "4": [[], balancers, routes],
+      "5": [[], balancers, routes],
+      "6": [[], [], routes],
+      "7": [[], [], []],
     };
     for (const stage of tried) {
       if (stage === "1") continue;

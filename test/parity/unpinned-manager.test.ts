@@ -75,8 +75,12 @@ const runs = async (provider: AnyProvider, ...args: readonly string[]) => {
     err: (text: string) => void lines.push(text),
   };
   const platform = {
-    ...{ clock: new VirtualClock(), random: seededRandom(3), files: new MemoryFiles({}).files },
-    ...{ environment: {}, transport: unreachable, cloudTransport: unreachable },
+    clock: new VirtualClock(),
+    random: seededRandom(3),
+    files: new MemoryFiles({}).files,
+    environment: {},
+    transport: unreachable,
+    cloudTransport: unreachable,
   };
   const code = await runProgram(provider, args, streams, platform, new AbortController().signal);
   return { code, out: printed.join(""), log: lines.join("") };

@@ -26,7 +26,10 @@ const startWorkers = (
   };
   const running = runWorkers(
     {
-      ...{ queue, clock, reconcile, count: () => workers },
+      queue,
+      clock,
+      reconcile,
+      count: () => workers,
       onError: (key, _, failures) => {
         happened.push(`${key} fails for the ${failures}. time`);
         return requeue(seconds(failures), "failed");
@@ -46,7 +49,12 @@ const startWorkers = (
       change,
     );
   return {
-    ...{ clock, queue, stop, happened, replace, running },
+    clock,
+    queue,
+    stop,
+    happened,
+    replace,
+    running,
     setWorkers: (count: number) => {
       workers = count;
     },

@@ -102,7 +102,9 @@ describe("what several items share", () => {
     ];
     const clock = new VirtualClock();
     const snapshot = new Snapshot<Item>({
-      ...{ clock, signal: new AbortController().signal, keyOf: ({ key }) => key },
+      clock,
+      signal: new AbortController().signal,
+      keyOf: ({ key }) => key,
       list: async function* () {
         yield listings.shift() ?? [];
       },

@@ -23,7 +23,9 @@ const sourceOf = (clock: VirtualClock, files = systemFiles, at = join(folder, "d
   const problems: string[] = [];
   const source = new CertificateSource({
     settings: { byName: [], names: ["localhost"], keep: { folder: at, name: "ccm" } },
-    ...{ files, clock, random: seededRandom(seed) },
+    files,
+    clock,
+    random: seededRandom(seed),
     onProblem: (text) => problems.push(text),
   });
   return { source, problems, at };

@@ -92,14 +92,12 @@ export class CloudWithRouteOperations extends FakeCloud {
     const now = this.clock.monotonic();
     const operation: Operation = {
       id: `op${this.operations.length + 1}`,
-      ...{
-        do: what,
-        route,
-        course: this.next.shift() ?? usual,
-        beganAt: now,
-        status: "running",
-        newsAt: now,
-      },
+      do: what,
+      route,
+      course: this.next.shift() ?? usual,
+      beganAt: now,
+      status: "running",
+      newsAt: now,
     };
     this.operations.push(operation);
     this.clock.after(milliseconds(operation.course.takes), () => this.#finish(operation));

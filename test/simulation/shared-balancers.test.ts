@@ -74,7 +74,11 @@ function deviations({ users, cloud }: World): readonly string[] {
 /** Undefined if every invariant held, and everything converged. */
 async function failureOf(seed: number): Promise<string | undefined> {
   const world = new World({
-    ...{ seed, nodes: 3, replicas: 1, provider: sharing, flags: ["--configure-cloud-routes=false"] },
+    seed,
+    nodes: 3,
+    replicas: 1,
+    provider: sharing,
+    flags: ["--configure-cloud-routes=false"],
     // A Service that moves loses its former load balancer, and gets another one.
     ignored: [18, 19],
   });

@@ -99,7 +99,9 @@ function shared(base: Balancers): Balancers {
       return { ...spec, ...(listeners && { listeners }), labels: { ...labels, ...spec.labels, ...marks } };
     };
     const relabel = (): FakeStep => ({
-      ...{ do: "change balancer", on: observed?.name ?? "", id: observed?.balancer.id ?? "" },
+      do: "change balancer",
+      on: observed?.name ?? "",
+      id: observed?.balancer.id ?? "",
       spec: withMarks(first === undefined ? { listeners: [] } : {}),
     });
     if (first === undefined)

@@ -59,7 +59,10 @@ class TwoRegions {
   constructor(seed: number, flags: readonly string[]) {
     let far: FakeCloud | undefined;
     this.world = new World({
-      ...{ seed, nodes: 3, replicas: 1, flags: ["--configure-cloud-routes=false", ...flags] },
+      seed,
+      nodes: 3,
+      replicas: 1,
+      flags: ["--configure-cloud-routes=false", ...flags],
       provider: twoRegions as unknown as AnyProvider,
       divert: (request, signal) => {
         if (far === undefined || !request.url.startsWith(otherRegion)) return undefined;

@@ -68,8 +68,13 @@ export class VolumePods {
         stored.classes,
         "",
         json({
-          ...{ apiVersion: "storage.k8s.io/v1", kind: "StorageClass", metadata: { name } },
-          ...{ provisioner: driver, reclaimPolicy: "Delete", allowVolumeExpansion: true, volumeBindingMode },
+          apiVersion: "storage.k8s.io/v1",
+          kind: "StorageClass",
+          metadata: { name },
+          provisioner: driver,
+          reclaimPolicy: "Delete",
+          allowVolumeExpansion: true,
+          volumeBindingMode,
         }),
       );
     }
@@ -108,10 +113,13 @@ export class VolumePods {
     const storageClassName = this.#random.fraction() < 0.5 ? "soon" : "late";
     this.#world.history.log(`the claim ${name} is created (${storageClassName})`);
     const draft = {
-      ...{ apiVersion: "v1", kind: "PersistentVolumeClaim" },
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
       metadata: { name, namespace: "default", finalizers: [protection] },
       spec: {
-        ...{ accessModes: ["ReadWriteOnce"], volumeMode: "Filesystem", storageClassName },
+        accessModes: ["ReadWriteOnce"],
+        volumeMode: "Filesystem",
+        storageClassName,
         resources: { requests: { storage: size } },
         ...source,
       },

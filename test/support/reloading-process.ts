@@ -34,8 +34,12 @@ export interface ProcessOptions {
 }
 
 const figures = {
-  ...{ cpuSeconds: () => 1.5, residentBytes: () => 1000, heapBytes: () => 500, startedAtSeconds: 1 },
-  ...{ objects: () => [], snapshot: () => "{}" },
+  cpuSeconds: () => 1.5,
+  residentBytes: () => 1000,
+  heapBytes: () => 500,
+  startedAtSeconds: 1,
+  objects: () => [],
+  snapshot: () => "{}",
 };
 
 export class ReloadingProcess {
@@ -83,7 +87,9 @@ export class ReloadingProcess {
       reloads: this.reloads,
     };
     const platform = {
-      ...{ clock: world.clock, random: seededRandom(3), files: this.disk.files },
+      clock: world.clock,
+      random: seededRandom(3),
+      files: this.disk.files,
       transport: recording(this.kube, asTransport(world.server)),
       cloudTransport: recording(this.cloud, toCloud, onCloud),
       environment: { HOSTNAME: "replica", ...environment },
@@ -121,7 +127,11 @@ export class ReloadingProcess {
 
   async page(target: string): Promise<string> {
     const asked = this.#port?.handle({
-      ...{ method: "GET", target, peer: undefined, client: "10.0.0.1", body: async () => "" },
+      method: "GET",
+      target,
+      peer: undefined,
+      client: "10.0.0.1",
+      body: async () => "",
       headers: [],
     });
     await this.world.pass(2);

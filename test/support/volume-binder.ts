@@ -83,7 +83,9 @@ export class VolumeBinder {
       const { name: volumeName } = volume.metadata;
       this.changeClaim(name, (now) => ({ ...now, spec: { ...now.spec, volumeName } }));
       const status = {
-        ...{ phase: "Bound", capacity: volume.spec?.capacity, accessModes: volume.spec?.accessModes },
+        phase: "Bound",
+        capacity: volume.spec?.capacity,
+        accessModes: volume.spec?.accessModes,
       };
       this.changeClaim(name, (now) => ({ ...now, status }), "status");
     } else if (annotations[provisionerKey] === undefined) {

@@ -56,11 +56,9 @@ export class VolumeWorld extends ServiceWorld {
 
   claim(name: string, { size = "1Gi", annotations = {}, spec = {} }: ClaimDraft = {}): void {
     const draft = {
-      ...{
-        apiVersion: "v1",
-        kind: "PersistentVolumeClaim",
-        metadata: { name, namespace: "default", annotations },
-      },
+      apiVersion: "v1",
+      kind: "PersistentVolumeClaim",
+      metadata: { name, namespace: "default", annotations },
       spec: {
         accessModes: ["ReadWriteOnce"],
         storageClassName: "fake",
@@ -107,9 +105,12 @@ export class VolumeWorld extends ServiceWorld {
 
   createVolume(name: string, fields: { readonly metadata?: JsonObject; readonly spec: JsonObject }): void {
     const draft = {
-      ...{ apiVersion: "v1", kind: "PersistentVolume", metadata: { name, ...fields.metadata } },
+      apiVersion: "v1",
+      kind: "PersistentVolume",
+      metadata: { name, ...fields.metadata },
       spec: {
-        ...{ accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" } },
+        accessModes: ["ReadWriteOnce"],
+        capacity: { storage: "1Gi" },
         persistentVolumeReclaimPolicy: "Delete",
         ...fields.spec,
       },
@@ -182,8 +183,10 @@ export class VolumeWorld extends ServiceWorld {
     if (found !== undefined) this.server.store.put(stored.leases, { ...found, spec });
     else
       this.server.objects.create(stored.leases, namespace, {
-        ...{ apiVersion: "coordination.k8s.io/v1", kind: "Lease" },
-        ...{ metadata: { name, namespace }, spec },
+        apiVersion: "coordination.k8s.io/v1",
+        kind: "Lease",
+        metadata: { name, namespace },
+        spec,
       });
   }
 

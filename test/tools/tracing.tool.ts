@@ -8,15 +8,25 @@ import { goProgram, orSkipped } from "./rig/install.ts";
 const reader = orSkipped("traces", () => goProgram(join(import.meta.dir, "otlp")));
 
 const root: Span = {
-  ...{ trace: "0af7651916cd43dd8448eb211c80319c", id: "b7ad6b7169203331", parent: undefined },
-  ...{ name: "reconcile service", kind: "internal", startedAt: 1_795_000_000_123.25, durationMs: 40.5 },
+  trace: "0af7651916cd43dd8448eb211c80319c",
+  id: "b7ad6b7169203331",
+  parent: undefined,
+  name: "reconcile service",
+  kind: "internal",
+  startedAt: 1_795_000_000_123.25,
+  durationMs: 40.5,
   attributes: { "fairlead.key": "default/shop", share: 0.5, count: 3, isFirst: true, missing: undefined },
   error: undefined,
 };
 const request: Span = {
   ...root,
-  ...{ id: "00f067aa0ba902b7", parent: root.id, name: "POST /balancers", kind: "client", durationMs: 20 },
-  ...{ attributes: {}, error: "quota exceeded" },
+  id: "00f067aa0ba902b7",
+  parent: root.id,
+  name: "POST /balancers",
+  kind: "client",
+  durationMs: 20,
+  attributes: {},
+  error: "quota exceeded",
 };
 
 test.skipIf(reader === undefined)("OpenTelemetry reads the traces as they were sent [F88]", () => {

@@ -44,7 +44,9 @@ export const closeSteps = (changes: readonly GroupChange[], why: string): Steps 
 export const restOnUses = (steps: Steps): Steps => steps.map((one) => ({ ...one, restsOnListing: true }));
 
 export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep => ({
-  ...{ do: "delete security group", on: `${groupName} (${groupId})`, restsOnListing: true },
+  do: "delete security group",
+  on: `${groupName} (${groupId})`,
+  restsOnListing: true,
   requests: [ec2("DeleteSecurityGroup", { GroupId: groupId })],
 });
 
@@ -86,7 +88,9 @@ export function groupCreation(
     ({ Key }) => Key !== serviceTag,
   );
   const request = {
-    ...{ GroupName: name, GroupDescription: description.slice(0, 255), VpcId: identity.vpc },
+    GroupName: name,
+    GroupDescription: description.slice(0, 255),
+    VpcId: identity.vpc,
     TagSpecification: [{ ResourceType: "security-group", Tag: tags }],
   } as const;
   const authorize = ec2("AuthorizeSecurityGroupIngress", ingress(created.group, rules));

@@ -45,11 +45,18 @@ export function mappingsOf(desired: Desired, { operator, network }: PlanInput): 
     const isTLS = plain === "TCP" && hasTLS(desired, port);
     const targetProtocol = isTLS && settings["backend-protocol"] === "ssl" ? "TLS" : plain;
     const key: TargetGroupKey = {
-      ...{ port: port.port, nodePort: port.nodePort, protocol: targetProtocol },
-      ...{ checkProtocol: check.HealthCheckProtocol, interval: check.HealthCheckIntervalSeconds },
+      port: port.port,
+      nodePort: port.nodePort,
+      protocol: targetProtocol,
+      checkProtocol: check.HealthCheckProtocol,
+      interval: check.HealthCheckIntervalSeconds,
     };
     return {
-      ...{ port: port.port, protocol: isTLS ? "TLS" : plain, nodePort: port.nodePort, targetProtocol, check },
+      port: port.port,
+      protocol: isTLS ? "TLS" : plain,
+      nodePort: port.nodePort,
+      targetProtocol,
+      check,
       certificate: isTLS ? settings["ssl-cert"]?.[0] : undefined,
       tlsPolicy: isTLS ? settings["ssl-negotiation-policy"] : undefined,
       groupName: targetGroupName(network.identity, owner, key),

@@ -85,7 +85,11 @@ export function networkRules(
     checked.size === tcp.size &&
     [...checked].every((port) => tcp.has(port));
   const rule = (kind: string, protocol: string, port: number, peer: string): Rule => ({
-    ...{ protocol, from: port, to: port, peer, description: `${kind}=${lb}` },
+    protocol,
+    from: port,
+    to: port,
+    peer,
+    description: `${kind}=${lb}`,
   });
   return unique([
     ...ports.flatMap(({ protocol, nodePort }) =>
@@ -149,7 +153,9 @@ export function networkGroupChanges(
     const ofClients = (all: readonly Rule[]) => all.filter((rule) => isOf(clientText, rule));
     const left = new Set(ofClients(kept).map(({ peer }) => peer));
     return {
-      ...{ group: group.groupId, added: without(rules, existing), count: existing.length },
+      group: group.groupId,
+      added: without(rules, existing),
+      count: existing.length,
       removed: [...stale, ...unused],
       needsTidying:
         ofClients(stale).some(({ peer }) => !isEnd || left.has(peer)) || (isEnd && kept.some(isShared)),
@@ -187,7 +193,8 @@ export function classicGroupChanges(
     const lacks = isWanted && !existing.some(({ peer }) => current.includes(peer));
     const stale = isWanted ? former : [...current, ...former];
     return {
-      ...{ group: group.groupId, count: rulesOf(group).length },
+      group: group.groupId,
+      count: rulesOf(group).length,
       added: lacks && first !== undefined ? [classicRule(first, own)] : [],
       removed: existing.filter(
         ({ peer, description }) =>

@@ -118,7 +118,13 @@ function toObserved(
   const service = tagIn(tags, serviceTag) ?? named;
   const targetGroups = arn === undefined ? [] : targetGroupsFor(service, arn, parts);
   return {
-    ...{ lb, group: lb, keys: [lb], classic, network, groups, targetGroups },
+    lb,
+    group: lb,
+    keys: [lb],
+    classic,
+    network,
+    groups,
+    targetGroups,
     checkers,
     foreign,
     usedGroups: new Set([...uses].flatMap(([id, count]) => (count > (own.has(id) ? 1 : 0) ? [id] : []))),
@@ -428,9 +434,17 @@ async function lookUpRest(
   const naming =
     ending === undefined || ids.length === 0 ? [] : await api.ec2.describeSecurityGroups({ Filter }, call);
   return {
-    ...{ lb, group: lb, keys: [lb], name: lb, owners: [owner.uid], tags: none },
-    ...{ ownership: "ours", state: "changing" },
-    ...{ groups: merged(ours, naming), usedGroups: new Set(uses.keys()), targetGroups: left },
+    lb,
+    group: lb,
+    keys: [lb],
+    name: lb,
+    owners: [owner.uid],
+    tags: none,
+    ownership: "ours",
+    state: "changing",
+    groups: merged(ours, naming),
+    usedGroups: new Set(uses.keys()),
+    targetGroups: left,
     checkers: new Map(),
     foreign: new Set(),
   };

@@ -303,8 +303,10 @@ function planCreation(part: Part, { subnets, problem }: Choice): Plan<AwsStep> {
   if (problem !== undefined) return { steps: [], problems: [problem] };
   const { lb, desired, spec, input, own } = part;
   const balancer = {
-    ...{ Listeners: spec.listeners, Subnets: subnets.map(({ subnetId }) => subnetId) },
-    ...{ SecurityGroups: groupsOf(part), ...(desired.settings.internal && { Scheme: "internal" as const }) },
+    Listeners: spec.listeners,
+    Subnets: subnets.map(({ subnetId }) => subnetId),
+    SecurityGroups: groupsOf(part),
+    ...(desired.settings.internal && { Scheme: "internal" as const }),
     Tags: newTags(input.network.identity, desired.owner, desired.settings["additional-resource-tags"]),
   };
   const leftOver =
@@ -331,7 +333,8 @@ function planCreation(part: Part, { subnets, problem }: Choice): Plan<AwsStep> {
 }
 
 const addTags = (lb: string, Tags: readonly Tag[]): Request => ({
-  ...{ service: "elb", action: "AddTags" },
+  service: "elb",
+  action: "AddTags",
   parameters: { LoadBalancerNames: [lb], Tags },
 });
 

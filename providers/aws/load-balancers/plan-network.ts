@@ -98,7 +98,9 @@ function newTargetGroup(
 
 function listenerTo({ port, protocol, certificate, tlsPolicy }: Mapping, arn: string): Listener {
   return {
-    ...{ Port: port, Protocol: protocol, DefaultActions: [{ Type: "forward", TargetGroupArn: arn }] },
+    Port: port,
+    Protocol: protocol,
+    DefaultActions: [{ Type: "forward", TargetGroupArn: arn }],
     ...(certificate !== undefined && { Certificates: [{ CertificateArn: certificate }] }),
     ...(tlsPolicy !== undefined && { SslPolicy: tlsPolicy }),
   };
@@ -197,7 +199,8 @@ const groupOf = (
   targetGroups.find(({ TargetGroupArn }) => TargetGroupArn === DefaultActions?.[0]?.TargetGroupArn);
 
 export const deleteTargetGroup = ({ TargetGroupArn, TargetGroupName }: ObservedTargetGroup): AwsStep => ({
-  ...{ do: "delete target group", on: TargetGroupName ?? TargetGroupArn },
+  do: "delete target group",
+  on: TargetGroupName ?? TargetGroupArn,
   requests: [elbv2("DeleteTargetGroup", { TargetGroupArn })],
 });
 
@@ -335,11 +338,9 @@ function planCreation(
   const leftOver = managed && own.group !== undefined ? [replaceRules(own.group, rules)] : [];
   const groups = managed ? [own.group?.groupId ?? created.group] : givenGroups(desired, input.operator);
   const balancer = {
-    ...{
-      Name: lb,
-      Type: "network" as const,
-      Scheme: settings.internal ? ("internal" as const) : ("internet-facing" as const),
-    },
+    Name: lb,
+    Type: "network" as const,
+    Scheme: settings.internal ? ("internal" as const) : ("internet-facing" as const),
     ...(isDual && { IpAddressType: "dualstack" as const }),
     SubnetMappings: subnets.map(({ subnetId }, index) => ({
       SubnetId: subnetId,

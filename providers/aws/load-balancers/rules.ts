@@ -22,13 +22,11 @@ export function rulesOf({ ipPermissions }: ApiSecurityGroup): readonly Rule[] {
   return (ipPermissions ?? []).flatMap(
     ({ ipProtocol, fromPort, toPort, ipRanges, ipv6Ranges, groups, prefixListIds }) => {
       const rule = (peer: string, description: string | null | undefined): Rule => ({
-        ...{
-          protocol: ipProtocol,
-          from: portOf(fromPort),
-          to: portOf(toPort),
-          peer,
-          description: description ?? undefined,
-        },
+        protocol: ipProtocol,
+        from: portOf(fromPort),
+        to: portOf(toPort),
+        peer,
+        description: description ?? undefined,
       });
       return [
         ...(ipRanges ?? []).map((one) => rule(one.cidrIp, one.description)),
@@ -107,7 +105,9 @@ export interface GroupChange {
 export function replaceRules(group: ApiSecurityGroup, wanted: readonly Rule[]): GroupChange {
   const existing = rulesOf(group);
   return {
-    ...{ group: group.groupId, added: without(unique(wanted), existing), removed: without(existing, wanted) },
+    group: group.groupId,
+    added: without(unique(wanted), existing),
+    removed: without(existing, wanted),
     count: existing.length,
   };
 }

@@ -45,21 +45,32 @@ function stateOfBalancing({ groups, classic, network }: AwsCloud["account"]): un
   return {
     groups: named(groups.list().map(({ id: _, rules: all, ...one }) => ({ ...one, rules: rules(all) }))),
     classic: named(classic.all()).map(({ tags, backends, ...one }) => ({
-      ...{ ...one, tags: [...tags], backends: [...backends], groups: one.groups.map(nameOf) },
-      ...{ instances: one.instances.toSorted(), listeners: sorted(one.listeners, ({ port }) => port) },
+      ...one,
+      tags: [...tags],
+      backends: [...backends],
+      groups: one.groups.map(nameOf),
+      instances: one.instances.toSorted(),
+      listeners: sorted(one.listeners, ({ port }) => port),
     })),
     network: named(network.all()).map(({ arn, tags, attributes, ...one }) => {
       const own = network.listeners().filter(({ balancer }) => balancer === arn);
       const listeners = own.map(({ arn: _, balancer: __, group, tags: all, ...listener }) => ({
-        ...{ ...listener, group: targetGroup(group), tags: [...all] },
+        ...listener,
+        group: targetGroup(group),
+        tags: [...all],
       }));
       return {
-        ...{ ...one, tags: [...tags], attributes: [...attributes], groups: one.groups.map(nameOf) },
+        ...one,
+        tags: [...tags],
+        attributes: [...attributes],
+        groups: one.groups.map(nameOf),
         listeners: sorted(listeners, ({ port }) => port),
       };
     }),
     targetGroups: named(network.targetGroups()).map(({ arn: _, tags, attributes, targets, ...one }) => ({
-      ...{ ...one, tags: [...tags], attributes: [...attributes] },
+      ...one,
+      tags: [...tags],
+      attributes: [...attributes],
       targets: targets.map(({ id, port }) => `${id}:${port}`).toSorted(),
     })),
   };

@@ -9,9 +9,20 @@ const dedicated =
 
 /** The places by the size of an instance; 32 for smaller ones. */
 const placesOfSize: Readonly<Record<string, number>> = {
-  ...{ "16xlarge": 48, "18xlarge": 48, "24xlarge": 64, "32xlarge": 88, "48xlarge": 128, "64xlarge": 128 },
-  ...{ "96xlarge": 128, "112xlarge": 128, "224xlarge": 128 },
-  ...{ "metal-16xl": 39, "metal-24xl": 39, "metal-32xl": 79, "metal-48xl": 64, "metal-96xl": 78 },
+  "16xlarge": 48,
+  "18xlarge": 48,
+  "24xlarge": 64,
+  "32xlarge": 88,
+  "48xlarge": 128,
+  "64xlarge": 128,
+  "96xlarge": 128,
+  "112xlarge": 128,
+  "224xlarge": 128,
+  "metal-16xl": 39,
+  "metal-24xl": 39,
+  "metal-32xl": 79,
+  "metal-48xl": 64,
+  "metal-96xl": 78,
 };
 
 /** Families and sizes with fewer than others. */

@@ -47,7 +47,9 @@ function toObserved(found: ApiVolume): Observed {
   const isChanging =
     status === "creating" || status === "deleting" || attached.some((one) => one.status !== "attached");
   return {
-    ...{ id, found, name: tagIn(tagSet, nameTag) ?? id },
+    id,
+    found,
+    name: tagIn(tagSet, nameTag) ?? id,
     size: Number(size) * gibibyte,
     topology: { [zoneKey]: availabilityZone ?? "" },
     attachedTo: attached.flatMap(({ instanceId }) => instanceId ?? []),
@@ -162,13 +164,17 @@ class OwnChanges {
 
 /** What `pending` shows is final: what is written to the volume later does not become part of it. */
 const snapshotStates: Readonly<Record<string, ObservedSnapshot["state"]>> = {
-  ...{ pending: "uploading", completed: "ready", error: "failed" },
+  pending: "uploading",
+  completed: "ready",
+  error: "failed",
 };
 
 function toSnapshot(found: ApiSnapshot): ObservedSnapshot {
   const { snapshotId: id, volumeId, volumeSize, startTime, status, tagSet } = found;
   return {
-    ...{ id, name: tagIn(tagSet, snapshotTag) ?? id, size: Number(volumeSize) * gibibyte },
+    id,
+    name: tagIn(tagSet, snapshotTag) ?? id,
+    size: Number(volumeSize) * gibibyte,
     // That of a copy.
     volumeID: volumeId === "vol-ffffffff" ? "" : (volumeId ?? ""),
     createdAt: new Date(startTime ?? 0),
@@ -243,11 +249,17 @@ export function ebsVolumes(
       const size = desired.size / gibibyte;
       const { id } = await cluster.tag(call);
       const volume: NewVolume = {
-        ...{ ClientToken: own.tokenFor(name), AvailabilityZone: await zoneOf(desired.topology, call) },
+        ClientToken: own.tokenFor(name),
+        AvailabilityZone: await zoneOf(desired.topology, call),
         SnapshotId: desired.source?.id,
         VolumeInitializationRate: desired.source && parameters.volumeInitializationRate,
-        ...{ Size: size, VolumeType: type, Iops: iopsOf(size, parameters), Throughput: throughput },
-        ...{ Encrypted: encrypted || kmsKeyId !== undefined, KmsKeyId: kmsKeyId, MultiAttachEnabled: false },
+        Size: size,
+        VolumeType: type,
+        Iops: iopsOf(size, parameters),
+        Throughput: throughput,
+        Encrypted: encrypted || kmsKeyId !== undefined,
+        KmsKeyId: kmsKeyId,
+        MultiAttachEnabled: false,
         tags: tagsOf(desired, id, settings["volumes-extra-tags"]),
       };
       try {

@@ -24,8 +24,14 @@ export interface DigitalOceanOptions {
 
 /** The id of an error, by status. */
 const errorIds: Readonly<Record<number, string>> = {
-  ...{ 400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "conflict" },
-  ...{ 422: "unprocessable_entity", 429: "too_many_requests", 503: "service_unavailable" },
+  400: "bad_request",
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not_found",
+  409: "conflict",
+  422: "unprocessable_entity",
+  429: "too_many_requests",
+  503: "service_unavailable",
 };
 
 /** The API has one message for these. */

@@ -58,7 +58,11 @@ export const harness: Harness = {
       state: () => ({
         volumes: byName(
           cloud.project.volumes.list().map(({ name, labels, status, size, location, server }) => ({
-            ...{ name, labels, status, size, location },
+            name,
+            labels,
+            status,
+            size,
+            location,
             server: server === null ? null : servers.existing(server).name,
           })),
         ),

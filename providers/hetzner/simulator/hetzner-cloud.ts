@@ -43,7 +43,9 @@ export class HetznerCloud extends RestApi {
     super({ clock, latency });
     this.project = new Project(clock, actionTime ?? seconds(1));
     this.robot = new Robot(clock, this.project.robot, {
-      ...{ user: "robot", password: "robot", requestsPerHour: 200 },
+      user: "robot",
+      password: "robot",
+      requestsPerHour: 200,
       ...robot,
     });
     this.rateLimit = new RequestLimit(clock, requestsPerHour);

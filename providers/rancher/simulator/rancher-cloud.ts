@@ -98,7 +98,9 @@ export class RancherCloud extends SimulatedApi {
     if (method === "GET" && /services$/i.test(collection)) this.#withheldPolls -= 1;
     const fault = this.faults.next(operation);
     return this.respond(received, {
-      ...{ operation, path: url.pathname + url.search, fault },
+      operation,
+      path: url.pathname + url.search,
+      fault,
       serve: () => {
         if (!this.accepts(received.authorization)) throw new Refusal("Unauthorized", "Unauthorized");
         if (received.isMalformed) throw new Refusal("InvalidBodyContent", "The body is no JSON");
@@ -124,7 +126,16 @@ export class RancherCloud extends SimulatedApi {
     const options = { environment, maxLimit, ignoresFilters, ignoresInclude, isActivateWithheld, isAccount };
     return {
       ...options,
-      ...{ method, url, base: url.origin + base, project, operation, collection, id, link, action, body },
+      method,
+      url,
+      base: url.origin + base,
+      project,
+      operation,
+      collection,
+      id,
+      link,
+      action,
+      body,
     };
   }
 }

@@ -42,7 +42,8 @@ function clouds(): object {
       deployedClouds.map((cloud) => [
         cloud.name,
         {
-          ...{ program: cloud.program, credentials: credentialVariables(cloud) },
+          program: cloud.program,
+          credentials: credentialVariables(cloud),
           driver: cloud.provider.volumeDriver?.name ?? "",
         },
       ]),
@@ -73,8 +74,13 @@ function webhook(): object {
 /** With placeholders, which the template replaces. */
 function nodeVolumes(): readonly object[] {
   return nodeVolumesObjects({
-    ...{ driver: { name: "DRIVER" }, image: "IMAGE", name: "OBJECTS", namespace: "NAMESPACE" },
-    ...{ priorityClass: "PRIORITY", kubeletFolder: "KUBELET_FOLDER", args: [] },
+    driver: { name: "DRIVER" },
+    image: "IMAGE",
+    name: "OBJECTS",
+    namespace: "NAMESPACE",
+    priorityClass: "PRIORITY",
+    kubeletFolder: "KUBELET_FOLDER",
+    args: [],
   });
 }
 

@@ -34,7 +34,10 @@ function figurePanel({ title, description, expr, color }: Figure, gridPos: Place
   ];
   return {
     type: "stat",
-    ...{ title, description, datasource: source, gridPos },
+    title,
+    description,
+    datasource: source,
+    gridPos,
     targets: [{ ...target("A", expr, ""), instant: true }],
     fieldConfig: {
       defaults: { unit: "short", min: 0, thresholds: { mode: "absolute", steps } },
@@ -47,7 +50,10 @@ function figurePanel({ title, description, expr, color }: Figure, gridPos: Place
 function graphPanel({ title, description, unit, targets }: Graph, gridPos: Place) {
   return {
     type: "timeseries",
-    ...{ title, description, datasource: source, gridPos },
+    title,
+    description,
+    datasource: source,
+    gridPos,
     targets: targets.map(({ expr, legend }, index) => target(String.fromCharCode(65 + index), expr, legend)),
     fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
     options: {
@@ -85,8 +91,17 @@ function panels() {
 
 function variable(name: string, label: string, query: string) {
   return {
-    ...{ name, label, type: "query", datasource: source, query: { query, refId: name }, definition: query },
-    ...{ includeAll: true, multi: true, allValue: ".*", refresh: 2, sort: 1 },
+    name,
+    label,
+    type: "query",
+    datasource: source,
+    query: { query, refId: name },
+    definition: query,
+    includeAll: true,
+    multi: true,
+    allValue: ".*",
+    refresh: 2,
+    sort: 1,
     current: { text: ["All"], value: ["$__all"] },
   };
 }
@@ -100,7 +115,11 @@ export function dashboard(): string {
       description:
         "The Fairlead cloud-controller-manager: what needs attention, the cloud, the API server and the process.",
       tags: ["kubernetes", "cloud-controller-manager"],
-      ...{ schemaVersion: 39, version: 1, editable: true, timezone: "browser", refresh: "30s" },
+      schemaVersion: 39,
+      version: 1,
+      editable: true,
+      timezone: "browser",
+      refresh: "30s",
       time: { from: "now-6h", to: "now" },
       templating: {
         list: [
@@ -112,7 +131,10 @@ export function dashboard(): string {
       annotations: {
         list: [
           {
-            ...{ name: "Version", enable: true, datasource: source, iconColor: "blue" },
+            name: "Version",
+            enable: true,
+            datasource: source,
+            iconColor: "blue",
             expr: version.replaceAll("SEL", selected),
             titleFormat: "Version {{version}}",
           },

@@ -34,13 +34,15 @@ const web = { ports: [{ port: 80 }, { port: 443 }] };
 const local = { spec: { externalTrafficPolicy: "Local" } };
 const ranges = { spec: { loadBalancerSourceRanges: ["192.0.2.0/24", "10.0.0.0/8"] } };
 const logs = {
-  ...{ "access-log-enabled": "true", "access-log-s3-bucket-name": "logs" },
+  "access-log-enabled": "true",
+  "access-log-s3-bucket-name": "logs",
   "access-log-s3-bucket-prefix": "web",
 };
 const times = { "healthcheck-healthy-threshold": "4", "healthcheck-interval": "20" };
 const http = { "healthcheck-protocol": "HTTP", "healthcheck-port": "8080", "healthcheck-path": "/ready" };
 const tlsWith = (certificate: string) => ({
-  ...{ "ssl-cert": certificate, "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01" },
+  "ssl-cert": certificate,
+  "ssl-negotiation-policy": "ELBSecurityPolicy-TLS-1-2-2017-01",
 });
 
 /** What the annotations of the Services name. */

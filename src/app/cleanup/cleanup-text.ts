@@ -104,7 +104,11 @@ export function surveyData({ leftovers, cluster, problems, others }: Survey) {
         ? { url: cluster.origin, clusterUID: cluster.uid }
         : { unreachable: cluster.why },
     leftovers: leftovers.map(({ what, name, place, owners, addresses, kept }) => ({
-      ...{ kind: what, name, place, owners, addresses },
+      kind: what,
+      name,
+      place,
+      owners,
+      addresses,
       stays: kept?.why,
     })),
     others,

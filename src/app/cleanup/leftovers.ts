@@ -81,7 +81,11 @@ export function leftoverOf(
   return {
     what: "load balancer",
     key: `load balancer ${balancer.group} ${name}`,
-    ...{ name, place: undefined, owners: balancer.owners, addresses, balancer },
+    name,
+    place: undefined,
+    owners: balancer.owners,
+    addresses,
+    balancer,
     kept: whyKept(balancer, addresses, marksNameCluster, cluster, selection),
   };
 }
@@ -170,8 +174,12 @@ export const routeKey = (table: string | undefined, route: ObservedRoute): strin
 
 export function leftRoutes(table: string | undefined, { remove }: RoutePlan): readonly Leftover[] {
   return remove.map((route) => ({
-    ...{ what: "route", key: routeKey(table, route), name: route.destination, place: table },
+    what: "route",
+    key: routeKey(table, route),
+    name: route.destination,
+    place: table,
     owners: [route.targetKey ?? route.targetAddress ?? "nowhere"],
-    ...{ addresses: [], kept: undefined },
+    addresses: [],
+    kept: undefined,
   }));
 }

@@ -23,7 +23,10 @@ function balancersOf({ provider, platform, configuration, signal }: Invocation) 
       provider,
       { environment, ...settings.cloud, given, cluster: settings.flags["cluster-name"] },
       {
-        ...{ clock, random, signal, transport: refuse },
+        clock,
+        random,
+        signal,
+        transport: refuse,
         mayMutate: () => ({ reason: "lint changes nothing." }),
         report: () => undefined,
       },

@@ -28,11 +28,13 @@ export function unreachableServer({ unread, otherServer }: UnknownCluster): read
   const effect = "No manager can start with this configuration, and nothing else of the cluster is checked.";
   if (otherServer === undefined)
     return error("ApiServerUnreachable", {
-      ...{ problem: unread, effect },
+      problem: unread,
+      effect,
       fix: "Correct --kubeconfig, --context or --master, or the address and certificates in the kubeconfig.",
     });
   return error("NotAnApiServer", {
-    ...{ problem: `${otherServer} answers, but not as an API server of Kubernetes: ${unread}`, effect },
+    problem: `${otherServer} answers, but not as an API server of Kubernetes: ${unread}`,
+    effect,
     fix: "Correct the address of the API server, including its path, in --master or the kubeconfig. If it is correct, a proxy answers: check HTTPS_PROXY and NO_PROXY.",
   });
 }

@@ -230,8 +230,16 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
     "value" in workloads ? workloads.value.find(({ isThisProgram }) => isThisProgram) : undefined;
   const access = await read(signal, () => readAccess(sources, workload, signal));
   return {
-    ...{ origin: api.origin, access, lease, otherLeases, nodes, services: served, refusals },
-    ...{ pods, workloads, signingRequests },
+    origin: api.origin,
+    access,
+    lease,
+    otherLeases,
+    nodes,
+    services: served,
+    refusals,
+    pods,
+    workloads,
+    signingRequests,
     gitVersion: version.gitVersion ?? "an unknown version",
     minor: Number.parseInt(version.minor ?? "", 10),
     /** The time of the API server, which also wrote the creation times of the objects. */

@@ -166,7 +166,9 @@ export function explainPage(manager: Manager): Page {
     const asked = query.get("kind");
     const name = query.get("name");
     const from = {
-      ...{ identity: manager.identity, leads: manager.leads(), mode: manager.flags.mode },
+      identity: manager.identity,
+      leads: manager.leads(),
+      mode: manager.flags.mode,
       ...defined(leaderTexts(manager)),
     };
     if (asked === null && name === null) {

@@ -187,7 +187,10 @@ export function nodeSubject(known: KnownNode): Subject {
   const { name } = known.node.metadata;
   const { nextAttemptInSeconds } = known;
   return {
-    ...{ kind: "Node", name, notes: notesOf(known), nextAttemptInSeconds },
+    kind: "Node",
+    name,
+    notes: notesOf(known),
+    nextAttemptInSeconds,
     journalNames: [`node/${name}`],
     judge: (notes, decisions) => judge(known, notes, decisions),
     facts: () => factsOf(known),

@@ -316,7 +316,10 @@ export class Describer {
 }
 
 const withoutVolumes = (object: NamedObject): Subject => ({
-  ...{ ...object, notes: [], nextAttemptInSeconds: undefined, journalNames: [] },
+  ...object,
+  notes: [],
+  nextAttemptInSeconds: undefined,
+  journalNames: [],
   judge: () => ({
     state: "unmanaged",
     summary:

@@ -172,7 +172,10 @@ export function serviceSubject(known: KnownService): Subject {
   const name = keyOf(service.metadata);
   const balancers = [knowledge?.group, knowledge?.balancer?.name].filter((one) => one !== undefined);
   return {
-    ...{ kind: "Service", name, notes: notesOf(known), nextAttemptInSeconds },
+    kind: "Service",
+    name,
+    notes: notesOf(known),
+    nextAttemptInSeconds,
     journalNames: [`service/${name}`, ...balancers.map((balancer) => `balancer/${balancer}`)],
     judge: (notes, decisions) => judge(known, notes, decisions),
     facts: () => factsOf(known),

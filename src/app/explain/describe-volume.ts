@@ -129,7 +129,10 @@ export function volumeSubject(known: KnownVolume): Subject {
   const { objects, notes, nextAttemptInSeconds } = known;
   const { kind } = objects;
   return {
-    ...{ kind, name: keyOf(objectOf(objects).metadata), notes, nextAttemptInSeconds },
+    kind,
+    name: keyOf(objectOf(objects).metadata),
+    notes,
+    nextAttemptInSeconds,
     journalNames: partsOf(objects).flatMap(([part, object]) =>
       journalNames[part].map((prefix) => `${prefix}/${keyOf(object.metadata)}`),
     ),

@@ -65,7 +65,10 @@ async function readEvents(
     const found = items
       .map(({ type = "Normal", reason = "", message = "", count = 1, ...event }) => ({
         at: event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? "",
-        ...{ type, reason, message, count },
+        type,
+        reason,
+        message,
+        count,
         source: sourceOf(event),
       }))
       .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
@@ -138,8 +141,10 @@ async function volumeOf(
 }
 
 const resources = {
-  ...{ Node: nodes, Service: services },
-  ...{ PersistentVolumeClaim: persistentVolumeClaims, PersistentVolume: persistentVolumes },
+  Node: nodes,
+  Service: services,
+  PersistentVolumeClaim: persistentVolumeClaims,
+  PersistentVolume: persistentVolumes,
 };
 
 /** The names of the objects that may be listed: a user may see only one namespace. */

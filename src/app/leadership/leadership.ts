@@ -340,7 +340,10 @@ export class Leadership {
         );
     };
     const removals = new LeaseRemovals({
-      ...{ memory, clock, identity, onOmitted },
+      memory,
+      clock,
+      identity,
+      onOmitted,
       kinds: () => this.#kindsOn(name),
       onRelease: (value) => report(releaseHold(value, lease, memory)),
       onDropped: (value) => report(releaseDropped(value, lease)),

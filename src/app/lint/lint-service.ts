@@ -139,7 +139,9 @@ function toService(value: Raw): Service {
 function portProblems({ spec }: Service): readonly FoundProblem[] {
   const ports = spec.ports ?? [];
   const problem = (text: string, ...place: readonly (string | number)[]): FoundProblem => ({
-    ...{ severity: "error", reason: "InvalidPort", text },
+    severity: "error",
+    reason: "InvalidPort",
+    text,
     path: ["spec", "ports", ...place],
   });
   if (ports.length === 0)
@@ -192,7 +194,9 @@ function balancerProblems(
 /** What Fairlead reads of it has no effect, and what the other controller reads is unknown here. */
 function leftAlone({ key, text }: OtherController, service: Service): FoundProblem {
   const problem: LintedProblem = {
-    ...{ severity: "hint", reason: "ServedElsewhere", key },
+    severity: "hint",
+    reason: "ServedElsewhere",
+    key,
     text: `${text}. Fairlead does nothing for it, and its annotations are not checked`,
   };
   return { ...problem, path: pathOf(problem, service) };

@@ -183,7 +183,10 @@ function composeCertificates(context: ControllerContext): ServingCertificateCont
     send: journalledSend({ journal, clock, mode: settings.flags.mode }, "cluster", isLostRace),
     openRequests: () => {
       const requests = new Reflector({
-        ...{ api: reader, clock, random, resource: certificateSigningRequests },
+        api: reader,
+        clock,
+        random,
+        resource: certificateSigningRequests,
         fieldSelector: `spec.signerName=${servingSigner}`,
         onProblem: (problem, retryIn) =>
           log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) }),

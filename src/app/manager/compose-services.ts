@@ -242,7 +242,11 @@ function composeFirewall(
   const firewall = connected.cloud.nodeFirewall;
   if (firewall === undefined) return undefined;
   return new NodeFirewallController({
-    ...{ ...deps, firewall, clock, random, settings: settings.services },
+    ...deps,
+    firewall,
+    clock,
+    random,
+    settings: settings.services,
     annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
     send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),

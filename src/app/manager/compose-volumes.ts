@@ -124,7 +124,13 @@ export function composeVolumes(
   );
   const journalled = { journal, clock, mode: settings.flags.mode };
   return new VolumeController({
-    ...{ driver, nodes, inventory, api, clock, random, removals },
+    driver,
+    nodes,
+    inventory,
+    api,
+    clock,
+    random,
+    removals,
     openVolumes: (life) => new CloudVolumes({ volumes, pending, clock, life }),
     stores: {
       claims: watches.persistentvolumeclaims.objects,

@@ -198,7 +198,9 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   );
   metrics.kube.serverIs(api.origin);
   const identified = new ClusterIdentity({
-    ...{ api, clock, log },
+    api,
+    clock,
+    log,
     onProblem: (error) => apiServerProblems.failed(error),
   });
   caches.follow(identified);
@@ -290,7 +292,11 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       ? watchVolumes(provider, connected.cloud, watchDeps)
       : undefined;
   const composed = composeControllers({
-    ...{ provider, instances, contextOf, volumeWatches, watchDeps },
+    provider,
+    instances,
+    contextOf,
+    volumeWatches,
+    watchDeps,
     services: services.objects,
   });
   const { queues, node, lifecycle, service, route, volume } = composed;
@@ -317,7 +323,15 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
 
   const leads = (): boolean => leadership.anyGate() === true;
   const reported: ReportedManager = {
-    ...{ flags, program: name, identity, clock, journal, removals, inventory, contact, queues },
+    flags,
+    program: name,
+    identity,
+    clock,
+    journal,
+    removals,
+    inventory,
+    contact,
+    queues,
     startedAt: clock.monotonic(),
     get accounts() {
       return connected.accounts;
@@ -395,7 +409,14 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     );
   const reloadDeps = { live, clouds, inventory, composed, refresh, clock, log };
   return Object.assign(reported, {
-    ...{ metrics, migration, reserved, permissions, isIdle, cloudProblem, report: reportNow, run },
+    metrics,
+    migration,
+    reserved,
+    permissions,
+    isIdle,
+    cloudProblem,
+    report: reportNow,
+    run,
     nodes: nodes.objects,
     services: services.objects,
     volumes: volumeObjects(provider, volumeWatches),

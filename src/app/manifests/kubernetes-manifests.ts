@@ -182,7 +182,10 @@ export function nodeVolumesManifest(installation: Installation): readonly KubeOb
   const { driver, values, args } = installation;
   if (driver === undefined) return [];
   return nodeVolumesObjects({
-    ...{ driver, args, namespace: values.namespace, priorityClass: values["priority-class"] },
+    driver,
+    args,
+    namespace: values.namespace,
+    priorityClass: values["priority-class"],
     image: values.image ?? missingImage,
     name: values.name ?? "fairlead-volumes",
     kubeletFolder: values["kubelet-folder"],

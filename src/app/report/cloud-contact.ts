@@ -108,7 +108,9 @@ export class CloudContact {
     if (answers) this.#accounts.set(account, "answers");
     else if (first === undefined || kind !== "breaker")
       this.#accounts.set(account, {
-        ...{ reason: reasonOfFailure(kind), status, text },
+        reason: reasonOfFailure(kind),
+        status,
+        text,
         since: first?.since ?? this.#clock.monotonic(),
       });
   }

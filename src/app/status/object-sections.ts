@@ -20,22 +20,26 @@ function isShown(query: ViewQuery, row: { readonly name: string; readonly tone: 
 /** The columns and texts of each table of objects. */
 const objectTables = {
   nodes: {
-    ...{ title: "Node", columns: ["Address", "Provider id"], what: "Node", many: "Nodes" },
+    title: "Node",
+    columns: ["Address", "Provider id"],
+    what: "Node",
+    many: "Nodes",
     caption: "Nodes with their state, address, provider id and what is wrong",
     none: "The cluster has no Node yet.",
   },
   services: {
-    ...{ title: "Service", columns: ["Address"], what: "Service", many: "Services" },
+    title: "Service",
+    columns: ["Address"],
+    what: "Service",
+    many: "Services",
     caption: "Services of type LoadBalancer with their state, address and what is wrong",
     none: "No Service has the type LoadBalancer.",
   },
   volumes: {
-    ...{
-      title: "Claim or PersistentVolume",
-      columns: ["Volume", "Attached to"],
-      what: "volume",
-      many: "Volumes",
-    },
+    title: "Claim or PersistentVolume",
+    columns: ["Volume", "Attached to"],
+    what: "volume",
+    many: "Volumes",
     caption: "Claims, and PersistentVolumes without one, with their state, volume and what is wrong",
     none: "There are no claims and no PersistentVolumes.",
   },
@@ -145,7 +149,10 @@ export function routesPart({ report: { routes } }: StatusView): Html {
 }
 
 const titles = {
-  ...{ nodes: "Nodes", "load-balancers": "Load balancers", routes: "Routes", volumes: "Volumes" },
+  nodes: "Nodes",
+  "load-balancers": "Load balancers",
+  routes: "Routes",
+  volumes: "Volumes",
 } as const;
 /** More rows would hide the cause, which is the same for all. */
 const maxHolds = 50;
@@ -184,7 +191,10 @@ export function holdsPart({ report }: StatusView): Html {
     ],
     rows: [
       ...deletionsOnHold(report).map(({ name, reason, text }) => ({
-        ...{ services: [name], group: name, reason, message: text },
+        services: [name],
+        group: name,
+        reason,
+        message: text,
       })),
       ...balancersOnHold,
     ].slice(0, maxHolds),

@@ -53,7 +53,8 @@ function countTones(rows: readonly Row[]): ToneCounts {
 export function statusViewOf(manager: Manager) {
   const describer = new Describer(manager);
   const settledRow = (name: string): Row => ({
-    ...{ name, tone: "good" },
+    name,
+    tone: "good",
     details: () => {
       const node = manager.nodes.get(name);
       return node && nodeRow(node, describer).details();

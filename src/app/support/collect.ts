@@ -100,7 +100,13 @@ async function collectCluster(
       const { items } = await api.listPage(events, { fieldSelector, limit: maxEvents }, signal);
       return shown(
         items.map(({ type, reason, message, count, firstTimestamp, lastTimestamp, eventTime, ...event }) => ({
-          ...{ type, reason, message, count, firstTimestamp, lastTimestamp, eventTime },
+          type,
+          reason,
+          message,
+          count,
+          firstTimestamp,
+          lastTimestamp,
+          eventTime,
           object: `${event.involvedObject.namespace ?? ""}/${event.involvedObject.name}`,
           source: sourceOf(event),
         })),

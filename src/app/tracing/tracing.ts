@@ -167,7 +167,9 @@ class TraceExporter {
     const { url, headers, resource, transport, clock, redact } = this.#options;
     const body = redact(tracesJson(resource, batch));
     const request = {
-      ...{ method: "POST", url, body },
+      method: "POST",
+      url,
+      body,
       headers: { ...headers, "content-type": "application/json" },
     };
     try {

@@ -48,7 +48,12 @@ function connect(
     provider,
     { environment, ...sources, cluster: flags["cluster-name"] },
     {
-      ...{ transport, clock, random, redaction, signal, deadline: flags["cloud-call-timeout"] },
+      transport,
+      clock,
+      random,
+      redaction,
+      signal,
+      deadline: flags["cloud-call-timeout"],
       mayMutate: () => flags.mode !== "observe" || { reason: "--mode=observe changes nothing." },
       report: onRequest,
     },
@@ -80,21 +85,25 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
   };
   const sockets: string[] = [];
   const { metrics, call: onCall } = createVolumeMetrics({
-    ...{ driver: driver.name, figures: systemFigures, isReady: () => sockets.length > 0 },
+    driver: driver.name,
+    figures: systemFigures,
+    isReady: () => sockets.length > 0,
   });
   const options = { signal: life.signal, onAbandoned, onRequest: createCloudMetrics(metrics) };
   let cloud = connect(invocation, configuration, options);
   const volumes = new CloudVolumes({
     ...throughCurrent(() => cloud),
-    ...{ clock: platform.clock, life: life.signal },
+    clock: platform.clock,
+    life: life.signal,
   });
   const reloads = new ConfigurationReloads({
-    ...{
-      first: configuration,
-      readConfiguration: invocation.readConfiguration,
-      provider: invocation.provider,
-    },
-    ...{ environment: platform.environment, files: platform.files, clock: platform.clock, log },
+    first: configuration,
+    readConfiguration: invocation.readConfiguration,
+    provider: invocation.provider,
+    environment: platform.environment,
+    files: platform.files,
+    clock: platform.clock,
+    log,
     reloads: console.reloads ?? new ReloadRequests(),
     prepare: (next) => {
       const replacement = connect(invocation, next, options);

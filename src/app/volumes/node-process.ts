@@ -69,7 +69,9 @@ export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean
   const { controller: life, unlink } = linkedController(signal);
   let waitsFor: string | undefined = "Waiting until the manager has initialized the Node.";
   const { metrics, call: onCall } = createVolumeMetrics({
-    ...{ driver: driver.name, figures: systemFigures, isReady: () => waitsFor === undefined },
+    driver: driver.name,
+    figures: systemFigures,
+    isReady: () => waitsFor === undefined,
   });
   const sockets: string[] = [];
   const http = await serveHttp(configuration, log, {
@@ -93,7 +95,9 @@ export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean
     node = service;
     waitsFor = "Waiting until the kubelet registers the plugin.";
     const socketAt = (at: string) => ({
-      ...{ path: at, signal: life.signal, onCall },
+      path: at,
+      signal: life.signal,
+      onCall,
       onListen: () => void sockets.push(at),
     });
     const serving = serveCsi(invocation, log, socketAt(path), (server) => {

@@ -162,7 +162,9 @@ export class PersistentVolumes {
       claim: stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`),
       attachments: lasting.attachmentsOf.get(name),
       sharing: sharingOf(volume, lasting.volumesWith.get(csi?.volumeHandle ?? "")),
-      ...{ isAnnounced, proofs, confirmAfter: settings.confirmAfter },
+      isAnnounced,
+      proofs,
+      confirmAfter: settings.confirmAfter,
     };
     let plan = planDeletion(facts);
     if (plan.kind === "delete") {

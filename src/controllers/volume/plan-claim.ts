@@ -147,13 +147,10 @@ export function persistentVolumeFor(
     spec: {
       accessModes: claim.spec?.accessModes ?? [],
       capacity: { storage: quantityOf(size) },
-      claimRef: {
-        apiVersion: "v1",
-        kind: "PersistentVolumeClaim",
-        ...{ name, namespace, uid, resourceVersion },
-      },
+      claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", name, namespace, uid, resourceVersion },
       csi: {
-        ...{ driver, volumeHandle: id },
+        driver,
+        volumeHandle: id,
         ...(fileSystem !== undefined && { fsType: fileSystem }),
         volumeAttributes: { [identityKey]: identity, ...context },
       },

@@ -123,7 +123,9 @@ export function expansionFailedPatch(
 ): Patch | undefined {
   const { status } = claim;
   const condition = {
-    ...{ type: "ControllerResizeError", status: "True", lastTransitionTime: time },
+    type: "ControllerResizeError",
+    status: "True",
+    lastTransitionTime: time,
     message: `failed to expand pvc with ${why}`,
   } as ClaimCondition;
   return claimPatch(
@@ -158,7 +160,9 @@ export function expandedPatch(claim: PersistentVolumeClaim, size: number, time: 
     );
   }
   const pending = {
-    ...{ type: "FileSystemResizePending", status: "True", lastTransitionTime: time },
+    type: "FileSystemResizePending",
+    status: "True",
+    lastTransitionTime: time,
     message: "Waiting for user to (re-)start a pod to finish file system resize of volume on node.",
   } as ClaimCondition;
   return claimPatch(

@@ -36,7 +36,8 @@ export function dataSourceOf(
     );
   const type = `${from.apiGroup ?? ""}/${from.kind}`;
   const kinds: Readonly<Record<string, VolumeSource["kind"]>> = {
-    ...{ [`${snapshotGroup}/VolumeSnapshot`]: "snapshot", "/PersistentVolumeClaim": "volume" },
+    [`${snapshotGroup}/VolumeSnapshot`]: "snapshot",
+    "/PersistentVolumeClaim": "volume",
   };
   const kind = kinds[type];
   if (kind === undefined)

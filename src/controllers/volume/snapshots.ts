@@ -45,7 +45,8 @@ const isReady = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === 
 const isTaken = ({ status }: VolumeSnapshot): boolean =>
   status?.readyToUse === true || status?.creationTime !== undefined;
 const contentMissing: SnapshotProblem = {
-  ...{ reason: "SnapshotContentMissing", message: "VolumeSnapshotContent is missing" },
+  reason: "SnapshotContentMissing",
+  message: "VolumeSnapshotContent is missing",
 };
 
 export class Snapshots {
@@ -180,7 +181,8 @@ export class Snapshots {
       spec: {
         volumeSnapshotRef: { apiVersion, kind, name, namespace, uid, resourceVersion },
         source: { volumeHandle: spec?.csi?.volumeHandle ?? "" },
-        ...{ driver: of.driver, deletionPolicy: of.deletionPolicy },
+        driver: of.driver,
+        deletionPolicy: of.deletionPolicy,
         volumeSnapshotClassName: of.metadata.name,
         ...(spec?.volumeMode !== undefined && { sourceVolumeMode: spec.volumeMode }),
       },

@@ -128,7 +128,9 @@ export function placesFor(
 /** Only Nodes with these labels can use the volume; undefined: all can. */
 export function affinityOf(topology: Segments) {
   const matchExpressions = Object.entries(topology).map(([key, value]) => ({
-    ...{ key, operator: "In", values: [value] },
+    key,
+    operator: "In",
+    values: [value],
   }));
   if (matchExpressions.length === 0) return undefined;
   return { required: { nodeSelectorTerms: [{ matchExpressions }] } };

@@ -60,7 +60,11 @@ export interface Serving<K extends string> {
 }
 
 const fates: Partial<Record<string, Delivery["fate"]>> = {
-  ...{ hang: "never", reset: "reset", "lost-answer": "reset", refused: "refused", cut: "cut" },
+  hang: "never",
+  reset: "reset",
+  "lost-answer": "reset",
+  refused: "refused",
+  cut: "cut",
 };
 const withoutEffect: ReadonlySet<string> = new Set(["reset", "refused", "hang"]);
 

@@ -22,8 +22,14 @@ export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBala
   const { loadBalancers, services, savedFacts } = lab;
   return withOwners(all, loadBalancers.ownKeys, () =>
     [...services].map(([uid, { namespace, name }]) => ({
-      ...{ uid, namespace, name, facts: savedFacts.get(uid) ?? {}, createdAt: "" },
-      ...{ hasFinalizer: true, addresses: [], hasHostname: false },
+      uid,
+      namespace,
+      name,
+      facts: savedFacts.get(uid) ?? {},
+      createdAt: "",
+      hasFinalizer: true,
+      addresses: [],
+      hasHostname: false,
     })),
   );
 }

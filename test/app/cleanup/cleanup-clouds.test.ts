@@ -21,7 +21,9 @@ import { type CommandOptions, runCommandIn } from "../../support/command-world.t
 
 const cleanup = (w: HetznerWorld, args: readonly string[] = [], options: CommandOptions = {}) =>
   runCommandIn(w.world, ["cleanup", "--master=http://test-api-server", ...args], {
-    ...{ provider: hetzner, cloud: asTransport(w.cloud), environment: { HCLOUD_TOKEN: token } },
+    provider: hetzner,
+    cloud: asTransport(w.cloud),
+    environment: { HCLOUD_TOKEN: token },
     ...options,
   });
 
@@ -150,7 +152,8 @@ test("cleanup names the owner of a name without the last digit of the uid, and -
   w.world.server.store.remove(resourceNamed("services"), web as unknown as KubeObject);
   const run = (...args: readonly string[]) =>
     runCommandIn(w.world, ["cleanup", "--master=http://test-api-server", "--yes", ...args], {
-      ...{ provider: digitalocean as never, cloud: asTransport(w.cloud) },
+      provider: digitalocean as never,
+      cloud: asTransport(w.cloud),
       environment: { DO_ACCESS_TOKEN: doToken },
     });
   const shown = await run();

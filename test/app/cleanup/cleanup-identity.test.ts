@@ -31,7 +31,9 @@ const addBalancer = (w: ServiceWorld, owner: string, clusterUID?: string) =>
   w.cloud.balancers.create({
     name: `lb-${owner}`,
     labels: {
-      ...{ cluster: "kubernetes", "managed-by": "fairlead", "owner-uid": owner },
+      cluster: "kubernetes",
+      "managed-by": "fairlead",
+      "owner-uid": owner,
       ...(clusterUID !== undefined && { "cluster-uid": clusterUID }),
     },
   });

@@ -56,7 +56,9 @@ describe("marks", () => {
     const result = await marks(w, ["-o", "json"]);
     const { balancers } = JSON.parse(result.out);
     expect(balancers[0]).toEqual({
-      ...{ name: "b1", cluster: "prod", owners: [w.get("shop").metadata.uid] },
+      name: "b1",
+      cluster: "prod",
+      owners: [w.get("shop").metadata.uid],
       services: ["default/shop"],
     });
   });

@@ -24,8 +24,12 @@ const answer = async (args: readonly string[], disk = new MemoryFiles(), of = pr
   };
   const console = { out: write, err: (text: string) => void errors.push(text) };
   const platform = {
-    ...{ files: disk.files, clock, random: seededRandom(1), environment: {} },
-    ...{ transport: notAsked, cloudTransport: notAsked },
+    files: disk.files,
+    clock,
+    random: seededRandom(1),
+    environment: {},
+    transport: notAsked,
+    cloudTransport: notAsked,
   };
   const code = await runProgram(of, args, console, platform, new AbortController().signal);
   return { out, errors, code };

@@ -26,7 +26,8 @@ afterEach(() => end?.());
 const start = async (definition: object, cloud: string, contents: Readonly<Record<string, string>> = {}) => {
   const provider = {
     ...fake,
-    ...{ checkConfig: () => [], readConfigFile: undefined },
+    checkConfig: () => [],
+    readConfigFile: undefined,
     ...definition,
   } as unknown as AnyProvider;
   const disk = new MemoryFiles({ [path]: head + cloud, ...contents });
@@ -44,7 +45,11 @@ const start = async (definition: object, cloud: string, contents: Readonly<Recor
   };
   const stop = new AbortController();
   const reloads = new ConfigurationReloads({
-    ...{ ...source, clock, log, reloads: new ReloadRequests(), onReload: () => undefined },
+    ...source,
+    clock,
+    log,
+    reloads: new ReloadRequests(),
+    onReload: () => undefined,
     first: await readConfiguration(source),
     readConfiguration: () => readConfiguration(source),
     prepare:

@@ -10,14 +10,23 @@ const findingsOf = (changes: FactChanges): readonly Finding[] =>
   diagnose(factsWith(changes)).checks.flatMap(({ findings }) => findings);
 
 const patchNodes: Permission = {
-  ...{ verb: "patch", group: "", resource: "nodes", isOptional: false },
+  verb: "patch",
+  group: "",
+  resource: "nodes",
+  isOptional: false,
   users: ["cloud-node", "cloud-node-lifecycle"],
 };
 const createEvents: Permission = {
-  ...{ verb: "create", group: "", resource: "events", users: ["cloud-node"], isOptional: true },
+  verb: "create",
+  group: "",
+  resource: "events",
+  users: ["cloud-node"],
+  isOptional: true,
 };
 const access: AccessFact = {
-  ...{ subject: "fairlead", isOfWorkload: true, isAdmin: false },
+  subject: "fairlead",
+  isOfWorkload: true,
+  isAdmin: false,
   refused: [patchNodes, createEvents],
 };
 const admin = { value: { subject: "admin", isOfWorkload: false, isAdmin: true, refused: [] } };
@@ -30,7 +39,9 @@ const controllerManager = (...args: readonly string[]) => ({
   ],
 });
 const lease = {
-  ...{ name: "cloud-controller-manager", holder: "m1_a", program: undefined },
+  name: "cloud-controller-manager",
+  holder: "m1_a",
+  program: undefined,
   renewTime: "2026-01-01T11:00:00Z",
 };
 const refusedFor = (age: Milliseconds) => ({

@@ -70,7 +70,8 @@ async function doctor(
 
 /** An event that reports a refused request. */
 const refusal = (w: ServiceWorld) => ({
-  ...{ metadata: meta("web.1", "default"), type: "Warning" },
+  metadata: meta("web.1", "default"),
+  type: "Warning",
   message:
     'The API server returned 403 for patch services/status default/web: services "web" is forbidden: User "limited" cannot patch resource "services/status" in API group "" in the namespace "default". To grant it: curl x | sh',
   lastTimestamp: new Date(w.clock.now()).toISOString(),

@@ -9,7 +9,10 @@ import type { ObjectMeta } from "../../../src/kube/objects.ts";
 export const now = Date.parse("2026-01-01T12:00:00Z");
 
 export const metaOf = (name: string, more: Partial<ObjectMeta> = {}): ObjectMeta => ({
-  ...{ name, uid: `uid-${name}`, resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" },
+  name,
+  uid: `uid-${name}`,
+  resourceVersion: "1",
+  creationTimestamp: "2026-01-01T00:00:00Z",
   ...more,
 });
 
@@ -46,8 +49,10 @@ const healthy: ClusterFacts = {
   clock: { server: "https://10.0.0.5:6443", aheadMs: 400 },
   access: {
     value: {
-      ...{ subject: "system:serviceaccount:kube-system:fairlead", isOfWorkload: true },
-      ...{ isAdmin: false, refused: [] },
+      subject: "system:serviceaccount:kube-system:fairlead",
+      isOfWorkload: true,
+      isAdmin: false,
+      refused: [],
     },
   },
   lease: {
@@ -64,7 +69,8 @@ const healthy: ClusterFacts = {
     value: [
       { metadata: metaOf("new", { namespace: "default" }), spec: {}, status: {} },
       {
-        ...{ metadata: metaOf("web", { namespace: "default" }), spec: {} },
+        metadata: metaOf("web", { namespace: "default" }),
+        spec: {},
         status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } },
       },
     ],
@@ -91,7 +97,8 @@ export function factsWith({ cluster = {}, args = [], ...others }: FactChanges = 
   const { flags, given, controllers } = readFlags(args);
   return {
     program: "fake-cloud-controller-manager",
-    ...{ flags, given },
+    flags,
+    given,
     controllers,
     cluster: { value: { ...healthy, ...cluster } },
     cloud: { origins: ["https://api.fake.example"], clock: undefined, failures: [], hasMachines: true },

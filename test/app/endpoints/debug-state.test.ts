@@ -49,7 +49,8 @@ describe("the debug state", () => {
     expect(stateOf(w).findings.first).toEqual([
       { ...notice, name: "paused", text: expect.stringContaining("Paused by fairlead.dev/paused") },
       {
-        ...{ ...notice, name: "foreign" },
+        ...notice,
+        name: "foreign",
         text: expect.stringContaining("Provider ID other://1 belongs to another cloud"),
       },
     ]);

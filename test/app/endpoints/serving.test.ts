@@ -159,7 +159,10 @@ describe("secure port of a manager with one load balancer", () => {
     );
     expect(state.findings.first).toEqual([
       {
-        ...{ object: "Service", name: "default/wrong", kind: "problem", reason: "InvalidAnnotation" },
+        object: "Service",
+        name: "default/wrong",
+        kind: "problem",
+        reason: "InvalidAnnotation",
         text: expect.stringContaining("algorithm must be one of"),
       },
     ]);
@@ -256,7 +259,11 @@ test.each([
       return reviews < 3 ? new Response("{}", { status: 500 }) : undefined;
     };
     const answer = opened[0]?.handle({
-      ...{ method: "GET", target: "/metrics", headers, peer: undefined, client: "10.0.0.1" },
+      method: "GET",
+      target: "/metrics",
+      headers,
+      peer: undefined,
+      client: "10.0.0.1",
       body: async () => "",
     });
     await world.pass(10);

@@ -3,7 +3,12 @@ import { decisionsAbout } from "../../../src/app/explain/description.ts";
 import type { JournalEntry } from "../../../src/runtime/journal.ts";
 
 const entry = (at: number, outcome: JournalEntry["outcome"]): JournalEntry => ({
-  ...{ at, target: "cluster", object: "node/a", action: "patch: label x=y", why: "the Node joined", outcome },
+  at,
+  target: "cluster",
+  object: "node/a",
+  action: "patch: label x=y",
+  why: "the Node joined",
+  outcome,
 });
 
 test("a plan that is made at each evaluation is shown once, with its newest time [F91]", () => {

@@ -37,7 +37,10 @@ test("the page /debug/explain answers with 503 before the first lists, not that 
   await w.pass(60);
   const ask = async (query: string) =>
     explainPage(w.manager)({
-      ...{ method: "GET", path: "/debug/explain", headers: [], body: async () => "" },
+      method: "GET",
+      path: "/debug/explain",
+      headers: [],
+      body: async () => "",
       query: new URLSearchParams(query),
     });
   for (const query of ["", "kind=service&name=default/web"]) {

@@ -8,7 +8,9 @@ const rejected = "The cloud rejected the credentials (401). Set FAKE_TOKEN.";
 
 function described(name: string, text = rejected): Description {
   return {
-    ...{ kind: "Service", name: `default/${name}`, state: "problem" },
+    kind: "Service",
+    name: `default/${name}`,
+    state: "problem",
     summary: "It has no address yet. The cloud rejected the credentials (401).",
     facts: {},
     notes: [{ kind: "problem", reason: "CloudAuthFailed", text }],

@@ -144,7 +144,10 @@ describe("a release whose answer is lost", () => {
     const released: string[] = [];
     const dropped: string[] = [];
     const removals = new LeaseRemovals({
-      ...{ memory: new RemovalMemory(clock), kinds: () => ["nodes"] as const, clock, identity: "one" },
+      memory: new RemovalMemory(clock),
+      kinds: () => ["nodes"] as const,
+      clock,
+      identity: "one",
       onRelease: (value) => released.push(value),
       onDropped: (value) => dropped.push(value),
     });

@@ -239,7 +239,11 @@ describe("the output of lint", () => {
       {
         problems: [
           {
-            ...{ file: "a.yaml", line: 3, column: 39, severity: "error", reason: "InvalidAnnotation" },
+            file: "a.yaml",
+            line: 3,
+            column: 39,
+            severity: "error",
+            reason: "InvalidAnnotation",
             text: expect.stringContaining('got "a,b: 100%"'),
             object: "Service default/web",
           },

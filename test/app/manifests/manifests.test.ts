@@ -31,13 +31,12 @@ const print = async (
     err: (text: string) => void errors.push(text),
   };
   const platform = {
-    ...{
-      files: new MemoryFiles(contents).files,
-      clock: new VirtualClock(),
-      random: seededRandom(1),
-      environment,
-    },
-    ...{ transport: notAsked, cloudTransport: notAsked },
+    files: new MemoryFiles(contents).files,
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    environment,
+    transport: notAsked,
+    cloudTransport: notAsked,
   };
   const code = await runProgram(
     provider as AnyProvider,
@@ -372,13 +371,12 @@ test("the flags of manifests are refused by the manager", async () => {
   const errors: string[] = [];
   const console = { out: () => undefined, err: (text: string) => void errors.push(text) };
   const platform = {
-    ...{
-      files: new MemoryFiles().files,
-      clock: new VirtualClock(),
-      random: seededRandom(1),
-      environment: {},
-    },
-    ...{ transport: notAsked, cloudTransport: notAsked },
+    files: new MemoryFiles().files,
+    clock: new VirtualClock(),
+    random: seededRandom(1),
+    environment: {},
+    transport: notAsked,
+    cloudTransport: notAsked,
   };
   const args = ["--kubeconfig=/k", "--set=endpoint=x"];
   const signal = new AbortController().signal;

@@ -7,13 +7,20 @@ import { Metrics } from "../../../src/telemetry/metrics.ts";
 
 type Found = ManagerReport["findings"][number];
 const finding = (object: Found["object"], kind: Found["kind"], name: string, reason: string): Found => ({
-  ...{ object, kind, name, reason, text: "Because." },
+  object,
+  kind,
+  name,
+  reason,
+  text: "Because.",
 });
 const onHold = (name: string, reason: string) => finding("Node", "hold", name, reason);
 const ofNode = (name: string, reason: string) => finding("Node", "problem", name, reason);
 const ofService = (name: string, reason: string) => finding("Service", "problem", `default/${name}`, reason);
 const massLimit = (kind: ManagerReport["massLimits"][number]["kind"], held: readonly string[] = []) => ({
-  ...{ kind, recent: 1, held, howToRelease: "kubectl" },
+  kind,
+  recent: 1,
+  held,
+  howToRelease: "kubectl",
 });
 
 const report: Pick<
@@ -109,7 +116,10 @@ test("a replica that does not lead reports no counts, because its state is stale
 
 test("the age of each watch, and whether the change stream is open, are read on each scrape", () => {
   const cache = (heardSecondsAgo: number) => ({
-    ...{ isSynced: true, objects: 1, problem: undefined, heardSecondsAgo },
+    isSynced: true,
+    objects: 1,
+    problem: undefined,
+    heardSecondsAgo,
   });
   const changes = { openForSeconds: undefined, heardSecondsAgo: 3, failure: "closed" };
   const lines = linesOf({ caches: { nodes: cache(7), services: cache(400) }, changes });

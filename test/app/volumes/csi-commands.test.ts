@@ -273,7 +273,8 @@ describe("node-volumes", () => {
     expect([status, codec.decode("NodeGetInfoResponse", body)]).toEqual([
       "0",
       {
-        ...{ nodeID: "7", maxVolumesPerNode: 8 },
+        nodeID: "7",
+        maxVolumesPerNode: 8,
         accessibleTopology: { segments: { "topology.fake.example/zone": "zone-1" } },
       },
     ]);

@@ -19,7 +19,10 @@ export interface NodeCall {
 
 export const nodeOf = (driver: VolumeDriver, files: Pick<typeof systemFiles, "read" | "run"> = systemFiles) =>
   nodeService({
-    ...{ driver, disks: systemDisks, files, clock: systemClock },
+    driver,
+    disks: systemDisks,
+    files,
+    clock: systemClock,
     identity: { id: "1", limit: 8, topology: undefined },
     warn: () => undefined,
   }).handlers;

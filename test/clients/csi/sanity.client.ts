@@ -70,9 +70,12 @@ const clouds: Readonly<Record<string, () => Cloud | Promise<Cloud>>> = {
     const third = cloud.machines.add("node-3");
     expect([id, third.zone]).toEqual(["1", "zone-1"]);
     return {
-      ...{ provider: fake as unknown as AnyProvider, driver: fake.volumeDriver as VolumeDriver },
+      provider: fake as unknown as AnyProvider,
+      driver: fake.volumeDriver as VolumeDriver,
       environment: { FAKE_ENDPOINT: served.url, FAKE_TOKEN: "fake" },
-      ...{ machine: third.id, place: third, bytes: 2 ** 30 },
+      machine: third.id,
+      place: third,
+      bytes: 2 ** 30,
       stop: async () => served[Symbol.asyncDispose](),
     };
   },
@@ -83,12 +86,16 @@ const clouds: Readonly<Record<string, () => Cloud | Promise<Cloud>>> = {
     const { id, type, location: region } = cloud.project.servers.add("node-1");
     const served = serveCloud(cloud, 0);
     return {
-      ...{ provider: hetzner as unknown as AnyProvider, driver: hetzner.volumeDriver as VolumeDriver },
+      provider: hetzner as unknown as AnyProvider,
+      driver: hetzner.volumeDriver as VolumeDriver,
       environment: {
-        ...{ HCLOUD_ENDPOINT: `${served.url}/v1`, HCLOUD_TOKEN: token },
+        HCLOUD_ENDPOINT: `${served.url}/v1`,
+        HCLOUD_TOKEN: token,
         HCLOUD_VOLUME_DEFAULT_LOCATION: "fsn1",
       },
-      ...{ machine: String(id), place: { type, region }, bytes: 10 * 2 ** 30 },
+      machine: String(id),
+      place: { type, region },
+      bytes: 10 * 2 ** 30,
       stop: async () => served[Symbol.asyncDispose](),
     };
   },
@@ -97,32 +104,47 @@ const clouds: Readonly<Record<string, () => Cloud | Promise<Cloud>>> = {
     const { id, type, zone } = cloud.account.add("node-1");
     const served = serveCloud(cloud, 0);
     return {
-      ...{ provider: aws as unknown as AnyProvider, driver: aws.volumeDriver as VolumeDriver },
+      provider: aws as unknown as AnyProvider,
+      driver: aws.volumeDriver as VolumeDriver,
       environment: {
-        ...{ AWS_ENDPOINT_URL: served.url, AWS_REGION: awsConfig.region, AWS_EC2_METADATA_DISABLED: "true" },
-        ...{ AWS_VPC_ID: awsConfig.vpc, AWS_CLUSTER_ID: awsConfig["kubernetes-cluster-id"] },
+        AWS_ENDPOINT_URL: served.url,
+        AWS_REGION: awsConfig.region,
+        AWS_EC2_METADATA_DISABLED: "true",
+        AWS_VPC_ID: awsConfig.vpc,
+        AWS_CLUSTER_ID: awsConfig["kubernetes-cluster-id"],
         AWS_ACCESS_KEY_ID: awsConfig["access-key-id"],
         AWS_SECRET_ACCESS_KEY: awsConfig["secret-access-key"],
       },
-      ...{ machine: id, place: { type, zone }, bytes: 2 ** 30 },
+      machine: id,
+      place: { type, zone },
+      bytes: 2 ** 30,
       stop: async () => served[Symbol.asyncDispose](),
     };
   },
   moto: async () => {
     const moto = await startMoto(process.env["MOTO_SERVER"] ?? "");
     const made = await ask(moto.url, "RunInstances", {
-      ...{ ImageId: "ami-12c6146b", MinCount: "1", MaxCount: "1", InstanceType: "m5.large" },
+      ImageId: "ami-12c6146b",
+      MinCount: "1",
+      MaxCount: "1",
+      InstanceType: "m5.large",
     });
     const [{ instanceId, placement }] = made.instancesSet;
     return {
-      ...{ provider: aws as unknown as AnyProvider, driver: aws.volumeDriver as VolumeDriver },
+      provider: aws as unknown as AnyProvider,
+      driver: aws.volumeDriver as VolumeDriver,
       environment: {
-        ...{ AWS_ENDPOINT_URL: moto.url, AWS_REGION: "us-west-2", AWS_EC2_METADATA_DISABLED: "true" },
-        ...{ AWS_VPC_ID: "vpc-1", AWS_CLUSTER_ID: "test" },
-        ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test-secret" },
+        AWS_ENDPOINT_URL: moto.url,
+        AWS_REGION: "us-west-2",
+        AWS_EC2_METADATA_DISABLED: "true",
+        AWS_VPC_ID: "vpc-1",
+        AWS_CLUSTER_ID: "test",
+        AWS_ACCESS_KEY_ID: "test",
+        AWS_SECRET_ACCESS_KEY: "test-secret",
       },
       machine: instanceId,
-      ...{ place: { type: "m5.large", zone: placement.availabilityZone }, bytes: 2 ** 30 },
+      place: { type: "m5.large", zone: placement.availabilityZone },
+      bytes: 2 ** 30,
       stop: async () => moto[Symbol.asyncDispose](),
     };
   },
@@ -134,12 +156,12 @@ const clouds: Readonly<Record<string, () => Cloud | Promise<Cloud>>> = {
     cloud.account.volumeName = /./;
     const served = serveCloud(cloud, 0);
     return {
-      ...{
-        provider: withoutRateLimit(digitalocean as unknown as AnyProvider),
-        driver: digitalocean.volumeDriver as VolumeDriver,
-      },
+      provider: withoutRateLimit(digitalocean as unknown as AnyProvider),
+      driver: digitalocean.volumeDriver as VolumeDriver,
       environment: { DO_OVERRIDE_URL: served.url, DO_ACCESS_TOKEN: "token", REGION: region },
-      ...{ machine: String(id), place: { type, region }, bytes: 2 ** 30 },
+      machine: String(id),
+      place: { type, region },
+      bytes: 2 ** 30,
       stop: async () => served[Symbol.asyncDispose](),
     };
   },
@@ -150,12 +172,17 @@ const clouds: Readonly<Record<string, () => Cloud | Promise<Cloud>>> = {
     const { id, flavor, "OS-EXT-AZ:availability_zone": zone } = addServer(cloud.project, "node-1");
     const served = serveCloud(cloud, 0);
     return {
-      ...{ provider: openstack as unknown as AnyProvider, driver: openstack.volumeDriver as VolumeDriver },
+      provider: openstack as unknown as AnyProvider,
+      driver: openstack.volumeDriver as VolumeDriver,
       environment: {
-        ...{ OS_AUTH_URL: `${served.url}/identity/v3`, OS_REGION_NAME: cloud.keystone.region },
-        ...{ OS_APPLICATION_CREDENTIAL_ID: "fairlead", OS_APPLICATION_CREDENTIAL_SECRET: "secret" },
+        OS_AUTH_URL: `${served.url}/identity/v3`,
+        OS_REGION_NAME: cloud.keystone.region,
+        OS_APPLICATION_CREDENTIAL_ID: "fairlead",
+        OS_APPLICATION_CREDENTIAL_SECRET: "secret",
       },
-      ...{ machine: id, place: { type: flavor.original_name, zone }, bytes: 2 ** 30 },
+      machine: id,
+      place: { type: flavor.original_name, zone },
+      bytes: 2 ** 30,
       stop: async () => served[Symbol.asyncDispose](),
     };
   },

@@ -113,16 +113,25 @@ export async function startKubelet(plane: ControlPlane, node: string): Promise<K
     ...plane.issue(`system:node:${node}`, ["system:nodes"]),
   };
   const settings = {
-    ...{ apiVersion: "kubelet.config.k8s.io/v1beta1", kind: "KubeletConfiguration" },
+    apiVersion: "kubelet.config.k8s.io/v1beta1",
+    kind: "KubeletConfiguration",
     // The machine of the tests may have either version of cgroups, and swap.
-    ...{ failCgroupV1: false, failSwapOn: false, cgroupDriver: "cgroupfs", cgroupsPerQOS: false },
-    ...{ enforceNodeAllocatable: [], makeIPTablesUtilChains: false },
+    failCgroupV1: false,
+    failSwapOn: false,
+    cgroupDriver: "cgroupfs",
+    cgroupsPerQOS: false,
+    enforceNodeAllocatable: [],
+    makeIPTablesUtilChains: false,
     containerRuntimeEndpoint: `unix://${socket}`,
     authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
     authorization: { mode: "AlwaysAllow" },
-    ...{ address: "127.0.0.1", port: freePort(), readOnlyPort: 0, healthzPort: 0 },
+    address: "127.0.0.1",
+    port: freePort(),
+    readOnlyPort: 0,
+    healthzPort: 0,
     evictionHard: { "nodefs.available": "1%", "imagefs.available": "1%", "memory.available": "50Mi" },
-    ...{ podLogsDir: join(folder, "logs"), volumePluginDir: join(folder, "flex") },
+    podLogsDir: join(folder, "logs"),
+    volumePluginDir: join(folder, "flex"),
   };
   const kubelet = inside(
     ...[kubeletPath(), `--config=${file("kubelet.json", JSON.stringify(settings))}`, `--root-dir=${folder}`],
@@ -130,7 +139,9 @@ export async function startKubelet(plane: ControlPlane, node: string): Promise<K
     ...[`--hostname-override=${node}`, `--cert-dir=${join(folder, "pki")}`, "--cloud-provider=external"],
   );
   return {
-    ...{ folder, shellImage, addImage },
+    folder,
+    shellImage,
+    addImage,
     logOf: (pod) =>
       [...new Bun.Glob(`*_${pod}_*/*/*.log`).scanSync({ cwd: join(folder, "logs"), absolute: true })]
         .map((path) => readFileSync(path, "utf8"))

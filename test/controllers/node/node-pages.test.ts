@@ -98,8 +98,12 @@ describe("a joining Node where names are unique", () => {
       sources: (clock) => {
         const one = (name: string, takes: number, pageSize: number) =>
           new ScriptedSource({
-            ...{ clock, name, scheme: `${name}://`, pageSize },
-            ...{ takes: milliseconds(takes), uniqueNames: true },
+            clock,
+            name,
+            scheme: `${name}://`,
+            pageSize,
+            takes: milliseconds(takes),
+            uniqueNames: true,
           });
         const both = [one("east", 1000, 1), one("west", 9000, 10)] as const;
         sources.push(...both);

@@ -113,7 +113,9 @@ describe("planDesiredRoutes", () => {
   const inventoryWith = (kind: "exists" | "unknown" | "foreign"): Inventory => {
     const key = (id: string): string => id.replace("fake://", "key-");
     const check = ({ providerID: id }: NodeIdentity) => ({
-      ...{ kind, source: "cloud", instance: { key: key(id ?? "") } },
+      kind,
+      source: "cloud",
+      instance: { key: key(id ?? "") },
     });
     return { check, sources: [{ keyOf: key }], unreadableMachineOf: () => undefined } as never;
   };

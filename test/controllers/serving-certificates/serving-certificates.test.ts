@@ -28,7 +28,10 @@ class World {
     this.at = new NodeControllers({ machines: [machine("n0")], script });
     const { clock, inventory, nodes }: NodeControllers = this.at;
     const controller = new ServingCertificateController({
-      ...{ clock, inventory, nodes: nodes.store, random: seededRandom(1) },
+      clock,
+      inventory,
+      nodes: nodes.store,
+      random: seededRandom(1),
       isSelected: () => true,
       concurrency: () => 4,
       report: (_, event) => this.events.push(event),

@@ -82,11 +82,10 @@ describe("a volume that is to be detached", () => {
     const csiOfCopy = { driver: csi?.driver ?? "", volumeHandle: csi?.volumeHandle ?? "" };
     w.createVolume("copy", { spec: { csi: csiOfCopy, persistentVolumeReclaimPolicy: "Retain" } });
     w.server.objects.create(resourceNamed("volumeattachments"), "", {
-      ...{ apiVersion: "storage.k8s.io/v1", kind: "VolumeAttachment", metadata: { name: "second" } },
-      spec: {
-        ...{ attacher: csiOfCopy.driver, nodeName: other },
-        source: { persistentVolumeName: "copy" },
-      },
+      apiVersion: "storage.k8s.io/v1",
+      kind: "VolumeAttachment",
+      metadata: { name: "second" },
+      spec: { attacher: csiOfCopy.driver, nodeName: other, source: { persistentVolumeName: "copy" } },
     });
     await w.pass(600);
     expect([w.cloud.volumes.get("v1").machine, w.isAttached(name)]).toEqual([machine, true]);

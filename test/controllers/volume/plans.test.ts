@@ -35,7 +35,8 @@ describe("the place of a volume", () => {
   });
   const nodes = [node("1", "a"), node("2", "b"), node("3", "c"), node("4", "b")];
   const storageClass = (fields: Partial<StorageClass> = {}): StorageClass => ({
-    ...{ metadata: metadata("fake"), provisioner: driver.name },
+    metadata: metadata("fake"),
+    provisioner: driver.name,
     ...fields,
   });
   const claim = (

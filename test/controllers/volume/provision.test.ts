@@ -57,7 +57,9 @@ describe("a claim", () => {
       capacity: { storage: "2Gi" },
       claimRef: { apiVersion: "v1", kind: "PersistentVolumeClaim", namespace: "default", name: "data", uid },
       csi: {
-        ...{ driver, volumeHandle: "v1", fsType: "ext4" },
+        driver,
+        volumeHandle: "v1",
+        fsType: "ext4",
         volumeAttributes: { "storage.kubernetes.io/csiProvisionerIdentity": expect.stringContaining(driver) },
       },
       nodeAffinity: {

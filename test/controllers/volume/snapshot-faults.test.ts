@@ -33,7 +33,8 @@ const contentOf = (w: SnapshotWorld, name: string) =>
 /** One that a user prepares for a snapshot that exists. */
 const prepare = (w: SnapshotWorld, name: string, snapshotHandle: string, deletionPolicy = "Delete"): void =>
   w.createContent(name, {
-    ...{ deletionPolicy, source: { snapshotHandle } },
+    deletionPolicy,
+    source: { snapshotHandle },
     volumeSnapshotRef: { name: `of-${name}`, namespace: "default" },
   });
 

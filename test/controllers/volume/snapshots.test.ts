@@ -74,12 +74,10 @@ describe("a VolumeSnapshot", () => {
     expect(metadata).toMatchObject({ name: `snapcontent-${uid}`, finalizers: [protection.content] });
     expect(metadata?.annotations ?? {}).toEqual({});
     expect(spec).toMatchObject({
-      ...{
-        driver,
-        deletionPolicy: "Delete",
-        volumeSnapshotClassName: "fake",
-        sourceVolumeMode: "Filesystem",
-      },
+      driver,
+      deletionPolicy: "Delete",
+      volumeSnapshotClassName: "fake",
+      sourceVolumeMode: "Filesystem",
       source: { volumeHandle: "v1" },
       volumeSnapshotRef: {
         apiVersion: "snapshot.storage.k8s.io/v1",
@@ -140,7 +138,8 @@ describe("a VolumeSnapshot", () => {
   test("is bound to a VolumeSnapshotContent that a user prepared, and is deleted with it", async () => {
     const w = await withSnapshot();
     w.createContent("old", {
-      ...{ deletionPolicy: "Retain", source: { snapshotHandle: "s1" } },
+      deletionPolicy: "Retain",
+      source: { snapshotHandle: "s1" },
       volumeSnapshotRef: { name: "again", namespace: "default" },
     });
     w.snapshot("again", "", { source: { volumeSnapshotContentName: "old" } });
@@ -285,7 +284,8 @@ describe("a snapshot in the cloud", () => {
   test("is kept while another VolumeSnapshotContent has it", async () => {
     const w = await withSnapshot();
     w.createContent("other", {
-      ...{ deletionPolicy: "Retain", source: { snapshotHandle: "s1" } },
+      deletionPolicy: "Retain",
+      source: { snapshotHandle: "s1" },
       volumeSnapshotRef: { name: "later", namespace: "default" },
     });
     w.deleteSnapshot("backup");
@@ -469,7 +469,8 @@ describe("the volume controller", () => {
     // What the snapshot-controller creates.
     const { uid } = w.getSnapshot("backup").metadata;
     w.createContent(`snapcontent-${uid}`, {
-      ...{ source: { volumeHandle: "v1" }, volumeSnapshotClassName: "fake" },
+      source: { volumeHandle: "v1" },
+      volumeSnapshotClassName: "fake",
       volumeSnapshotRef: { name: "backup", namespace: "default", uid },
     });
     const isTaken = () => contentOf(w)?.status?.readyToUse === true;

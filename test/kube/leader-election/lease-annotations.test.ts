@@ -36,20 +36,23 @@ const setUp = async () => {
   };
   const leader = new LeaderElection({
     api: server.api.as({ lane: "reserved" }),
-    ...{
-      clock: server.clock,
-      random: seededRandom(1),
-      namespace: "kube-system",
-      name: "ccm",
-      identity: "one",
-    },
-    ...{ annotations, onAcquired: () => undefined, onLost: () => undefined },
+    clock: server.clock,
+    random: seededRandom(1),
+    namespace: "kube-system",
+    name: "ccm",
+    identity: "one",
+    annotations,
+    onAcquired: () => undefined,
+    onLost: () => undefined,
   });
   const stop = new AbortController();
   const ended = leader.run(stop.signal);
   await server.clock.advance(seconds(1));
   return {
-    ...{ leader, clock: server.clock, puts, stored },
+    leader,
+    clock: server.clock,
+    puts,
+    stored,
     set: (value: string) => {
       mine = value;
     },

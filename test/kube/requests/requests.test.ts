@@ -135,8 +135,11 @@ test("reports a request as aborted when its caller is cancelled after it was sen
 test("a write that is cancelled while the credential is read never reaches the network", async () => {
   const [read, credential] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const connection = {
-    ...{ server: "https://api.test:6443", origin: "https://api.test:6443" },
-    ...{ proxy: undefined, namespace: undefined, refresh: () => undefined },
+    server: "https://api.test:6443",
+    origin: "https://api.test:6443",
+    proxy: undefined,
+    namespace: undefined,
+    refresh: () => undefined,
     access: () => {
       read.resolve();
       return credential.promise.then(() => ({ headers: {}, tls: {} }));
@@ -180,8 +183,11 @@ test("a request answered with 401 reloads the credentials and retries once", asy
 
 test("a 401 with a known cause gives the remedy of the cause only", async () => {
   const connection = {
-    ...{ server: "https://api.test:6443", origin: "https://api.test:6443" },
-    ...{ proxy: undefined, namespace: undefined, refresh: () => undefined },
+    server: "https://api.test:6443",
+    origin: "https://api.test:6443",
+    proxy: undefined,
+    namespace: undefined,
+    refresh: () => undefined,
     access: async () => ({ headers: {}, tls: {} }),
     explainRefusal: () => "The client certificate expired. Renew it.",
   };

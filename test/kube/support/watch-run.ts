@@ -56,7 +56,10 @@ export const run = (answer: Answer, collectGarbage?: () => void) => {
   const stop = new AbortController();
   const steps: string[] = [];
   const options = {
-    ...{ api: server.api, resource: nodes, clock: server.clock, random: seededRandom(1) },
+    api: server.api,
+    resource: nodes,
+    clock: server.clock,
+    random: seededRandom(1),
     collectGarbage,
   };
   const ended = (async () => {

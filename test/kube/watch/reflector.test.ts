@@ -12,7 +12,10 @@ test("a reflector does not stall when a server sends no bookmarks and nothing ch
   const stop = new AbortController();
   const problems: string[] = [];
   const reflector = new Reflector<Node>({
-    ...{ api: server.api, resource: nodes, clock: server.clock, random: seededRandom(1) },
+    api: server.api,
+    resource: nodes,
+    clock: server.clock,
+    random: seededRandom(1),
     onProblem: ({ kind }) => problems.push(kind),
   });
   const ended = reflector.run(stop.signal);

@@ -17,7 +17,10 @@ export { owned };
 export const network = { type: "nlb" };
 
 export const tcpPort = (port: number, nodePort = 30_000 + port, protocol = "TCP") => ({
-  ...{ name: `p${port}-${protocol.toLowerCase()}`, port, protocol, nodePort },
+  name: `p${port}-${protocol.toLowerCase()}`,
+  port,
+  protocol,
+  nodePort,
 });
 
 /** A Service; annotations without a slash get the prefix. */

@@ -73,7 +73,10 @@ test("assumes the role of a profile with the keys of its source [F81]", async ()
   });
   expect(await instancesOf(lab)).toHaveLength(1);
   expect(cloud.seen[0]?.body).toEqual({
-    ...{ Action: "AssumeRole", Version: "2011-06-15", RoleArn: role, RoleSessionName: "fairlead" },
+    Action: "AssumeRole",
+    Version: "2011-06-15",
+    RoleArn: role,
+    RoleSessionName: "fairlead",
   });
 });
 

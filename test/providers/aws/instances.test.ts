@@ -191,8 +191,12 @@ test.each([
 
 describe("on a machine of the cluster", () => {
   const machine = {
-    ...{ region: undefined, vpc: undefined, "subnet-id": undefined, "kubernetes-cluster-id": undefined },
-    ...{ "access-key-id": undefined, "secret-access-key": undefined },
+    region: undefined,
+    vpc: undefined,
+    "subnet-id": undefined,
+    "kubernetes-cluster-id": undefined,
+    "access-key-id": undefined,
+    "secret-access-key": undefined,
   };
 
   test("finds region, cluster and credentials of the machine [F81]", async () => {

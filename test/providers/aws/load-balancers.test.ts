@@ -101,7 +101,9 @@ describe("a classic load balancer", () => {
     const own = h.groupNamed(`k8s-elb-${h.nameOf()}`);
     const listeners = { LoadBalancerPort: "80", InstancePort: "80", Protocol: "tcp" };
     h.cloud.account.classic.answer("CreateLoadBalancer", {
-      ...{ LoadBalancerName: "by-hand", Listeners: [listeners], Subnets: ["subnet-00000000000000001"] },
+      LoadBalancerName: "by-hand",
+      Listeners: [listeners],
+      Subnets: ["subnet-00000000000000001"],
       SecurityGroups: [String(own?.id)],
     });
     const given = h.addGroup("given");
@@ -292,7 +294,9 @@ describe("a network load balancer", () => {
     const [before] = cloud.targetGroups();
     cloud.answer("DeleteLoadBalancer", { LoadBalancerArn: cloud.all()[0]?.arn ?? "" });
     cloud.answer("CreateLoadBalancer", {
-      ...{ Name: h.nameOf(), Type: "network", SubnetMappings: [{ SubnetId: "subnet-00000000000000001" }] },
+      Name: h.nameOf(),
+      Type: "network",
+      SubnetMappings: [{ SubnetId: "subnet-00000000000000001" }],
     });
     await h.settle(3600);
     const [group, ...others] = cloud.targetGroups();
@@ -335,15 +339,15 @@ describe("a network load balancer", () => {
     const h = await served(network, { ports: [tcpPort(80), tcpPort(81)] });
     const { network: cloud } = h.cloud.account;
     cloud.answer("CreateLoadBalancer", {
-      ...{ Name: "by-hand", Type: "network", SubnetMappings: [{ SubnetId: "subnet-00000000000000001" }] },
+      Name: "by-hand",
+      Type: "network",
+      SubnetMappings: [{ SubnetId: "subnet-00000000000000001" }],
     });
     const group = cloud.targetGroups().find(({ port }) => port === "30081");
     cloud.answer("CreateListener", {
-      ...{
-        LoadBalancerArn: cloud.all().find(({ name }) => name === "by-hand")?.arn ?? "",
-        Port: "81",
-        Protocol: "TCP",
-      },
+      LoadBalancerArn: cloud.all().find(({ name }) => name === "by-hand")?.arn ?? "",
+      Port: "81",
+      Protocol: "TCP",
       DefaultActions: [{ Type: "forward", TargetGroupArn: group?.arn ?? "" }],
     });
     await h.settle(3600);

@@ -78,18 +78,20 @@ describe("the file of the Go manager", () => {
 test("contradictions between settings are reported with both [F78]", () => {
   expect(
     textsOf({
-      ...{ "kubernetes-cluster-id": "a", "kubernetes-cluster-tag": "b", "access-key-id": "AKID" },
-      ...{ "web-identity-token-file": "/token", "source-arn": "arn:x", "node-ip-families": "ipv4\nipv5" },
+      "kubernetes-cluster-id": "a",
+      "kubernetes-cluster-tag": "b",
+      "access-key-id": "AKID",
+      "web-identity-token-file": "/token",
+      "source-arn": "arn:x",
+      "node-ip-families": "ipv4\nipv5",
       "supported-topology-instance-type-pattern": "(",
       "service-overrides": JSON.stringify(
         ["1", "2"].map((name) => ({
-          ...{
-            name,
-            service: "EC2",
-            region: "us-west-2",
-            url: "http://127.0.0.1:5000",
-            "signing-region": "us-west-2",
-          },
+          name,
+          service: "EC2",
+          region: "us-west-2",
+          url: "http://127.0.0.1:5000",
+          "signing-region": "us-west-2",
         })),
       ),
     }),

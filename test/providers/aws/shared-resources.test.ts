@@ -138,7 +138,9 @@ describe("rules of the Nodes' security group", () => {
       const clients = rules
         .filter(({ fromPort }) => String(fromPort) === "30100")
         .map((rule) => ({
-          ...{ ...rule, fromPort: 30_200, toPort: 30_200 },
+          ...rule,
+          fromPort: 30_200,
+          toPort: 30_200,
           description: `kubernetes.io/rule/nlb/client=${other}`,
         }));
       account.groups.change(h.group, { rules: [...checks, ...(clients as never)] });
@@ -170,7 +172,9 @@ describe("a security group that Fairlead created", () => {
     const id = ownGroup(h);
     const listeners = { LoadBalancerPort: "80", InstancePort: "80", Protocol: "tcp" };
     h.cloud.account.classic.answer("CreateLoadBalancer", {
-      ...{ LoadBalancerName: "by-hand", Listeners: [listeners], Subnets: ["subnet-00000000000000001"] },
+      LoadBalancerName: "by-hand",
+      Listeners: [listeners],
+      Subnets: ["subnet-00000000000000001"],
       SecurityGroups: [id],
     });
     await h.settle(3600);

@@ -50,7 +50,11 @@ describe("a new volume", () => {
     const world = setUp();
     await world.create();
     expect(only(world)).toMatchObject({
-      ...{ size: 10, zone: "us-west-2a", type: "gp3", iops: undefined, encrypted: false },
+      size: 10,
+      zone: "us-west-2a",
+      type: "gp3",
+      iops: undefined,
+      encrypted: false,
       tags: {
         CSIVolumeName: "pvc-1",
         "ebs.csi.aws.com/cluster": "true",
@@ -343,7 +347,11 @@ describe("a snapshot", () => {
     const state = { startedAt: "2026-01-02T03:04:05.000Z", state: "completed", data: "" } as const;
     world.account.snapshots.put({ ...state, id, name: "", tags: {}, volume: "vol-ffffffff", size: 1 });
     expect(await world.lab.run(async (call) => world.volumes.snapshots?.get(id, call))).toEqual({
-      ...{ id, name: id, volumeID: "", size: gibibyte, state: "ready" },
+      id,
+      name: id,
+      volumeID: "",
+      size: gibibyte,
+      state: "ready",
       createdAt: new Date("2026-01-02T03:04:05.000Z"),
     });
   });
@@ -362,12 +370,23 @@ test("that other drivers have made are found under their ids", async () => {
     modification: undefined,
   };
   account.volumes.put({
-    ...{ ...usual, id, data: "", name: "", size: 8, zone: "us-west-2c", state: "in-use" },
+    ...usual,
+    id,
+    data: "",
+    name: "",
+    size: 8,
+    zone: "us-west-2c",
+    state: "in-use",
     tags: { Name: "kubernetes-dynamic-pvc-1" },
     attachments: [{ instance, device: "/dev/xvdba", state: "attached" }],
   });
   expect(await world.get(id)).toMatchObject({
-    ...{ id, name: id, size: 8 * gibibyte, attachedTo: [instance], device: "/dev/xvdba", state: "ready" },
+    id,
+    name: id,
+    size: 8 * gibibyte,
+    attachedTo: [instance],
+    device: "/dev/xvdba",
+    state: "ready",
     topology: { "topology.kubernetes.io/zone": "us-west-2c" },
   });
 });
@@ -392,16 +411,27 @@ test("are in a zone, which Nodes and StorageClasses may name by the former key",
 
 /** Those of the Go driver 1.64, with its place for the disk of the instance. */
 const places = {
-  ...{ "t2.micro": 39, "i3.large": 39, "m5.large": 27, "t3.small": 27, "m7g.large": 27, "p4d.24xlarge": 28 },
-  ...{
-    "m7i.large": 32,
-    "m7i.16xlarge": 48,
-    "m7i.24xlarge": 64,
-    "r8g.48xlarge": 128,
-    "u7i-12tb.224xlarge": 128,
-  },
-  ...{ "c8g.metal-24xl": 39, "p5.48xlarge": 64, "hpc7a.96xlarge": 27, "m5d.large": 26, "m5d.24xlarge": 23 },
-  ...{ "i4i.24xlarge": 21, "g5.48xlarge": 9, "d3.8xlarge": 3, "inf1.24xlarge": 11, "mac2.metal": 10 },
+  "t2.micro": 39,
+  "i3.large": 39,
+  "m5.large": 27,
+  "t3.small": 27,
+  "m7g.large": 27,
+  "p4d.24xlarge": 28,
+  "m7i.large": 32,
+  "m7i.16xlarge": 48,
+  "m7i.24xlarge": 64,
+  "r8g.48xlarge": 128,
+  "u7i-12tb.224xlarge": 128,
+  "c8g.metal-24xl": 39,
+  "p5.48xlarge": 64,
+  "hpc7a.96xlarge": 27,
+  "m5d.large": 26,
+  "m5d.24xlarge": 23,
+  "i4i.24xlarge": 21,
+  "g5.48xlarge": 9,
+  "d3.8xlarge": 3,
+  "inf1.24xlarge": 11,
+  "mac2.metal": 10,
 };
 
 test.each(Object.entries(places))(

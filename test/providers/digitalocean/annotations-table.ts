@@ -30,8 +30,12 @@ export const nodePortFor = (nodePort: number, index: number): number =>
   nodePort >= 30_000 && nodePort < 30_010 ? nodePort + 10 * index : nodePort;
 
 const rule = (entry: string, port: number, target: string, targetPort: number): ForwardingRule => ({
-  ...{ entry_protocol: entry as "tcp", entry_port: port, target_protocol: target as "tcp" },
-  ...{ target_port: targetPort, certificate_id: "", tls_passthrough: false },
+  entry_protocol: entry as "tcp",
+  entry_port: port,
+  target_protocol: target as "tcp",
+  target_port: targetPort,
+  certificate_id: "",
+  tls_passthrough: false,
 });
 const passed = (protocol: string, port: number) => rule(protocol, port, protocol, port);
 const plain = (protocol: string, port: number) => rule(protocol, port, protocol, nodePortOf(port));
@@ -246,8 +250,11 @@ const terminated: readonly AnnotationCase[] = [
   {
     name: "sticky sessions",
     annotations: {
-      ...{ type: "REGIONAL", protocol: "http", "sticky-sessions-type": "cookies" },
-      ...{ "sticky-sessions-cookie-name": "node", "sticky-sessions-cookie-ttl": "300" },
+      type: "REGIONAL",
+      protocol: "http",
+      "sticky-sessions-type": "cookies",
+      "sticky-sessions-cookie-name": "node",
+      "sticky-sessions-cookie-ttl": "300",
     },
     balancer: {
       ...regional,

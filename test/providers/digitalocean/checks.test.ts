@@ -24,21 +24,19 @@ function textsOf(environment: Readonly<Record<string, string>>): readonly string
 }
 
 const all = {
-  ...{
-    DO_ACCESS_TOKEN: "t",
-    DO_OVERRIDE_URL: "http://127.0.0.1:1",
-    DO_CLUSTER_ID: "c",
-    DO_CLUSTER_VPC_ID: "v",
-  },
-  ...{ REGION: "nyc3", DEFAULT_LB_TYPE: "REGIONAL" },
-  ...{ PUBLIC_ACCESS_FIREWALL_NAME: "workers", PUBLIC_ACCESS_FIREWALL_TAGS: "worker,web" },
+  DO_ACCESS_TOKEN: "t",
+  DO_OVERRIDE_URL: "http://127.0.0.1:1",
+  DO_CLUSTER_ID: "c",
+  DO_CLUSTER_VPC_ID: "v",
+  REGION: "nyc3",
+  DEFAULT_LB_TYPE: "REGIONAL",
+  PUBLIC_ACCESS_FIREWALL_NAME: "workers",
+  PUBLIC_ACCESS_FIREWALL_TAGS: "worker,web",
 };
 
 test("accepts every variable of DigitalOcean's Go manager, and reports those without effect", () => {
   expect(textsOf(all)).toEqual([]);
-  const ineffective = {
-    ...{ DO_API_RATE_LIMIT_QPS: "2", DEBUG_ADDR: ":1", METRICS_ADDR: ":2" },
-  };
+  const ineffective = { DO_API_RATE_LIMIT_QPS: "2", DEBUG_ADDR: ":1", METRICS_ADDR: ":2" };
   const texts = textsOf({ ...all, ...ineffective });
   expect(texts).toHaveLength(3);
   for (const name of Object.keys(ineffective))
@@ -259,7 +257,8 @@ test("doctor reports a REGION that DigitalOcean does not have, with a suggestion
   const h = new DigitalOceanWorld({ nodes: 1 });
   const run = (REGION: string) =>
     runCommandIn(h.world, ["doctor", "--master=http://test-api-server", "--secure-port=0"], {
-      ...{ provider: digitalocean as never, cloud: asTransport(h.cloud) },
+      provider: digitalocean as never,
+      cloud: asTransport(h.cloud),
       environment: { DO_ACCESS_TOKEN: token, REGION },
     });
   const text = ({ out }: { readonly out: string }) => out.replace(/\s+/g, " ");

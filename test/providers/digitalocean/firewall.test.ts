@@ -102,7 +102,12 @@ test("changes nothing after a restart, nor a firewall as the Go manager leaves i
   h.world.create("web", { spec: nodePort(30_080) });
   const all = (protocol: "tcp" | "udp") => ({ protocol, ports: "all", destinations: everyone });
   h.cloud.account.firewalls.put({
-    ...{ id: "f-1", name: "workers", tags: ["worker"], droplet_ids: [], status: "succeeded", created_at: "" },
+    id: "f-1",
+    name: "workers",
+    tags: ["worker"],
+    droplet_ids: [],
+    status: "succeeded",
+    created_at: "",
     inbound_rules: [{ protocol: "tcp", ports: "30080", sources: everyone }],
     outbound_rules: [all("tcp"), all("udp"), { protocol: "icmp", ports: "", destinations: everyone }],
   } as never);
@@ -250,7 +255,9 @@ test("counts no change that closes no port as the reason for closed ports [F46]"
   const [before] = firewalls(h);
   if (before === undefined) throw new Error("No firewall.");
   const more = Array.from({ length: 30 }, (_, index) => ({
-    ...{ protocol: "tcp" as const, ports: String(20_000 + index), sources: everyone },
+    protocol: "tcp" as const,
+    ports: String(20_000 + index),
+    sources: everyone,
   }));
   h.cloud.account.firewalls.put({ ...before, inbound_rules: [...before.inbound_rules, ...more] } as never);
   await h.world.pass(900);

@@ -50,14 +50,12 @@ function balancerOf(
   const type = changes.type ?? "REGIONAL_NETWORK";
   const rules = changes.forwarding_rules ?? defaultRules(type, portsOf(one));
   return {
-    ...{
-      type,
-      network: "EXTERNAL",
-      network_stack: "IPV4",
-      tags: ["k8s:prod"],
-      size_unit: 1,
-      size: "lb-small",
-    },
+    type,
+    network: "EXTERNAL",
+    network_stack: "IPV4",
+    tags: ["k8s:prod"],
+    size_unit: 1,
+    size: "lb-small",
     droplet_ids: h.cloud.account.droplets.list().map(({ id }) => id),
     ...changes,
     forwarding_rules: rules.map((rule) => ({
@@ -66,13 +64,13 @@ function balancerOf(
       certificate_id: rule.certificate_id === certificate ? certificateID : rule.certificate_id,
     })),
     health_check: {
-      ...{ protocol: "http", port: 10_256, path: "/healthz", proxy_protocol: false },
-      ...{
-        check_interval_seconds: 3,
-        response_timeout_seconds: 5,
-        unhealthy_threshold: 3,
-        healthy_threshold: 5,
-      },
+      protocol: "http",
+      path: "/healthz",
+      proxy_protocol: false,
+      check_interval_seconds: 3,
+      response_timeout_seconds: 5,
+      unhealthy_threshold: 3,
+      healthy_threshold: 5,
       ...health_check,
       port: nodePortFor(health_check?.port ?? 10_256, index),
     },
@@ -152,7 +150,9 @@ test.each(titled.filter(([, { isFixed }]) => isFixed === undefined))(
     const { type, network_stack, forwarding_rules: __, ...plain } = one.balancer;
     const annotations: Record<string, string> = type === undefined ? {} : { type };
     const before: AnnotationCase = {
-      ...{ name: "before", annotations, ports: portsOf(one) },
+      name: "before",
+      annotations,
+      ports: portsOf(one),
       balancer: type === undefined ? {} : { type, ...(network_stack && { network_stack }) },
     };
     const name = addManaged(h, before, 0, id);

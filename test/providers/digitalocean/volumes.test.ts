@@ -53,7 +53,10 @@ test("creates a volume with the tag of the cluster, in the region of the claim",
   const claim = { namespace: "shop", name: "data", volume: "pvc-1" };
   const { id } = await create({ claim });
   expect(account.volumes.existing(id)).toMatchObject({
-    ...{ name: "pvc-1", size_gigabytes: 10, region: "nyc3", tags: ["k8s:prod"] },
+    name: "pvc-1",
+    size_gigabytes: 10,
+    region: "nyc3",
+    tags: ["k8s:prod"],
     description: "PersistentVolumeClaim shop/data",
   });
 });
@@ -142,7 +145,11 @@ test("has the names and ids of dobs.csi.digitalocean.com", async () => {
   const { id } = addVolume(world, { name: "pvc-1", droplet_ids: [droplet.id, 7] });
   const volume = await world.get(id);
   expect(volume).toMatchObject({
-    ...{ id, name: "pvc-1", size: 10 * gibibyte, topology: nyc3, state: "ready" },
+    id,
+    name: "pvc-1",
+    size: 10 * gibibyte,
+    topology: nyc3,
+    state: "ready",
     // The other one does not exist any more.
     attachedTo: [String(droplet.id)],
   });

@@ -25,7 +25,9 @@ test("creates no load balancer for a Service with UDP ports only, and says why",
   expect(h.cloud.project.balancers.list()).toEqual([]);
   expect(h.world.get("web").status.conditions).toMatchObject([
     {
-      ...{ type: "CloudReady", status: "False", reason: "UnsupportedRequest" },
+      type: "CloudReady",
+      status: "False",
+      reason: "UnsupportedRequest",
       message:
         "The load balancers of this cloud do not support UDP, and the Service has no other port (53/UDP). No load balancer is created; one that exists stays, and forwards no traffic of these ports. Use TCP, or another type of Service.",
     },

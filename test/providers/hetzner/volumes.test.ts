@@ -39,8 +39,13 @@ test("labels volumes as the Go driver does", async () => {
   const { values } = parse({ labels: "team=shop, empty ,pvc-name=mine" });
   const claim = { namespace: "shop", name: `data-${"x".repeat(70)}`, volume: "pvc-7" };
   expect(await labels({ parameters: values, claim })).toEqual({
-    ...{ "managed-by": "csi-driver", cluster: "prod", "pv-name": "pvc-7", "pvc-namespace": "shop" },
-    ...{ "pvc-name": "mine", team: "shop", empty: "" },
+    "managed-by": "csi-driver",
+    cluster: "prod",
+    "pv-name": "pvc-7",
+    "pvc-namespace": "shop",
+    "pvc-name": "mine",
+    team: "shop",
+    empty: "",
   });
   const second = setUp();
   const owner = await second.labels({ claim: { ...claim, name: `a-${"-".repeat(20)}${"b".repeat(60)}` } });
@@ -78,12 +83,14 @@ test("has the names and ids of csi.hetzner.cloud", async () => {
   const { id } = project.volumes.add("pvc-1", { server: server.id, isProtected: true });
   const volume = await lab.run((call) => volumes.get(String(id), call));
   expect(volume).toEqual({
-    ...{ id: String(id), name: "pvc-1", size: 10 * gibibyte, topology: fsn1, state: "ready" },
-    ...{
-      attachedTo: [String(server.id)],
-      device: `/dev/disk/by-id/scsi-0HC_Volume_${id}`,
-      isProtected: true,
-    },
+    id: String(id),
+    name: "pvc-1",
+    size: 10 * gibibyte,
+    topology: fsn1,
+    state: "ready",
+    attachedTo: [String(server.id)],
+    device: `/dev/disk/by-id/scsi-0HC_Volume_${id}`,
+    isProtected: true,
   });
   const { nodeIDOf, topologyOf, limitOf, contextOf, publishContextOf } = volumeDriver;
   const machine = { type: "cx23", region: "fsn1" };

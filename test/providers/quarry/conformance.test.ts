@@ -27,14 +27,17 @@ const desired = (annotations = {}) =>
 function observed(changes: Partial<Observed["pool"]> = {}): Observed {
   const { owner } = desired();
   const pool = {
-    ...{ id: "p1", labels: {}, state: "ready", ranges: null, rejected: [] },
-    ...{ rules: ["TCP 80 30080"], members: [{ machine: "m1", node: "node-1" }] },
-    ...{ front: { id: "f1", address: "192.0.2.1" } },
+    id: "p1",
+    labels: {},
+    state: "ready",
+    ranges: null,
+    rejected: [],
+    rules: ["TCP 80 30080"],
+    members: [{ machine: "m1", node: "node-1" }],
+    front: { id: "f1", address: "192.0.2.1" },
     ...changes,
   } as Observed["pool"];
-  return {
-    ...{ group: owner.uid, owners: [owner.uid], ownership: "ours", state: "ready", region: "east", pool },
-  };
+  return { group: owner.uid, owners: [owner.uid], ownership: "ours", state: "ready", region: "east", pool };
 }
 
 test("plans nothing for the desired state", () => {

@@ -22,16 +22,24 @@ function addOwn({ cloud: { environment } }: RancherWorld, name = "front") {
     healthCheck: null,
   };
   const database = environment.services.put("externalService", {
-    ...{ ...common, name: `${name}-db`, externalIpAddresses: ["198.51.100.7"] },
-    ...{ launchConfig: null, lbConfig: null },
+    ...common,
+    name: `${name}-db`,
+    externalIpAddresses: ["198.51.100.7"],
+    launchConfig: null,
+    lbConfig: null,
   });
   const rule = { sourcePort: 8080, targetPort: 80, protocol: "http", selector: null, backendName: null };
   return environment.services.put("loadBalancerService", {
-    ...{ ...common, name, externalIpAddresses: null },
+    ...common,
+    name,
+    externalIpAddresses: null,
     launchConfig: { imageUuid: "docker:own/lb", ports: ["8080:8080/tcp"], labels: { own: "label" } },
     lbConfig: {
       portRules: [{ ...rule, serviceId: database.id }],
-      ...{ certificateIds: [], defaultCertificateId: null, config: null, stickinessPolicy: null },
+      certificateIds: [],
+      defaultCertificateId: null,
+      config: null,
+      stickinessPolicy: null,
     },
   });
 }

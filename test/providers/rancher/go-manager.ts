@@ -30,19 +30,31 @@ export function putGoBalancer(
     ([name, ip]) =>
       services.list().find((one) => one.name === name && one.removed === null) ??
       services.put("externalService", {
-        ...{ ...withoutUse, name, stackId, scale: 1, externalIpAddresses: [ip] },
-        ...{ launchConfig: null, lbConfig: null },
+        ...withoutUse,
+        name,
+        stackId,
+        scale: 1,
+        externalIpAddresses: [ip],
+        launchConfig: null,
+        lbConfig: null,
       }),
   );
   const portRules = externals.flatMap(({ id: serviceId }) =>
     ports.map((port) => ({
-      ...{ sourcePort: port, targetPort: 30_000 + port, protocol: "tcp", serviceId },
-      ...{ selector: null, backendName: null },
+      sourcePort: port,
+      targetPort: 30_000 + port,
+      protocol: "tcp",
+      serviceId,
+      selector: null,
+      backendName: null,
     })),
   );
   const empty = { certificateIds: [], defaultCertificateId: null, config: null, stickinessPolicy: null };
   return services.put("loadBalancerService", {
-    ...{ ...withoutUse, name: `lb-a${owner.replaceAll("-", "")}`.slice(0, 35), stackId, scale },
+    ...withoutUse,
+    name: `lb-a${owner.replaceAll("-", "")}`.slice(0, 35),
+    stackId,
+    scale,
     launchConfig: {
       imageUuid: "docker:rancher/lb-service-haproxy:v0.9.1",
       ports: ports.map((port) => `${port}:${port}/tcp`),
@@ -56,7 +68,10 @@ export function putGoBalancer(
 /** A Service with its load balancer. The Go manager publishes an address once for each port. */
 export function leftByGoManager(h: RancherWorld, balancer: GoBalancer, ingress: readonly string[]) {
   const ports = balancer.ports.map((port) => ({
-    ...{ name: `p${port}`, port, protocol: "TCP", nodePort: 30_000 + port },
+    name: `p${port}`,
+    port,
+    protocol: "TCP",
+    nodePort: 30_000 + port,
   }));
   const finalizers = ["service.kubernetes.io/load-balancer-cleanup"];
   const { uid } = h.world.create(balancer.name, { ...draft({}, ports), finalizers }).metadata;

@@ -87,8 +87,16 @@ test("does not change an external service with a host name, which a user made", 
   const { environment } = h.cloud;
   const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
   const own = environment.services.put("externalService", {
-    ...{ name: "node-0", stackId, scale: 1, launchConfig: null, lbConfig: null, healthCheck: null },
-    ...{ startOnCreate: true, externalIpAddresses: null, hostname: "db.example.com", metadata: {} },
+    name: "node-0",
+    stackId,
+    scale: 1,
+    launchConfig: null,
+    lbConfig: null,
+    healthCheck: null,
+    startOnCreate: true,
+    externalIpAddresses: null,
+    hostname: "db.example.com",
+    metadata: {},
   });
   await h.created();
   await h.world.pass(60);
@@ -149,12 +157,20 @@ function putOwn({ cloud: { environment } }: RancherWorld, name: string, address?
   const { id: stackId } = environment.addStack("kubernetes-loadbalancers");
   return address === undefined
     ? environment.services.put("loadBalancerService", {
-        ...{ ...plain, name, stackId, externalIpAddresses: null },
+        ...plain,
+        name,
+        stackId,
+        externalIpAddresses: null,
         launchConfig: { imageUuid: "docker:own/lb", ports: ["8080:8080/tcp"], labels: {} },
         lbConfig: { ...empty, portRules: [] },
       })
     : environment.services.put("externalService", {
-        ...{ ...plain, name, stackId, launchConfig: null, lbConfig: null, externalIpAddresses: [address] },
+        ...plain,
+        name,
+        stackId,
+        launchConfig: null,
+        lbConfig: null,
+        externalIpAddresses: [address],
       });
 }
 
@@ -196,7 +212,8 @@ test("creates a load balancer without ports once, also with spec.loadBalancerIP"
   await h.start("service");
   const { annotations } = draft();
   const spec = {
-    ...{ ports: [{ port: 80, protocol: "TCP" }] as never, loadBalancerIP: "192.0.2.1" },
+    ports: [{ port: 80, protocol: "TCP" }] as never,
+    loadBalancerIP: "192.0.2.1",
     allocateLoadBalancerNodePorts: false,
   };
   h.world.create("web", { annotations, spec });

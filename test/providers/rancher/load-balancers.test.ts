@@ -97,8 +97,15 @@ test("does not change the external service of another cluster, and says which No
     "fairlead.dev/service-uid": "11111111-2222-4333-8444-555555555555",
   };
   environment.services.put("externalService", {
-    ...{ name: "node-0", stackId, scale: 1, launchConfig: null, lbConfig: null, healthCheck: null },
-    ...{ startOnCreate: true, externalIpAddresses: ["198.51.100.9"], metadata },
+    name: "node-0",
+    stackId,
+    scale: 1,
+    launchConfig: null,
+    lbConfig: null,
+    healthCheck: null,
+    startOnCreate: true,
+    externalIpAddresses: ["198.51.100.9"],
+    metadata,
   });
   await h.created();
   await h.world.pass(60);

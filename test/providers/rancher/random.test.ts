@@ -26,19 +26,19 @@ function addOthers({ cloud: { environment } }: RancherWorld) {
     "fairlead.dev/service-uid": "11111111-2222-4333-8444-555555555555",
   };
   const external = environment.services.put("externalService", {
-    ...{
-      ...common,
-      name: "other-9",
-      externalIpAddresses: ["192.0.2.99"],
-      launchConfig: null,
-      lbConfig: null,
-    },
+    ...common,
+    name: "other-9",
+    externalIpAddresses: ["192.0.2.99"],
+    launchConfig: null,
+    lbConfig: null,
     metadata,
   });
   const rule = { sourcePort: 7, targetPort: 7, protocol: "tcp", selector: null, backendName: null };
   return ["own", "lb-a1111111122224333844455555555555"].map((name, index) =>
     environment.services.put("loadBalancerService", {
-      ...{ ...common, name, metadata: index === 0 ? {} : metadata },
+      ...common,
+      name,
+      metadata: index === 0 ? {} : metadata,
       launchConfig: { imageUuid: "docker:own/lb", ports: [], labels: {} },
       lbConfig: { ...empty, portRules: [{ ...rule, serviceId: external.id }] },
     }),

@@ -26,8 +26,13 @@ test("an external service stays that another load balancer of this cluster begin
     send: async (method: string) => void requests.push(method),
   };
   const step = {
-    ...{ do: "remove external service", on: "node-1", kind: "remove unused", user: "1s2", isLeftover: false },
-    ...{ link: "http://r/1s1", consumers: "http://r/1s1/consumedbyservices" },
+    do: "remove external service",
+    on: "node-1",
+    kind: "remove unused",
+    user: "1s2",
+    isLeftover: false,
+    link: "http://r/1s1",
+    consumers: "http://r/1s1/consumedbyservices",
   };
   await applyStep({ api, cluster: "kubernetes" } as never, step as never, call);
   expect(requests).toEqual(["GET service", "GET consumedbyservices"]);

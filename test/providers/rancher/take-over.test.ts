@@ -36,7 +36,9 @@ test("deletes what the Go manager made with its Service, and nothing that anothe
   const h = new RancherWorld(2);
   leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   const other = putGoBalancer(h, "11111111-2222-4333-8444-555555555555", {
-    ...{ name: "other", ports: [81], nodes: { "node-1": nodes["node-1"] } },
+    name: "other",
+    ports: [81],
+    nodes: { "node-1": nodes["node-1"] },
   });
   await h.start("service");
   await h.world.pass(60);
@@ -83,8 +85,15 @@ test("does not remove an external service with several addresses, which no Go ma
   const { id, stackId } = leftByGoManager(h, { name: "web", ports: [80], nodes }, ["192.0.2.1"]);
   const { services } = h.cloud.environment;
   const made = services.put("externalService", {
-    ...{ name: "database", stackId, scale: 1, externalIpAddresses: ["192.0.2.8", "192.0.2.9"] },
-    ...{ launchConfig: null, lbConfig: null, healthCheck: null, metadata: {}, startOnCreate: true },
+    name: "database",
+    stackId,
+    scale: 1,
+    externalIpAddresses: ["192.0.2.8", "192.0.2.9"],
+    launchConfig: null,
+    lbConfig: null,
+    healthCheck: null,
+    metadata: {},
+    startOnCreate: true,
   });
   const balancer = services.get(id);
   const [rule] = balancer?.lbConfig?.portRules ?? [];

@@ -92,18 +92,20 @@ test("a load balancer that both clusters ask to adopt stays with the first one",
   b.addNode("node-9");
   const { environment } = a.cloud;
   const { id } = environment.services.put("loadBalancerService", {
-    ...{
-      name: "front",
-      stackId: environment.addStack("own").id,
-      scale: 1,
-      startOnCreate: true,
-      metadata: {},
-    },
-    ...{ externalIpAddresses: null, healthCheck: null },
+    name: "front",
+    stackId: environment.addStack("own").id,
+    scale: 1,
+    startOnCreate: true,
+    metadata: {},
+    externalIpAddresses: null,
+    healthCheck: null,
     launchConfig: { imageUuid: "docker:own/lb", ports: ["8080:8080/tcp"], labels: {} },
     lbConfig: {
-      ...{ portRules: [], certificateIds: [], defaultCertificateId: null },
-      ...{ config: null, stickinessPolicy: null },
+      portRules: [],
+      certificateIds: [],
+      defaultCertificateId: null,
+      config: null,
+      stickinessPolicy: null,
     },
   });
   await start();

@@ -3,7 +3,9 @@
 import type { FoundBySimulation, FoundByTest, Mutation } from "./mutations.ts";
 
 const simulated = (seed: number, ...invariants: readonly number[]): FoundBySimulation => ({
-  ...{ seed, invariants, volumes: true },
+  seed,
+  invariants,
+  volumes: true,
 });
 const attaching = (test: string): FoundByTest => ({ file: "test/controllers/volume/attach.test.ts", test });
 const deleting = (test: string): FoundByTest => ({ file: "test/controllers/volume/delete.test.ts", test });

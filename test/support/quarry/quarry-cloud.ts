@@ -108,7 +108,10 @@ export class QuarryCloud {
     return this.#startJob(pool);
   }
 
-  #write(pool: Pool, { members, ...spec }: Pick<Pool, "members">): void {
+  #write(
+    pool: Pool,
+    { members, ...spec }: Pick<Pool, "members"> & { rules?: unknown; ranges?: unknown },
+  ): void {
     pool.spec = spec;
     pool.members = members.filter(({ machine }) => !this.rejects(machine));
     pool.rejected = members
@@ -149,7 +152,7 @@ export class QuarryCloud {
     }
     if (match !== `"${version}"`) return refuse(412, `pool ${id} has version ${version}`);
     const { rules, ranges, members } = sent as Pool & { rules: unknown; ranges: unknown };
-    this.#write(pool, { members, ...{ rules, ranges } });
+    this.#write(pool, { members, rules, ranges });
     return new Response(null, { status: 204 });
   }
 

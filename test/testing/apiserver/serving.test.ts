@@ -205,7 +205,10 @@ describe("protobuf", () => {
       201,
       {
         involvedObject: { kind: "Node", name: "n" },
-        ...{ reason: "Synced", message: "Node synced", type: "Normal", count: 3 },
+        reason: "Synced",
+        message: "Node synced",
+        type: "Normal",
+        count: 3,
         firstTimestamp: "2023-11-14T22:13:20Z",
         eventTime: "2023-11-14T22:13:20.250000Z",
       },

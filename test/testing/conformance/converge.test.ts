@@ -57,7 +57,10 @@ function harnessOf(loadBalancers: (lab: () => Lab) => Partial<Balancers>): { lab
 
 const owners = (uid: string) => [uid] as unknown as ObservedLoadBalancer["owners"];
 const balancer = (uid: string, more: Partial<ObservedLoadBalancer> = {}): ObservedLoadBalancer => ({
-  ...{ group: uid, owners: owners(uid), ownership: "ours", state: "ready" },
+  group: uid,
+  owners: owners(uid),
+  ownership: "ours",
+  state: "ready",
   ...more,
 });
 const nodes = (targets: readonly BalancerTarget[]): readonly NodeName[] => targets.map(({ node }) => node);

@@ -12,7 +12,8 @@ const withTargets = (machine: (number: number) => TargetMachine): Harness => ({
 
 test("targets have the source, key and addresses of both families that the harness names", () => {
   const harness = withTargets((number) => ({
-    ...{ source: "eu", key: String(number) },
+    source: "eu",
+    key: String(number),
     addresses: [`10.7.0.${number}`, `fd00::${number}`],
   }));
   const [first, second] = balancerTargets(harness);

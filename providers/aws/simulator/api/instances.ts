@@ -7,7 +7,12 @@ import type { Instance } from "../state/resources.ts";
 import { type IsHidden, pageOf, type QueryOperations, selected, tagSet } from "./operations.ts";
 
 const codes: Readonly<Record<Instance["state"], number>> = {
-  ...{ pending: 0, running: 16, "shutting-down": 32, terminated: 48, stopping: 64, stopped: 80 },
+  pending: 0,
+  running: 16,
+  "shutting-down": 32,
+  terminated: 48,
+  stopping: 64,
+  stopped: 80,
 };
 
 const stateOf = (name: Instance["state"]) => ({ code: codes[name], name });

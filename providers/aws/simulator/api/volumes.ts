@@ -15,11 +15,22 @@ const textOf = (parameters: SentParameters, name: string): string => textIn(para
 
 function view({ id, size, zone, type, iops, throughput, encrypted, state, attachments, tags }: Volume) {
   const attachmentSet = attachments.map(({ instance, device, state: status }) => ({
-    ...{ volumeId: id, instanceId: instance, device, status },
+    volumeId: id,
+    instanceId: instance,
+    device,
+    status,
   }));
   return {
-    ...{ volumeId: id, size, availabilityZone: zone, volumeType: type, iops, throughput, encrypted },
-    ...{ status: state, attachmentSet, tagSet: tagSet({ tags } as Volume) },
+    volumeId: id,
+    size,
+    availabilityZone: zone,
+    volumeType: type,
+    iops,
+    throughput,
+    encrypted,
+    status: state,
+    attachmentSet,
+    tagSet: tagSet({ tags } as Volume),
   };
 }
 
@@ -53,9 +64,19 @@ function create(account: Account, parameters: SentParameters) {
   tokens.set(token, { written, id });
   const tags = tagsIn(recordIn(listIn(parameters["TagSpecification"])[0])["Tag"]);
   const made = volumes.put({
-    ...{ id, name: tags["CSIVolumeName"] ?? "", tags, size, zone, type: type ?? "gp2", attachments: [] },
-    ...{ iops: text("Iops"), throughput: text("Throughput"), encrypted: text("Encrypted") === "true" },
-    ...{ state: "creating", modification: undefined, data: source?.data ?? "" },
+    id,
+    name: tags["CSIVolumeName"] ?? "",
+    tags,
+    size,
+    zone,
+    type: type ?? "gp2",
+    attachments: [],
+    iops: text("Iops"),
+    throughput: text("Throughput"),
+    encrypted: text("Encrypted") === "true",
+    state: "creating",
+    modification: undefined,
+    data: source?.data ?? "",
   });
   later.add(times.change, () => volumes.change(id, { state: "available" }));
   return view(made);
@@ -129,7 +150,11 @@ function modify(account: Account, parameters: SentParameters) {
 
 function snapshotView({ id, volume, size, startedAt, state, tags }: Snapshot) {
   return {
-    ...{ snapshotId: id, volumeId: volume, volumeSize: size, startTime: startedAt, status: state },
+    snapshotId: id,
+    volumeId: volume,
+    volumeSize: size,
+    startTime: startedAt,
+    status: state,
     tagSet: tagSet({ tags } as Snapshot),
   };
 }

@@ -117,8 +117,14 @@ export class ClassicBalancers {
     this.#checkSubnets(subnets);
     this.#checkGroups(groups);
     const balancer: ClassicBalancer = {
-      ...{ name, scheme: text(params, "Scheme") || "internet-facing", subnets, groups },
-      ...{ listeners: this.#listeners(params, []), instances: [], policies: [], backends: new Map() },
+      name,
+      scheme: text(params, "Scheme") || "internet-facing",
+      subnets,
+      groups,
+      listeners: this.#listeners(params, []),
+      instances: [],
+      policies: [],
+      backends: new Map(),
       check: {
         Target: "TCP:80",
         Interval: "30",
@@ -126,7 +132,8 @@ export class ClassicBalancers {
         UnhealthyThreshold: "2",
         HealthyThreshold: "10",
       },
-      ...{ attributes: usualAttributes, tags: tagMap(params) },
+      attributes: usualAttributes,
+      tags: tagMap(params),
     };
     this.#all.set(name, balancer);
     return { DNSName: dnsName(balancer) };
@@ -254,19 +261,15 @@ const dnsName = ({ name, scheme }: ClassicBalancer): string =>
 function viewOf(balancer: ClassicBalancer, vpc: string): object {
   const { name, scheme, subnets, groups, listeners, instances, check, policies, backends } = balancer;
   return {
-    ...{
-      LoadBalancerName: name,
-      DNSName: dnsName(balancer),
-      VPCId: vpc,
-      Scheme: scheme,
-      Subnets: subnets,
-      SecurityGroups: groups,
-    },
-    ...{
-      Instances: instances.map((InstanceId) => ({ InstanceId })),
-      HealthCheck: check,
-      Policies: { OtherPolicies: policies },
-    },
+    LoadBalancerName: name,
+    DNSName: dnsName(balancer),
+    VPCId: vpc,
+    Scheme: scheme,
+    Subnets: subnets,
+    SecurityGroups: groups,
+    Instances: instances.map((InstanceId) => ({ InstanceId })),
+    HealthCheck: check,
+    Policies: { OtherPolicies: policies },
     ListenerDescriptions: listeners.map(({ view, policies: names }) => ({
       Listener: view,
       PolicyNames: names,

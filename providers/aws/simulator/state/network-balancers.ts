@@ -127,18 +127,14 @@ export class NetworkBalancers {
     if (groups.some((id) => !this.#vpc.hasGroup(id)))
       throw refusal("InvalidSecurityGroup", `One or more security groups are invalid: ${groups.join()}`);
     const balancer = {
-      ...{
-        arn: this.#arn("loadbalancer/net", name),
-        name,
-        scheme: text(params, "Scheme") || "internet-facing",
-        mappings,
-        groups,
-      },
-      ...{
-        ipType: text(params, "IpAddressType") || "ipv4",
-        state: this.newState,
-        tags: tagMap(params),
-      },
+      arn: this.#arn("loadbalancer/net", name),
+      name,
+      scheme: text(params, "Scheme") || "internet-facing",
+      mappings,
+      groups,
+      ipType: text(params, "IpAddressType") || "ipv4",
+      state: this.newState,
+      tags: tagMap(params),
       attributes: new Map([
         ["load_balancing.cross_zone.enabled", "false"],
         ["access_logs.s3.enabled", "false"],
@@ -160,7 +156,11 @@ export class NetworkBalancers {
       );
     const protocol = text(params, "Protocol");
     const group: TargetGroup = {
-      ...{ arn: this.#arn("targetgroup", name), name, protocol, port: text(params, "Port"), targets: [] },
+      arn: this.#arn("targetgroup", name),
+      name,
+      protocol,
+      port: text(params, "Port"),
+      targets: [],
       check: { HealthCheckTimeoutSeconds: "10", ...checkIn(params) },
       attributes: new Map([
         ["deregistration_delay.timeout_seconds", "300"],
@@ -196,7 +196,10 @@ export class NetworkBalancers {
       throw refusal("DuplicateListener", "A listener already exists on this port for this load balancer");
     const isTLS = protocol === "TLS";
     return Object.assign(listener, {
-      ...{ port, protocol, group, certificate: isTLS ? (certificate ?? listener.certificate) : undefined },
+      port,
+      protocol,
+      group,
+      certificate: isTLS ? (certificate ?? listener.certificate) : undefined,
       policy: isTLS ? text(params, "SslPolicy") || listener.policy || "ELBSecurityPolicy-2016-08" : undefined,
     });
   }
@@ -365,17 +368,18 @@ export class NetworkBalancers {
 
   #viewOf({ arn, name, scheme, ipType, mappings, groups, state }: NetworkBalancer): object {
     return {
-      ...{
-        LoadBalancerArn: arn,
-        LoadBalancerName: name,
-        Type: "network",
-        Scheme: scheme,
-        IpAddressType: ipType,
-        VpcId: this.#vpc.vpc,
-      },
-      ...{ DNSName: `${name}-1.elb.us-west-2.amazonaws.com`, State: { Code: state }, SecurityGroups: groups },
+      LoadBalancerArn: arn,
+      LoadBalancerName: name,
+      Type: "network",
+      Scheme: scheme,
+      IpAddressType: ipType,
+      VpcId: this.#vpc.vpc,
+      DNSName: `${name}-1.elb.us-west-2.amazonaws.com`,
+      State: { Code: state },
+      SecurityGroups: groups,
       AvailabilityZones: mappings.map(({ subnet, zone, allocation, address }) => ({
-        ...{ ZoneName: zone, SubnetId: subnet },
+        ZoneName: zone,
+        SubnetId: subnet,
         LoadBalancerAddresses: [
           { AllocationId: allocation || undefined, PrivateIPv4Address: address || undefined },
         ],
@@ -385,14 +389,14 @@ export class NetworkBalancers {
 
   #viewOfGroup(group: TargetGroup): object {
     return {
-      ...{
-        TargetGroupArn: group.arn,
-        TargetGroupName: group.name,
-        Protocol: group.protocol,
-        Port: group.port,
-        TargetType: "instance",
-      },
-      ...{ VpcId: this.#vpc.vpc, LoadBalancerArns: this.#attachedTo(group), ...group.check },
+      TargetGroupArn: group.arn,
+      TargetGroupName: group.name,
+      Protocol: group.protocol,
+      Port: group.port,
+      TargetType: "instance",
+      VpcId: this.#vpc.vpc,
+      LoadBalancerArns: this.#attachedTo(group),
+      ...group.check,
     };
   }
 }
@@ -407,7 +411,11 @@ function viewOfListener({
   group,
 }: NetworkListener): object {
   return {
-    ...{ ListenerArn: arn, LoadBalancerArn: balancer, Port: port, Protocol: protocol, SslPolicy: policy },
+    ListenerArn: arn,
+    LoadBalancerArn: balancer,
+    Port: port,
+    Protocol: protocol,
+    SslPolicy: policy,
     Certificates: certificate === undefined ? [] : [{ CertificateArn: certificate }],
     DefaultActions: [{ Type: "forward", TargetGroupArn: group }],
   };

@@ -24,16 +24,30 @@ const newDroplet = fields({
   public_networking: flag(true),
   tags: listOf(text()),
   vpc_uuid: text(""),
-  ...{ image: ignored, ssh_keys: ignored, backups: ignored, private_networking: ignored, volumes: ignored },
-  ...{ monitoring: ignored, user_data: ignored, with_droplet_agent: ignored },
+  image: ignored,
+  ssh_keys: ignored,
+  backups: ignored,
+  private_networking: ignored,
+  volumes: ignored,
+  monitoring: ignored,
+  user_data: ignored,
+  with_droplet_agent: ignored,
 });
 
 export function dropletView({ region, ...droplet }: Droplet) {
   const { memory, vcpus, disk, ...size } = sizeOf(droplet.size_slug);
   return {
     ...droplet,
-    ...{ memory, vcpus, disk, locked: false, kernel: null, next_backup_window: null },
-    ...{ features: ["private_networking"], backup_ids: [], snapshot_ids: [], volume_ids: [] },
+    memory,
+    vcpus,
+    disk,
+    locked: false,
+    kernel: null,
+    next_backup_window: null,
+    features: ["private_networking"],
+    backup_ids: [],
+    snapshot_ids: [],
+    volume_ids: [],
     image: { id: 63_663_980, name: "24.04 x64", distribution: "Ubuntu", slug: "ubuntu-24-04-x64" },
     size: { ...size, memory, vcpus, disk },
     region: findRegion(region),
@@ -65,7 +79,11 @@ function create(account: Account, body: unknown): Answer {
 }
 
 const powerActions: Readonly<Record<string, Droplet["status"]>> = {
-  ...{ power_off: "off", shutdown: "off", power_on: "active", reboot: "active", power_cycle: "active" },
+  power_off: "off",
+  shutdown: "off",
+  power_on: "active",
+  reboot: "active",
+  power_cycle: "active",
 };
 
 function act({ droplets }: Account, droplet: Droplet, body: unknown): Answer {

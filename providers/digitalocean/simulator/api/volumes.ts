@@ -26,7 +26,8 @@ const newVolume = fields({
   size_gigabytes: gigabytes(),
   description: text(""),
   tags: listOf(text()),
-  ...{ filesystem_type: ignored, filesystem_label: ignored },
+  filesystem_type: ignored,
+  filesystem_label: ignored,
   snapshot_id: text(""),
 });
 /** godo also sends the id of the volume, which the path has. */
@@ -76,9 +77,16 @@ function createSnapshot(account: Account, volume: Volume, body: unknown): Snapsh
   const tags = account.addTags(created.tags);
   const { size_gigabytes, data, region } = volume;
   return snapshots.put({
-    ...{ id: ids.uuid(), name, tags, data, created_at: ids.now, regions: [region] },
-    ...{ resource_id: volume.id, resource_type: "volume" },
-    ...{ min_disk_size: size_gigabytes, size_gigabytes },
+    id: ids.uuid(),
+    name,
+    tags,
+    data,
+    created_at: ids.now,
+    regions: [region],
+    resource_id: volume.id,
+    resource_type: "volume",
+    min_disk_size: size_gigabytes,
+    size_gigabytes,
   });
 }
 
@@ -117,9 +125,15 @@ function act(account: Account, volume: Volume, body: unknown): Answer {
       : { droplet_ids: dropletsAfter(account, volume, type, droplet_id) };
   const { id } = actions.put({
     // By the name, the action is found that a droplet waits for.
-    ...{ id: ids.next(), name: String(droplet_id), status: "in-progress", type: `${type}_volume` },
-    ...{ started_at: ids.now, completed_at: null, resource_type: "volume" },
-    ...{ resource_id: volume.id, region_slug: volume.region },
+    id: ids.next(),
+    name: String(droplet_id),
+    status: "in-progress",
+    type: `${type}_volume`,
+    started_at: ids.now,
+    completed_at: null,
+    resource_type: "volume",
+    resource_id: volume.id,
+    region_slug: volume.region,
   });
   later.add(times.change, () => {
     volumes.change(volume.id, after);
@@ -137,8 +151,11 @@ export function volumeOperations(account: Account): Operations {
   const { volumes, snapshots, actions } = account;
   const path = "/v2/volumes";
   const shown = ({ data: _, ...volume }: Volume) => ({
-    ...{ ...volume, region: findRegion(volume.region), droplet_ids: attachedTo(account, volume) },
-    ...{ filesystem_type: "", filesystem_label: "" },
+    ...volume,
+    region: findRegion(volume.region),
+    droplet_ids: attachedTo(account, volume),
+    filesystem_type: "",
+    filesystem_label: "",
   });
   return {
     ...reads("volumes", "volume", {

@@ -115,7 +115,8 @@ export class Balancers extends Records<Balancer> {
       network_stack: request.network_stack ?? "IPV4",
       status: "new",
       created_at: this.#ids.now,
-      ...{ ip: request.ip, ipv6: "" },
+      ip: request.ip,
+      ipv6: "",
     };
   }
 

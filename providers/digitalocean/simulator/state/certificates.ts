@@ -27,8 +27,14 @@ export class Certificates extends Records<Certificate> {
     const id = this.#ids.uuid();
     const end = new Date(this.clock.now() + lifetime).toISOString();
     return this.put({
-      ...{ id, name, type: "custom", state: "verified", dns_names: ["example.com"], not_after: end },
-      ...{ sha1_fingerprint: id.replaceAll("-", "").padEnd(40, "0"), created_at: this.#ids.now },
+      id,
+      name,
+      type: "custom",
+      state: "verified",
+      dns_names: ["example.com"],
+      not_after: end,
+      sha1_fingerprint: id.replaceAll("-", "").padEnd(40, "0"),
+      created_at: this.#ids.now,
       ...changes,
     });
   }

@@ -50,7 +50,11 @@ export function balancerView(project: Project, balancer: Balancer): unknown {
   const { id, name, created, labels, services, ipv4, ipv6, pointers } = balancer;
   const address = (ip: string | null) => ({ ip, dns_ptr: ip === null ? null : (pointers[ip] ?? null) });
   return {
-    ...{ id, name, created, labels, services },
+    id,
+    name,
+    created,
+    labels,
+    services,
     load_balancer_type: offer(loadBalancerTypes, balancer.type),
     location: offer(locations, balancer.location),
     algorithm: { type: balancer.algorithm },
@@ -58,7 +62,9 @@ export function balancerView(project: Project, balancer: Balancer): unknown {
     private_net: balancer.privateNets.map(({ network, ip }) => ({ network, ip })),
     targets: balancer.targets.map((target) => targetView(project, balancer, target)),
     protection: { delete: balancer.isProtected },
-    ...{ included_traffic: 21_990_232_555_520, ingoing_traffic: null, outgoing_traffic: null },
+    included_traffic: 21_990_232_555_520,
+    ingoing_traffic: null,
+    outgoing_traffic: null,
   };
 }
 

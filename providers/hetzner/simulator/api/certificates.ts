@@ -20,7 +20,12 @@ function certificateView(project: Project, certificate: Certificate): unknown {
   const { id, name, created, labels, type, domainNames, issued, issuance, error } = certificate;
   const renewal = issuance === "completed" ? "scheduled" : "unavailable";
   return {
-    ...{ id, name, created, labels, type, domain_names: domainNames },
+    id,
+    name,
+    created,
+    labels,
+    type,
+    domain_names: domainNames,
     certificate: issued?.certificate ?? null,
     fingerprint: issued?.fingerprint ?? null,
     not_valid_before: issued?.notBefore ?? null,

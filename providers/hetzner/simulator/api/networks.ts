@@ -127,7 +127,12 @@ const networkActions: ActionRules<Network> = {
 function networkView({ networks }: Project, network: Network): unknown {
   const { id, name, created, labels, subnets, routes } = network;
   return {
-    ...{ id, name, created, labels, subnets, routes },
+    id,
+    name,
+    created,
+    labels,
+    subnets,
+    routes,
     ip_range: network.ipRange,
     servers: networks.members(id, "server"),
     load_balancers: networks.members(id, "load_balancer"),

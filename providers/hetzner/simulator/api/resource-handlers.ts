@@ -67,7 +67,9 @@ function actionHandlersOf<T extends Resource>(
       const locks = server === undefined ? [resource] : [resource, { type: "server" as const, id: server }];
       const resources = network === undefined ? locks : [...locks, { type: "network" as const, id: network }];
       const answer = startAction(project, {
-        ...{ command, resources, locks },
+        command,
+        resources,
+        locks,
         end: () => collection.change(id, end(collection.existing(id))),
         ...(fail && { fail }),
       });

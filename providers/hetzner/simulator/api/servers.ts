@@ -64,7 +64,11 @@ export function serverView({ actions, volumes }: Project, server: Server): unkno
   const { id, name, created, status, labels, ipv4, ipv6 } = server;
   const type = offer(serverTypes, server.type);
   return {
-    ...{ id, name, created, status, labels },
+    id,
+    name,
+    created,
+    status,
+    labels,
     server_type: type,
     location: offer(locations, server.location),
     public_net: {
@@ -81,8 +85,14 @@ export function serverView({ actions, volumes }: Project, server: Server): unkno
     })),
     protection: { delete: false, rebuild: false },
     locked: actions.isLocked({ type: "server", id }),
-    ...{ backup_window: null, image: null, iso: null, placement_group: null, rescue_enabled: false },
-    ...{ included_traffic: 21_990_232_555_520, ingoing_traffic: 0, outgoing_traffic: 0 },
+    backup_window: null,
+    image: null,
+    iso: null,
+    placement_group: null,
+    rescue_enabled: false,
+    included_traffic: 21_990_232_555_520,
+    ingoing_traffic: 0,
+    outgoing_traffic: 0,
     primary_disk_size: type.disk,
     volumes: volumes.list().flatMap((volume) => (volume.server === id ? volume.id : [])),
   };
@@ -118,7 +128,11 @@ function readNew(project: Project, body: BodyReader): { readonly name: string; r
   return {
     name,
     server: {
-      ...{ ...names, labels, ipv4, ipv6, status: isStarted ? "initializing" : "off" },
+      ...names,
+      labels,
+      ipv4,
+      ipv6,
+      status: isStarted ? "initializing" : "off",
       networks: networks.map((network) => ({ network })),
     },
   };

@@ -14,7 +14,13 @@ const validName = /^[a-z0-9A-Z]([a-z0-9A-Z._-]{0,62}[a-z0-9A-Z])?$/;
 
 function volumeView({ id, name, created, labels, status, size, server, ...volume }: Volume): unknown {
   return {
-    ...{ id, name, created, labels, status, size, server },
+    id,
+    name,
+    created,
+    labels,
+    status,
+    size,
+    server,
     location: offer(locations, volume.location),
     linux_device: `/dev/disk/by-id/scsi-0HC_Volume_${id}`,
     protection: { delete: volume.isProtected },

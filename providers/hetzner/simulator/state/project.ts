@@ -40,8 +40,11 @@ export class Project {
   has({ type, id }: ResourceRef): boolean {
     const { servers, networks, balancers, certificates, volumes } = this;
     const kinds = {
-      ...{ server: servers, network: networks, load_balancer: balancers },
-      ...{ certificate: certificates, volume: volumes },
+      server: servers,
+      network: networks,
+      load_balancer: balancers,
+      certificate: certificates,
+      volume: volumes,
     };
     return kinds[type].get(id) !== undefined;
   }

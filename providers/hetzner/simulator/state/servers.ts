@@ -80,10 +80,7 @@ export class Servers extends AttachableCollection<Server> {
     const { id, name, type, location, labels, ipv4, ipv6, privateNets } = this.existing(which);
     this.remove(id);
     const networks = privateNets.map(({ network }) => ({ network }));
-    return this.add(name, {
-      ...{ type, location, labels, networks },
-      ...{ ipv4: ipv4 !== null, ipv6: ipv6 !== null },
-    });
+    return this.add(name, { type, location, labels, networks, ipv4: ipv4 !== null, ipv6: ipv6 !== null });
   }
 
   /** Attaches it to a network and returns its address there. */

@@ -95,7 +95,9 @@ function list(type: CollectionType, views: readonly View[], request: ApiRequest)
   const entriesOf = (view: View) => addressesOf(view.id, environment, base);
   const body = pageOf(views, {
     resourceType: type,
-    ...{ url, maxLimit, ignoresFilters },
+    url,
+    maxLimit,
+    ignoresFilters,
     fields: filterableFields(type),
     includes: Object.fromEntries(links.map((link) => [link, entriesOf])),
     createTypes: canCreate(type) ? { [type]: `${base}/${pluralOf(type)}` } : {},

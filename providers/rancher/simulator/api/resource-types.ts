@@ -25,8 +25,14 @@ const transition = { transitioning: "enum", transitioningMessage: "string", tran
 
 const named = { name: "string+!", description: "string+" };
 const service = {
-  ...{ ...common, ...transition, ...named, healthState: "string" },
-  ...{ stackId: "reference[stack]+!", scale: "int+", metadata: "map[json]+", startOnCreate: "boolean+" },
+  ...common,
+  ...transition,
+  ...named,
+  healthState: "string",
+  stackId: "reference[stack]+!",
+  scale: "int+",
+  metadata: "map[json]+",
+  startOnCreate: "boolean+",
 };
 const onState = {
   activate: { output: "service" },
@@ -56,8 +62,16 @@ export const resourceTypes = {
     collection: ["GET"],
     resource: ["GET", "PUT", "DELETE"],
     fields: {
-      ...{ ...common, ...transition, hostname: "string", agentState: "string", agentIpAddress: "string" },
-      ...{ labels: "map[string]+", info: "json", milliCpu: "int", memory: "int", localStorageMb: "int" },
+      ...common,
+      ...transition,
+      hostname: "string",
+      agentState: "string",
+      agentIpAddress: "string",
+      labels: "map[string]+",
+      info: "json",
+      milliCpu: "int",
+      memory: "int",
+      localStorageMb: "int",
     },
     actions: { activate: { output: "host" }, deactivate: { output: "host" }, remove: { output: "host" } },
     includes: ["ipAddresses"],
@@ -91,13 +105,20 @@ export const resourceTypes = {
   // Parts of objects, and the input of actions.
   instanceHealthCheck: {
     fields: {
-      ...{ port: "int+!", requestLine: "string+", interval: "int+", responseTimeout: "int+" },
-      ...{ healthyThreshold: "int+", unhealthyThreshold: "int+", initializingTimeout: "int+" },
+      port: "int+!",
+      requestLine: "string+",
+      interval: "int+",
+      responseTimeout: "int+",
+      healthyThreshold: "int+",
+      unhealthyThreshold: "int+",
+      initializingTimeout: "int+",
     },
   },
   launchConfig: {
     fields: {
-      ...{ imageUuid: "string+!", ports: "array[string]+", labels: "map[string]+" },
+      imageUuid: "string+!",
+      ports: "array[string]+",
+      labels: "map[string]+",
       requestedHostId: "reference[host]+",
     },
   },
@@ -112,26 +133,35 @@ export const resourceTypes = {
   },
   loadBalancerCookieStickinessPolicy: {
     fields: {
-      ...{ name: "string+", cookie: "string+", domain: "string+", mode: "enum+" },
-      ...{ indirect: "boolean+", nocache: "boolean+", postonly: "boolean+" },
+      name: "string+",
+      cookie: "string+",
+      domain: "string+",
+      mode: "enum+",
+      indirect: "boolean+",
+      nocache: "boolean+",
+      postonly: "boolean+",
     },
   },
   portRule: {
     fields: {
-      ...{ sourcePort: "int+!", targetPort: "int+", protocol: "enum+", serviceId: "reference[service]+" },
-      ...{
-        selector: "string+",
-        hostname: "string+",
-        path: "string+",
-        priority: "int+",
-        backendName: "string+",
-      },
+      sourcePort: "int+!",
+      targetPort: "int+",
+      protocol: "enum+",
+      serviceId: "reference[service]+",
+      selector: "string+",
+      hostname: "string+",
+      path: "string+",
+      priority: "int+",
+      backendName: "string+",
     },
   },
   publicEndpoint: {
     fields: {
-      ...{ ipAddress: "string", port: "int", hostId: "reference[host]" },
-      ...{ instanceId: "reference[instance]", serviceId: "reference[service]" },
+      ipAddress: "string",
+      port: "int",
+      hostId: "reference[host]",
+      instanceId: "reference[instance]",
+      serviceId: "reference[service]",
     },
   },
   serviceLink: { fields: { serviceId: "reference[service]+!", name: "string+" } },

@@ -75,16 +75,14 @@ export function viewOfHost(host: Host, base: string): View {
 export function viewOfAddress(host: Host, address: string, index: number, base: string): View {
   const id = `1ip${host.id.slice(2)}-${index}`;
   return {
-    ...{
-      id,
-      type: "ipAddress",
-      kind: "ipAddress",
-      name: null,
-      uuid: id,
-      address,
-      state: "active",
-      removed: null,
-    },
+    id,
+    type: "ipAddress",
+    kind: "ipAddress",
+    name: null,
+    uuid: id,
+    address,
+    state: "active",
+    removed: null,
     links: { self: `${base}/ipaddresses/${id}` },
     actions: {},
   };
@@ -96,7 +94,12 @@ export function viewOfNamed(one: Named, type: "certificate" | "project" | "stack
   return {
     ...one,
     ...settled,
-    ...{ type, kind: type, uuid: one.id, state: "active", removed: null, description: null },
+    type,
+    kind: type,
+    uuid: one.id,
+    state: "active",
+    removed: null,
+    description: null,
     links: { self },
     actions: {},
   };
@@ -104,7 +107,12 @@ export function viewOfNamed(one: Named, type: "certificate" | "project" | "stack
 
 export function viewOfSetting(name: string, value: string, base: string): View {
   return {
-    ...{ id: name, type: "setting", name, value, activeValue: value, source: "Database" },
+    id: name,
+    type: "setting",
+    name,
+    value,
+    activeValue: value,
+    source: "Database",
     links: { self: `${base}/settings/${name}` },
     actions: {},
   };

@@ -27,7 +27,10 @@ export interface RequestInfo {
 }
 
 const writeVerbs: Readonly<Record<string, string>> = {
-  ...{ POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" },
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
 };
 
 function verbFor(method: string, name: string, query: URLSearchParams): string {

@@ -317,7 +317,10 @@ function isOf(entry: Json, finalizer: string): boolean {
 
 function entryOf(finalizer: string, manager: string): JsonObject {
   return {
-    ...{ manager, operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1" },
+    manager,
+    operation: "Update",
+    apiVersion: "v1",
+    fieldsType: "FieldsV1",
     fieldsV1: { "f:metadata": { "f:finalizers": { [keyOf(finalizer)]: {} } } },
   };
 }

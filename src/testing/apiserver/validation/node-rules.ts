@@ -16,9 +16,16 @@ const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 const notReady = "node.kubernetes.io/not-ready";
 
 const emptyNodeInfo: JsonObject = {
-  ...{ machineID: "", systemUUID: "", bootID: "", kernelVersion: "", osImage: "" },
-  ...{ containerRuntimeVersion: "", kubeletVersion: "", kubeProxyVersion: "" },
-  ...{ operatingSystem: "", architecture: "" },
+  machineID: "",
+  systemUUID: "",
+  bootID: "",
+  kernelVersion: "",
+  osImage: "",
+  containerRuntimeVersion: "",
+  kubeletVersion: "",
+  kubeProxyVersion: "",
+  operatingSystem: "",
+  architecture: "",
 };
 
 function withNotReadyTaint(node: KubeObject): KubeObject {

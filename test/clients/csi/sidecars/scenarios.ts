@@ -61,7 +61,8 @@ const refused = (
 ): Scenario<Stage> => {
   const event = `PersistentVolumeClaim ${name}: event`;
   return {
-    ...{ name, title },
+    name,
+    title,
     explained: [
       { at: `${event} Normal Provisioning`, row: "V3" },
       ...(hasOwnWords ? [{ at: `${event} Warning ProvisioningFailed`, row: "V2" }] : []),
@@ -74,8 +75,10 @@ const refused = (
 async function createVolume(stage: Stage, name: string, zone: string): Promise<void> {
   const { id: volumeHandle } = stage.cloud.volumes.create({ name, size: 1, zone });
   await stage.createVolume(name, {
-    ...{ capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"] },
-    ...{ persistentVolumeReclaimPolicy: "Retain", storageClassName: "none" },
+    capacity: { storage: "1Gi" },
+    accessModes: ["ReadWriteOnce"],
+    persistentVolumeReclaimPolicy: "Retain",
+    storageClassName: "none",
     csi: { driver, volumeHandle, fsType: "ext4" },
   });
 }
@@ -327,7 +330,8 @@ export const scenarios: Batch<Stage> = [
       // The attachment is released when another answer has confirmed it.
       {
         at: "VolumeAttachment volume-of-vanished-*: event Warning FailedDetachVolume",
-        ...{ row: "V4", isSometimes: true },
+        row: "V4",
+        isSometimes: true,
       },
     ],
     steps: [

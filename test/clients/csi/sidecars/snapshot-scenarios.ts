@@ -54,7 +54,8 @@ const removeInCloud = (stage: Stage, name: string): void => {
 /** The snapshot-controller repeats a deletion that lost a race against csi-snapshotter. */
 const lostRace = (name: string): Explained => ({
   at: `VolumeSnapshot ${name}: event Warning SnapshotContentObjectDeleteError`,
-  ...{ row: "V11", isSometimes: true },
+  row: "V11",
+  isSometimes: true,
 });
 
 export const snapshotScenarios: Batch<Stage> = [

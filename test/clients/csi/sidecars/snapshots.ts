@@ -15,8 +15,12 @@ import { never } from "../../../kube/cluster/connect.ts";
 
 const namespace = "default";
 const definitions: Resource<KubeObject> = {
-  ...{ group: "apiextensions.k8s.io", version: "v1", namespaced: false, slim: (object) => object },
-  ...{ plural: "customresourcedefinitions", kind: "CustomResourceDefinition" },
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  namespaced: false,
+  slim: (object) => object,
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
 };
 
 /** The CRDs of external-snapshotter. */
@@ -85,7 +89,9 @@ export class SnapshotObjects {
   /** For a snapshot that exists in the cloud. */
   async createContent(name: string, snapshot: string, snapshotHandle: string): Promise<void> {
     const spec = {
-      ...{ driver: this.#driver, deletionPolicy: "Delete", source: { snapshotHandle } },
+      driver: this.#driver,
+      deletionPolicy: "Delete",
+      source: { snapshotHandle },
       volumeSnapshotRef: { name: snapshot, namespace },
     };
     await this.#api.create(volumeSnapshotContents, { metadata: { name }, spec } as never, never);

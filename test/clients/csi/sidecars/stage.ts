@@ -44,8 +44,12 @@ const storage = { group: "storage.k8s.io", version: "v1", namespaced: false, sli
 const csiDrivers: Resource<KubeObject> = { ...storage, plural: "csidrivers", kind: "CSIDriver" };
 const csiNodes: Resource<KubeObject> = { ...storage, plural: "csinodes", kind: "CSINode" };
 const pods: Resource<KubeObject> = {
-  ...{ group: "", version: "v1", namespaced: true },
-  ...{ plural: "pods", kind: "Pod", slim: raw },
+  group: "",
+  version: "v1",
+  namespaced: true,
+  plural: "pods",
+  kind: "Pod",
+  slim: raw,
 };
 
 /** What the API server has. */
@@ -204,8 +208,10 @@ export class Stage implements AsyncDisposable {
 
   async createClaim(name: string, storageClassName: string, fields: object = {}, annotations = {}) {
     const spec = {
-      ...{ accessModes: ["ReadWriteOnce"], storageClassName },
-      ...{ resources: { requests: { storage: "2Gi" } }, ...fields },
+      accessModes: ["ReadWriteOnce"],
+      storageClassName,
+      resources: { requests: { storage: "2Gi" } },
+      ...fields,
     };
     const draft = { metadata: { name, namespace, annotations }, spec } as Draft<PersistentVolumeClaim>;
     await this.api.create(persistentVolumeClaims, draft, never);
@@ -227,7 +233,9 @@ export class Stage implements AsyncDisposable {
       ? { volumeDevices: [{ name: "data", devicePath: "/dev/data" }] }
       : { volumeMounts: [{ name: "data", mountPath: "/data" }] };
     const spec = {
-      ...{ nodeName, automountServiceAccountToken: false, terminationGracePeriodSeconds: 0 },
+      nodeName,
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 0,
       containers: [{ name: "app", image: "app", ...used }],
       volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
     };

@@ -35,11 +35,18 @@ test("refuses a change while it processes the previous one", async () => {
 test("resets the members that a replacement lacks, and keeps tags and VPC", async () => {
   const { account, ask } = setUp();
   const { id } = account.balancers.add("shop", {
-    ...{ tags: ["k8s:prod"], vpc_uuid: "vpc", enable_proxy_protocol: true, size_unit: 3 },
+    tags: ["k8s:prod"],
+    vpc_uuid: "vpc",
+    enable_proxy_protocol: true,
+    size_unit: 3,
   });
   await ask(`${path}/${id}`, "PUT", described("blog"));
   expect((await ask(`${path}/${id}`)).body.load_balancer).toMatchObject({
-    ...{ name: "blog", tags: ["k8s:prod"], vpc_uuid: "vpc", enable_proxy_protocol: false, size_unit: 1 },
+    name: "blog",
+    tags: ["k8s:prod"],
+    vpc_uuid: "vpc",
+    enable_proxy_protocol: false,
+    size_unit: 1,
     health_check: { protocol: "http", port: 80, path: "/", check_interval_seconds: 10 },
   });
 });

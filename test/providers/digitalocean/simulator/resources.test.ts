@@ -10,8 +10,14 @@ test("shows a droplet with its networks, size and region", async () => {
   const { id } = account.droplets.add("node-1", { ipv6: true, tags: ["k8s:prod"] });
   const { droplet } = (await ask(`/droplets/${id}`)).body;
   expect(droplet).toMatchObject({
-    ...{ id, name: "node-1", status: "active", size_slug: "s-2vcpu-4gb", vcpus: 2, memory: 4096 },
-    ...{ region: { slug: "nyc3" }, tags: ["k8s:prod"] },
+    id,
+    name: "node-1",
+    status: "active",
+    size_slug: "s-2vcpu-4gb",
+    vcpus: 2,
+    memory: 4096,
+    region: { slug: "nyc3" },
+    tags: ["k8s:prod"],
   });
   expect(droplet.networks.v4.map(({ type }: { type: string }) => type)).toEqual(["public", "private"]);
   expect(droplet.networks.v6).toHaveLength(1);

@@ -12,7 +12,10 @@ test("changes the resource only when the action ends", async () => {
   expect(started.status).toBe(201);
   expect(started.body.action).toMatchObject({
     command: "change_algorithm",
-    ...{ status: "running", progress: 0, finished: null, error: null },
+    status: "running",
+    progress: 0,
+    finished: null,
+    error: null,
     resources: [{ id, type: "load_balancer" }],
   });
   const algorithm = async () => (await ask(`/load_balancers/${id}`)).body.load_balancer.algorithm.type;

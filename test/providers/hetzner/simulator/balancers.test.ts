@@ -24,7 +24,10 @@ test("creates a load balancer with services, targets and network; its addresses 
   const { id: network } = project.networks.add("net");
   const { id: server } = project.servers.add("a", { networks: [{ network }] });
   const created = await ask("/load_balancers", "POST", {
-    ...{ ...spec, network, labels: { a: "b" }, services: [service] },
+    ...spec,
+    network,
+    labels: { a: "b" },
+    services: [service],
     targets: [{ type: "server", server: { id: server }, use_private_ip: true }],
   });
   expect(created.status).toBe(201);
@@ -34,13 +37,17 @@ test("creates a load balancer with services, targets and network; its addresses 
   await clock.advance(seconds(1));
   const shown = (await ask(`/load_balancers/${load_balancer.id}`)).body.load_balancer;
   expect(shown).toMatchObject({
-    ...{ name: "lb", labels: { a: "b" }, private_net: [{ network, ip: "10.0.0.3" }] },
+    name: "lb",
+    labels: { a: "b" },
+    private_net: [{ network, ip: "10.0.0.3" }],
     public_net: { enabled: true, ipv4: { ip: "198.19.0.1" }, ipv6: { ip: "2001:db8:1:1::1" } },
     services: [{ ...service, health_check: { protocol: "tcp", port: 30080, interval: 15 } }],
   });
   expect(shown.targets).toEqual([
     {
-      ...{ type: "server", server: { id: server }, use_private_ip: true },
+      type: "server",
+      server: { id: server },
+      use_private_ip: true,
       health_status: [{ listen_port: 80, status: "healthy" }],
     },
   ]);
@@ -70,7 +77,10 @@ test("refuses a second load balancer with one name, and changes name and labels"
 test("names every invalid field of a request", async () => {
   const { ask, project } = setUp();
   const { status, body } = await ask("/load_balancers", "POST", {
-    ...{ load_balancer_type: "lb99", location: "fsn1", network_zone: "eu-central", labels: { "-": "x" } },
+    load_balancer_type: "lb99",
+    location: "fsn1",
+    network_zone: "eu-central",
+    labels: { "-": "x" },
     services: [{ ...service, listen_port: 0 }],
   });
   expect([status, body.error.code]).toEqual([422, "invalid_input"]);
@@ -87,7 +97,8 @@ test("adds, updates and deletes services", async () => {
   await act("update_service", { listen_port: 80, proxyprotocol: true, health_check: { retries: 5 } });
   expect((await show()).services).toEqual([
     {
-      ...{ ...service, proxyprotocol: true },
+      ...service,
+      proxyprotocol: true,
       health_check: { protocol: "tcp", port: 30080, interval: 15, timeout: 10, retries: 5 },
     },
   ]);
@@ -103,7 +114,9 @@ test("fills in the defaults of http services, and reserves port 80 for a redirec
   const https = { protocol: "https", http: { certificates: [id], redirect_http: true } };
   expect((await act("add_service", https)).status).toBe(201);
   expect((await show()).services[0]).toMatchObject({
-    ...{ listen_port: 443, destination_port: 80, proxyprotocol: false },
+    listen_port: 443,
+    destination_port: 80,
+    proxyprotocol: false,
     http: { cookie_name: "HCLBSTICKY", cookie_lifetime: 300, sticky_sessions: false, certificates: [id] },
     health_check: { protocol: "http", port: 80, http: { path: "/", status_codes: ["2??", "3??"] } },
   });

@@ -13,7 +13,9 @@ test("issues a managed certificate when its action ends", async () => {
   const { ask, clock } = setUp();
   const { body } = await ask("/certificates", "POST", managed);
   expect(body.certificate).toMatchObject({
-    ...{ certificate: null, fingerprint: null, not_valid_after: null },
+    certificate: null,
+    fingerprint: null,
+    not_valid_after: null,
     status: { issuance: "pending", renewal: "unavailable", error: null },
   });
   await clock.advance(seconds(1));
@@ -40,7 +42,8 @@ test("refuses a certificate for a service before it is issued", async () => {
   const certificate = (await ask("/certificates", "POST", managed)).body.certificate.id;
   const add = () =>
     ask(`/load_balancers/${id}/actions/add_service`, "POST", {
-      ...{ protocol: "https", http: { certificates: [certificate] } },
+      protocol: "https",
+      http: { certificates: [certificate] },
     });
   expect((await add()).code).toBe("invalid_input");
   await clock.advance(seconds(1));
@@ -59,8 +62,11 @@ test("reads the domains and dates of an uploaded certificate", async () => {
   const { body } = await ask("/certificates", "POST", { name: "up", certificate: cert, private_key: key });
   expect(body.action).toBeNull();
   expect(body.certificate).toMatchObject({
-    ...{ type: "uploaded", status: null, domain_names: ["example.com", "www.example.com"] },
-    ...{ certificate: cert, used_by: [] },
+    type: "uploaded",
+    status: null,
+    domain_names: ["example.com", "www.example.com"],
+    certificate: cert,
+    used_by: [],
   });
   const invalid = await ask("/certificates", "POST", { name: "x", certificate: "none", private_key: key });
   expect(invalid.body.error.details.fields[0].name).toBe("certificate");

@@ -136,8 +136,12 @@ test("lists dedicated servers and their power in Robot", async () => {
   const { number } = project.robot.add("bm-1");
   const [entry] = (await askRobot("/server")).body;
   expect(entry.server).toMatchObject({
-    ...{ server_number: number, server_name: "bm-1", server_ip: "192.0.2.65", product: "AX41-NVMe" },
-    ...{ server_ipv6_net: "2001:db8:2:141::", dc: "FSN1-DC14" },
+    server_number: number,
+    server_name: "bm-1",
+    server_ip: "192.0.2.65",
+    product: "AX41-NVMe",
+    server_ipv6_net: "2001:db8:2:141::",
+    dc: "FSN1-DC14",
   });
   expect((await askRobot(`/server/${number}`)).body.server.server_name).toBe("bm-1");
   const power = async () => (await askRobot(`/reset/${number}`)).body.reset.operating_status;

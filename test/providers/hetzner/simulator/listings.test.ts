@@ -16,12 +16,22 @@ test("pages with 25 entries by default and at most 50", async () => {
   const first = await ask("/servers");
   expect(first.body.servers).toHaveLength(25);
   expect(first.body.meta.pagination).toEqual({
-    ...{ page: 1, per_page: 25, previous_page: null, next_page: 2, last_page: 5, total_entries: 120 },
+    page: 1,
+    per_page: 25,
+    previous_page: null,
+    next_page: 2,
+    last_page: 5,
+    total_entries: 120,
   });
   const last = await ask("/servers?page=3&per_page=500");
   expect(last.body.servers).toHaveLength(20);
   expect(last.body.meta.pagination).toEqual({
-    ...{ page: 3, per_page: 50, previous_page: 2, next_page: null, last_page: 3, total_entries: 120 },
+    page: 3,
+    per_page: 50,
+    previous_page: 2,
+    next_page: null,
+    last_page: 3,
+    total_entries: 120,
   });
   expect((await ask("/servers?page=0")).code).toBe("invalid_input");
 });

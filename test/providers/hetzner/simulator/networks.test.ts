@@ -24,8 +24,11 @@ test("creates a network, and gives a subnet the first free range", async () => {
   });
   const { id, subnets } = body.network;
   expect(subnets[0]).toEqual({
-    ...{ type: "cloud", network_zone: "eu-central", ip_range: "10.0.0.0/24" },
-    ...{ gateway: "10.0.0.1", vswitch_id: null },
+    type: "cloud",
+    network_zone: "eu-central",
+    ip_range: "10.0.0.0/24",
+    gateway: "10.0.0.1",
+    vswitch_id: null,
   });
   await ask(`/networks/${id}/actions/add_subnet`, "POST", { type: "cloud", network_zone: "us-east" });
   const shown = (await ask(`/networks/${id}`)).body.network;
@@ -99,7 +102,10 @@ test("lists its servers and load balancers, and detaches them when it is deleted
   const { ask, id, project, show } = withNetwork();
   const { id: server } = project.servers.add("a", { networks: [{ network: id }] });
   const created = await ask("/load_balancers", "POST", {
-    ...{ name: "lb", load_balancer_type: "lb11", location: "fsn1", network: id },
+    name: "lb",
+    load_balancer_type: "lb11",
+    location: "fsn1",
+    network: id,
   });
   const balancer = created.body.load_balancer.id;
   expect(await show()).toMatchObject({ servers: [server], load_balancers: [balancer] });

@@ -17,8 +17,11 @@ test("shows servers without public addresses, and never a datacenter", async () 
     false,
   ]);
   expect(server).toMatchObject({
-    ...{ name: "a", status: "running", private_net: [{ network, ip: "10.0.0.2", alias_ips: [] }] },
-    ...{ server_type: { name: "cx23" }, location: { name: "fsn1", network_zone: "eu-central" } },
+    name: "a",
+    status: "running",
+    private_net: [{ network, ip: "10.0.0.2", alias_ips: [] }],
+    server_type: { name: "cx23" },
+    location: { name: "fsn1", network_zone: "eu-central" },
   });
 });
 

@@ -38,12 +38,17 @@ export function setUp(options: Partial<RancherOptions> = {}) {
     return created.body;
   };
   return {
-    ...{ clock, cloud, stack, send, ask },
+    clock,
+    cloud,
+    stack,
+    send,
+    ask,
     environment: cloud.environment,
     get: (path: string) => ask("GET", path),
     pass: (time: Milliseconds = seconds(1)) => clock.advance(time),
     balancerBody: (name: string, ports: readonly string[] = ["80:80/tcp"]) => ({
-      ...{ name, stackId: stack.id },
+      name,
+      stackId: stack.id,
       launchConfig: { imageUuid: image, ports },
       lbConfig: {},
     }),

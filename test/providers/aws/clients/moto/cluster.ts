@@ -9,6 +9,8 @@ const flags = ["--absence-confirmation=2s", "--node-status-update-frequency=1s"]
 
 export const motoCluster = (): Cluster =>
   new Cluster({
-    ...{ provider: aws as unknown as AnyProvider, prefix, flags },
+    provider: aws as unknown as AnyProvider,
+    prefix,
+    flags,
     pathOf: ({ pathname }, body) => new URLSearchParams(String(body)).get("Action") ?? pathname,
   });

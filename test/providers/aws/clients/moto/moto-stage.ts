@@ -61,8 +61,13 @@ async function furnish(url: string) {
   };
   const nodes = await addGroup("nodes", owned("security-group"));
   await ask(url, "RunInstances", {
-    ...{ ImageId: "ami-12c6146b", InstanceType: "m5.large", MinCount: "3", MaxCount: "3" },
-    ...{ SubnetId: subnets[0] ?? "", "SecurityGroupId.1": nodes, ...owned("instance") },
+    ImageId: "ami-12c6146b",
+    InstanceType: "m5.large",
+    MinCount: "3",
+    MaxCount: "3",
+    SubnetId: subnets[0] ?? "",
+    "SecurityGroupId.1": nodes,
+    ...owned("instance"),
   });
   const { reservationSet } = await ask(url, "DescribeInstances", {});
   const instances: All = reservationSet[0].instancesSet;
@@ -103,10 +108,7 @@ export async function motoStage(url: string) {
         ...[`--cloud-config=${path}`, "--cluster-name=test", "--cloud-provider=aws"],
         ...["--concurrent-service-syncs=1", "--configure-cloud-routes=false"],
       ],
-      env: {
-        ...{ AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" },
-        AWS_EC2_METADATA_DISABLED: "true",
-      },
+      env: { AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test", AWS_EC2_METADATA_DISABLED: "true" },
       services: {},
       nodes,
       addMachine: () => undefined,

@@ -20,8 +20,12 @@ const tagged = (kind: string) => ({
 
 async function runInstances(count: number, parameters: Readonly<Record<string, string>> = {}) {
   const { instancesSet } = await ask(moto.url, "RunInstances", {
-    ...{ ImageId: "ami-12c6146b", MinCount: String(count), MaxCount: String(count), SubnetId: subnet },
-    ...{ InstanceType: "m5.large", ...tagged("instance") },
+    ImageId: "ami-12c6146b",
+    MinCount: String(count),
+    MaxCount: String(count),
+    SubnetId: subnet,
+    InstanceType: "m5.large",
+    ...tagged("instance"),
     ...parameters,
   });
   return instancesSet as readonly { readonly instanceId: string; readonly privateDnsName: string }[];
@@ -51,8 +55,13 @@ beforeAll(async () => {
   for (const [index, name] of names.entries()) cluster.joinNode(name, `10.244.${index}.0/24`);
   await cluster.start(
     {
-      ...{ region: "us-west-2", vpc, "subnet-id": subnet, "kubernetes-cluster-id": "test" },
-      ...{ endpoint: moto.url, "access-key-id": "test", "secret-access-key": "test-secret" },
+      region: "us-west-2",
+      vpc,
+      "subnet-id": subnet,
+      "kubernetes-cluster-id": "test",
+      endpoint: moto.url,
+      "access-key-id": "test",
+      "secret-access-key": "test-secret",
     },
     "--cluster-cidr=10.244.0.0/16",
   );
@@ -152,9 +161,15 @@ test("gives the instances of Nodes the tags of the operator, and takes them off 
   cluster.sent.length = 0;
   await cluster.start(
     {
-      ...{ region: "us-west-2", vpc: "vpc-1", "subnet-id": subnet, "kubernetes-cluster-id": "test" },
-      ...{ endpoint: moto.url, "access-key-id": "test", "secret-access-key": "test-secret" },
-      ...{ tags: "team=a", resources: "instance" },
+      region: "us-west-2",
+      vpc: "vpc-1",
+      "subnet-id": subnet,
+      "kubernetes-cluster-id": "test",
+      endpoint: moto.url,
+      "access-key-id": "test",
+      "secret-access-key": "test-secret",
+      tags: "team=a",
+      resources: "instance",
     },
     "--controllers=cloud-node,tagging",
   );
@@ -189,8 +204,13 @@ test("keeps all Nodes, although none is ready, when moto restarts with an empty 
   });
   await cluster.start(
     {
-      ...{ region: "us-west-2", vpc: "vpc-1", "subnet-id": subnet, "kubernetes-cluster-id": "test" },
-      ...{ endpoint: gate.url.origin, "access-key-id": "test", "secret-access-key": "test-secret" },
+      region: "us-west-2",
+      vpc: "vpc-1",
+      "subnet-id": subnet,
+      "kubernetes-cluster-id": "test",
+      endpoint: gate.url.origin,
+      "access-key-id": "test",
+      "secret-access-key": "test-secret",
     },
     "--controllers=cloud-node,cloud-node-lifecycle",
   );

@@ -16,8 +16,10 @@ const cluster = new Cluster({
   flags: ["--allow-untagged-cloud", "--cluster-cidr=10.244.0.0/16"],
 });
 const configWith = (id: number) => ({
-  ...{ token: project.token, endpoint: project.endpoint },
-  ...{ network: String(id), "load-balancers-location": "fsn1" },
+  token: project.token,
+  endpoint: project.endpoint,
+  network: String(id),
+  "load-balancers-location": "fsn1",
 });
 const serverIDs: number[] = [];
 let network = 0;

@@ -2,7 +2,7 @@
 
 import { ManagerMetrics } from "../../src/app/metrics/manager-metrics.ts";
 import { createHealthMetrics, createProcessMetrics } from "../../src/app/metrics/process-metrics.ts";
-import { createVolumeMetrics } from "../../src/app/volumes/volume-metrics.ts";
+import { createCsiMetrics } from "../../src/app/volumes/csi-metrics.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemFigures } from "../../src/platform/memory.ts";
 import type { MetricDeclaration } from "../../src/telemetry/metrics.ts";
@@ -25,7 +25,7 @@ export function metricsPage(): string {
   const sorted = [...manager.declarations, ...processWide.declarations].toSorted((a, b) =>
     a.name.localeCompare(b.name),
   );
-  const volumes = createVolumeMetrics({ driver: "", figures: systemFigures, isReady: () => false });
+  const volumes = createCsiMetrics({ driver: "", figures: systemFigures, isReady: () => false });
   const isOwn = ({ name }: MetricDeclaration): boolean => name.startsWith("fairlead_");
   return `# Metrics
 

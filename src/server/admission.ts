@@ -18,7 +18,7 @@ export interface AdmissionInput {
   readonly oldObject: unknown;
 }
 
-export interface Judgement {
+export interface AdmissionDecision {
   /** Why the request is denied; undefined admits it. */
   readonly refusal?: string;
   /** Shown by kubectl. */
@@ -28,7 +28,7 @@ export interface Judgement {
 export interface Webhook {
   readonly name: string;
   readonly path: string;
-  readonly judge: (input: AdmissionInput) => Judgement;
+  readonly judge: (input: AdmissionInput) => AdmissionDecision;
 }
 
 export interface AdmissionOptions {
@@ -88,7 +88,7 @@ function readReview(text: string): Review | string {
   return { uid, input: { operation: String(operation), object, oldObject } };
 }
 
-function toReview(uid: string, { refusal: reason, warnings = [] }: Judgement) {
+function toReview(uid: string, { refusal: reason, warnings = [] }: AdmissionDecision) {
   return {
     apiVersion: reviewVersion,
     kind: "AdmissionReview",

@@ -3,10 +3,10 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { chooseWebhooks } from "../../src/app/flags/webhook-names.ts";
 import type { ServedRequest } from "../../src/platform/listener.ts";
-import { Admission, type AdmissionOptions, type Judgement } from "../../src/server/admission.ts";
+import { Admission, type AdmissionDecision, type AdmissionOptions } from "../../src/server/admission.ts";
 
 let counted: [string, number, boolean][] = [];
-let judgement: () => Judgement = () => ({});
+let judgement: () => AdmissionDecision = () => ({});
 /** Turns of the event loop that reviews wait for. */
 let turns: (() => void)[] = [];
 /** The limits on the time of bodies. */

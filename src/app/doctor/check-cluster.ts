@@ -18,10 +18,10 @@ import { clusterNameText } from "../leadership/lease-cluster-name.ts";
 import { isObserver } from "../leadership/replica-identity.ts";
 import { leaseOf } from "../permissions.ts";
 import {
+  type CheckFinding,
   type CloudFacts,
   error,
   errorIf,
-  type Finding,
   type KnownFacts,
   unchecked,
   warning,
@@ -34,7 +34,11 @@ const namesOf = (objects: readonly { readonly metadata: { readonly name: string 
   shortList(objects.map(({ metadata }) => metadata.name));
 
 /** The findings about a fact; one about why it is missing, if it could not be read. */
-function about<T>(what: string, fact: Read<T>, check: (value: T) => readonly Finding[]): readonly Finding[] {
+function about<T>(
+  what: string,
+  fact: Read<T>,
+  check: (value: T) => readonly CheckFinding[],
+): readonly CheckFinding[] {
   if ("value" in fact) return check(fact.value);
   return unchecked("NotReadable", {
     problem: `Cannot read ${what}: ${fact.unread}`,
@@ -53,7 +57,7 @@ export function leadershipOf({ cluster: { lease }, ...asker }: KnownFacts): Lead
   return "value" in lease && asker.flags["leader-elect"] ? judgeLease(lease.value, asker) : undefined;
 }
 
-export function checkLease(facts: KnownFacts, others: readonly Finding[]): readonly Finding[] {
+export function checkLease(facts: KnownFacts, others: readonly CheckFinding[]): readonly CheckFinding[] {
   const { flags, cluster } = facts;
   const causes = [...new Set(others.map(({ reason }) => reason))].filter((reason) => stopping.has(reason));
   const first = causes.length === 0 ? "" : `First fix what else is reported here: ${causes.join(", ")}. `;
@@ -73,7 +77,7 @@ export function checkLease(facts: KnownFacts, others: readonly Finding[]): reado
 }
 
 /** Compares --cluster-name, if it is set here, with the name that the leader wrote on its Lease. */
-function otherClusterName({ given }: KnownFacts, leader: Leadership | undefined): readonly Finding[] {
+function otherClusterName({ given }: KnownFacts, leader: Leadership | undefined): readonly CheckFinding[] {
   const { holder = "", clusterName: ofLeader } = leader ?? {};
   const { "cluster-name": here } = given;
   if (here === undefined || ofLeader === undefined) return [];
@@ -85,7 +89,7 @@ function otherClusterName({ given }: KnownFacts, leader: Leadership | undefined)
   });
 }
 
-export function checkOtherLeases(facts: KnownFacts): readonly Finding[] {
+export function checkOtherLeases(facts: KnownFacts): readonly CheckFinding[] {
   const { cluster, flags } = facts;
   const own =
     "value" in cluster.lease && leadershipOf(facts)?.kind !== "none" ? cluster.lease.value : undefined;
@@ -125,7 +129,7 @@ function ageOf({ metadata }: NodeFact, now: number): number {
   return now - Date.parse(metadata.creationTimestamp ?? "");
 }
 
-function withoutExternalCloud(nodes: readonly NodeFact[]): readonly Finding[] {
+function withoutExternalCloud(nodes: readonly NodeFact[]): readonly CheckFinding[] {
   const found = nodes.filter(
     ({ isSelected, isUninitialized, providerID }) =>
       isSelected && !isUninitialized && providerID === undefined,
@@ -138,7 +142,7 @@ function withoutExternalCloud(nodes: readonly NodeFact[]): readonly Finding[] {
   });
 }
 
-function uninitialized(nodes: readonly NodeFact[], facts: KnownFacts): readonly Finding[] {
+function uninitialized(nodes: readonly NodeFact[], facts: KnownFacts): readonly CheckFinding[] {
   const { program, cluster } = facts;
   const { kind, found: noLeader } = leadershipOf(facts) ?? {};
   const all = nodes.filter((node) => node.isSelected && node.isUninitialized);
@@ -158,7 +162,7 @@ function uninitialized(nodes: readonly NodeFact[], facts: KnownFacts): readonly 
 
 const inTreeWriter = "kube-controller-manager";
 
-function writtenInTree(nodes: readonly NodeFact[]): readonly Finding[] {
+function writtenInTree(nodes: readonly NodeFact[]): readonly CheckFinding[] {
   const found = nodes.filter(({ providerIDWriter }) => providerIDWriter === inTreeWriter);
   return warningIf(found.length > 0, "ProviderIDsOfInTreeCloud", {
     problem: `${inTreeWriter} wrote the provider ID of ${countOf(found.length, "Node")}: ${namesOf(found)}. It ran, or still runs, the loops of a cloud.`,
@@ -169,7 +173,10 @@ function writtenInTree(nodes: readonly NodeFact[]): readonly Finding[] {
 
 const minorOf = (version: string): number => Number(/^v?\d+\.(\d+)/.exec(version)?.[1] ?? Number.NaN);
 
-function newerKubelets(nodes: readonly NodeFact[], { gitVersion, minor }: ClusterFacts): readonly Finding[] {
+function newerKubelets(
+  nodes: readonly NodeFact[],
+  { gitVersion, minor }: ClusterFacts,
+): readonly CheckFinding[] {
   const found = nodes.filter(({ kubeletVersion }) => minorOf(kubeletVersion) > minor);
   return warningIf(found.length > 0, "KubeletNewerThanApiServer", {
     problem: `The kubelet of ${countOf(found.length, "Node")} is newer than the API server (${gitVersion}): ${namesOf(found)}.`,
@@ -182,7 +189,7 @@ function withoutMachines(
   nodes: readonly NodeFact[],
   { hasMachines, failures }: CloudFacts,
   counts: string,
-): readonly Finding[] {
+): readonly CheckFinding[] {
   const known = nodes.filter(({ isSelected, providerID }) => isSelected && providerID !== undefined);
   if (hasMachines || failures.length > 0 || known.length === 0) return [];
   return error("NoMachineInCloud", {
@@ -192,7 +199,7 @@ function withoutMachines(
   });
 }
 
-function outsideCluster(nodes: readonly NodeFact[], facts: KnownFacts): readonly Finding[] {
+function outsideCluster(nodes: readonly NodeFact[], facts: KnownFacts): readonly CheckFinding[] {
   const cluster = readClusterCIDRs(facts.flags["cluster-cidr"]);
   const ranges = nodes.flatMap(({ podCIDRs }) => podCIDRs.flatMap((text) => parseCidr(text, "sloppy") ?? []));
   if (!createsRoutes(facts) || cluster.kind === "skip" || ranges.length === 0) return [];
@@ -204,7 +211,7 @@ function outsideCluster(nodes: readonly NodeFact[], facts: KnownFacts): readonly
   });
 }
 
-export function checkNodes(facts: KnownFacts): readonly Finding[] {
+export function checkNodes(facts: KnownFacts): readonly CheckFinding[] {
   const { cluster, cloud } = facts;
   return about("the Nodes", cluster.nodes, (nodes) => [
     ...withoutMachines(nodes, cloud, countsOf(cluster)),
@@ -226,7 +233,7 @@ function flagOf({ args }: PodFact, name: string): string | undefined {
 const createsRoutes = ({ controllers, flags }: KnownFacts): boolean =>
   controllers.has("node-route") && flags["configure-cloud-routes"] && flags["cluster-cidr"] !== undefined;
 
-function ofControllerManager(pod: PodFact, facts: KnownFacts): readonly Finding[] {
+function ofControllerManager(pod: PodFact, facts: KnownFacts): readonly CheckFinding[] {
   const { name } = pod.metadata;
   const manifest = `/etc/kubernetes/manifests/${inTreeWriter}.yaml`;
   const cloud = flagOf(pod, "cloud-provider") ?? "";
@@ -245,7 +252,7 @@ function ofControllerManager(pod: PodFact, facts: KnownFacts): readonly Finding[
   ];
 }
 
-export function checkControlPlane(facts: KnownFacts): readonly Finding[] {
+export function checkControlPlane(facts: KnownFacts): readonly CheckFinding[] {
   return about("the pods of kube-system", facts.cluster.pods, (pods) =>
     pods
       .filter(({ metadata }) => metadata.labels?.["component"] === inTreeWriter)
@@ -253,7 +260,7 @@ export function checkControlPlane(facts: KnownFacts): readonly Finding[] {
   );
 }
 
-export function checkServingCertificates({ cluster }: KnownFacts): readonly Finding[] {
+export function checkServingCertificates({ cluster }: KnownFacts): readonly CheckFinding[] {
   return about("the CertificateSigningRequests", cluster.signingRequests, (requests) => {
     const found = requests.filter(({ isPending }) => isPending);
     const users = [...new Set(found.map(({ username }) => username))];
@@ -269,7 +276,7 @@ export function checkServingCertificates({ cluster }: KnownFacts): readonly Find
 const usesClusterDNS = ({ hostNetwork, dnsPolicy }: WorkloadFact): boolean =>
   dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
 
-function ofWorkload(workload: WorkloadFact): readonly Finding[] {
+function ofWorkload(workload: WorkloadFact): readonly CheckFinding[] {
   const { kind, metadata, untolerated, hostNetwork, desired, ready } = workload;
   const name = `${kind} ${metadata.namespace}/${metadata.name}`;
   const others = untolerated.filter((key) => key !== uninitializedTaint);
@@ -303,7 +310,7 @@ function ofWorkload(workload: WorkloadFact): readonly Finding[] {
   ];
 }
 
-export function checkWorkloads({ cluster }: KnownFacts): readonly Finding[] {
+export function checkWorkloads({ cluster }: KnownFacts): readonly CheckFinding[] {
   return about("the DaemonSets and Deployments", cluster.workloads, (workloads) => {
     const own = workloads.filter(({ isThisProgram }) => isThisProgram);
     const others = workloads.filter(({ isThisProgram, desired }) => !isThisProgram && desired > 0);

@@ -6,10 +6,10 @@ import { accessNeeds, howToGrant, leaseOf, type Permission, permissionsOf } from
 import { type ServerClock, skewOf } from "../report/server-times.ts";
 import { countsOf, leadershipOf } from "./check-cluster.ts";
 import {
+  type CheckFinding,
   error,
   errorIf,
   type Facts,
-  type Finding,
   type KnownFacts,
   type PortFact,
   type UnknownCluster,
@@ -24,7 +24,7 @@ import type { AccessFact } from "./gather-cluster.ts";
 const oldestMinor = 21;
 
 /** What to report if no API server answers. */
-export function unreachableServer({ unread, otherServer }: UnknownCluster): readonly Finding[] {
+export function unreachableServer({ unread, otherServer }: UnknownCluster): readonly CheckFinding[] {
   const effect = "No manager can start with this configuration, and nothing else of the cluster is checked.";
   if (otherServer === undefined)
     return error("ApiServerUnreachable", {
@@ -39,7 +39,7 @@ export function unreachableServer({ unread, otherServer }: UnknownCluster): read
   });
 }
 
-export function checkServer({ cluster: { origin, gitVersion, minor } }: KnownFacts): readonly Finding[] {
+export function checkServer({ cluster: { origin, gitVersion, minor } }: KnownFacts): readonly CheckFinding[] {
   const host = new URL(origin).hostname;
   return [
     ...errorIf(minor < oldestMinor, "KubernetesTooOld", {
@@ -61,7 +61,7 @@ const dnsEffect =
 /** Names that only the DNS of the cluster resolves. */
 const isClusterName = (host: string): boolean => /\.svc(\.|$)|\.cluster\.local$/.test(host);
 
-export function checkClocks(clocks: readonly (ServerClock | undefined)[]): readonly Finding[] {
+export function checkClocks(clocks: readonly (ServerClock | undefined)[]): readonly CheckFinding[] {
   const known = clocks.filter((clock) => clock !== undefined);
   const skews = known.flatMap((clock) => skewOf(clock) ?? []);
   if (known.length > 0)
@@ -79,7 +79,7 @@ function ruleText({ verb, group, resource, namespace, name }: Partial<Permission
 }
 
 /** What events report that the manager may not do; a permission that was granted since is no refusal. */
-function refusedRequests(facts: KnownFacts): readonly Finding[] {
+function refusedRequests(facts: KnownFacts): readonly CheckFinding[] {
   const { cluster, program, given } = facts;
   const { refusals, lease, now } = cluster;
   if ("unread" in refusals) return [];
@@ -108,13 +108,13 @@ function refusedRequests(facts: KnownFacts): readonly Finding[] {
   return [...reported, ...cut];
 }
 
-export function checkPermissions(facts: KnownFacts): readonly Finding[] {
+export function checkPermissions(facts: KnownFacts): readonly CheckFinding[] {
   return [...refusedRequests(facts), ...checkAccess(facts)];
 }
 
 export const subjectText = ({ subject = "The user of the kubeconfig" }: AccessFact): string => subject;
 
-function checkAccess({ cluster: { access }, program, given }: KnownFacts): readonly Finding[] {
+function checkAccess({ cluster: { access }, program, given }: KnownFacts): readonly CheckFinding[] {
   if ("unread" in access)
     return unchecked("PermissionsUnchecked", {
       problem: `The permissions of the manager could not be checked: ${access.unread}`,
@@ -148,7 +148,7 @@ function checkAccess({ cluster: { access }, program, given }: KnownFacts): reado
   ];
 }
 
-type FailureText = Pick<Finding, "effect" | "fix"> & Partial<Pick<Finding, "severity">>;
+type FailureText = Pick<CheckFinding, "effect" | "fix"> & Partial<Pick<CheckFinding, "severity">>;
 
 const whileFailing =
   "What exists keeps working. New Nodes keep their taint, new Services get no address, and changes wait.";
@@ -202,7 +202,7 @@ function unavailable(status: number | undefined): FailureText {
 const effectOfPart =
   "Nodes whose instances are in this source stay as they are. New Nodes of all sources stay uninitialized, because it may have an instance of the same name; --node-match-timeout limits this wait. Other sources have answered.";
 
-export function checkCloud({ cloud, program, cluster }: Facts): readonly Finding[] {
+export function checkCloud({ cloud, program, cluster }: Facts): readonly CheckFinding[] {
   const { failures, origins } = cloud;
   const counts = "value" in cluster ? countsOf(cluster.value) : "";
   const names = origins.map((origin) => new URL(origin).hostname).filter(isClusterName);
@@ -213,7 +213,7 @@ export function checkCloud({ cloud, program, cluster }: Facts): readonly Finding
       fix: "Use an address or a name of another DNS in the settings of the cloud.",
     }),
   );
-  const ofFailures = failures.map(({ reason, status, message, isPart }): Finding => {
+  const ofFailures = failures.map(({ reason, status, message, isPart }): CheckFinding => {
     const text = cloudFailures(program)[reason] ?? unavailable(status);
     const whole = text.effect.endsWith(whileFailing) ? `${text.effect} ${counts}`.trim() : text.effect;
     const effect = isPart === true ? effectOfPart : whole;
@@ -223,7 +223,7 @@ export function checkCloud({ cloud, program, cluster }: Facts): readonly Finding
 }
 
 /** `mayLead`: false if it is certain that no manager leads; then the port may be why. */
-export function checkPorts(ports: readonly PortFact[], mayLead: boolean): readonly Finding[] {
+export function checkPorts(ports: readonly PortFact[], mayLead: boolean): readonly CheckFinding[] {
   return ports
     .filter(({ listener }) => listener === "other")
     .flatMap(({ flag, port }) =>

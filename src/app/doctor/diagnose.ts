@@ -21,9 +21,9 @@ import {
   subjectText,
   unreachableServer,
 } from "./check-connections.ts";
-import type { Facts, Finding, FindingSeverity, KnownFacts } from "./doctor-facts.ts";
+import type { CheckFinding, Facts, FindingSeverity, KnownFacts } from "./doctor-facts.ts";
 
-type ClusterCheck = (facts: KnownFacts, local: readonly Finding[]) => readonly Finding[];
+type ClusterCheck = (facts: KnownFacts, local: readonly CheckFinding[]) => readonly CheckFinding[];
 
 const ofCluster: readonly (readonly [name: string, check: ClusterCheck])[] = [
   ["API server", checkServer],
@@ -45,7 +45,7 @@ export interface CheckResult {
   readonly name: string;
   /** The highest severity of its findings. */
   readonly status: FindingSeverity | "ok";
-  readonly findings: readonly Finding[];
+  readonly findings: readonly CheckFinding[];
   /** What was checked, where that is not obvious. */
   readonly detail?: string;
 }
@@ -57,7 +57,7 @@ export interface Diagnosis {
 
 const severities: readonly FindingSeverity[] = ["error", "warning", "unchecked"];
 
-function resultOf(name: string, findings: readonly Finding[]): CheckResult {
+function resultOf(name: string, findings: readonly CheckFinding[]): CheckResult {
   const found = severities.find((severity) => findings.some((finding) => finding.severity === severity));
   return { name, status: found ?? "ok", findings };
 }
@@ -103,7 +103,7 @@ export function diagnosisExitCode({ checks }: Diagnosis): ExitCode {
 const width = 100;
 const indent = "    ";
 
-function findingText({ severity, reason, problem, effect, fix }: Finding): string {
+function findingText({ severity, reason, problem, effect, fix }: CheckFinding): string {
   return [
     `  ${severity === "unchecked" ? "not checked" : severity}: ${reason}`,
     wrapText(problem, width, indent),

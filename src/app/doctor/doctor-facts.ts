@@ -9,7 +9,7 @@ import type { ClusterFacts } from "./gather-cluster.ts";
 /** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */
 export type FindingSeverity = "error" | "warning" | "unchecked";
 
-export interface Finding {
+export interface CheckFinding {
   readonly severity: FindingSeverity;
   readonly reason: string;
   readonly problem: string;
@@ -20,7 +20,7 @@ export interface Finding {
 
 const finding =
   (severity: FindingSeverity) =>
-  (reason: string, texts: Pick<Finding, "problem" | "effect" | "fix">): readonly Finding[] => [
+  (reason: string, texts: Pick<CheckFinding, "problem" | "effect" | "fix">): readonly CheckFinding[] => [
     { severity, reason, ...texts },
   ];
 
@@ -30,7 +30,7 @@ export const unchecked = finding("unchecked");
 
 const onlyIf =
   (report: typeof error) =>
-  (isFound: boolean, ...found: Parameters<typeof error>): readonly Finding[] =>
+  (isFound: boolean, ...found: Parameters<typeof error>): readonly CheckFinding[] =>
     isFound ? report(...found) : [];
 
 export const errorIf = onlyIf(error);

@@ -23,6 +23,7 @@ import { defined } from "../../core/defined.ts";
 import { commandText, shortList, withoutFullStop } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import {
+  type CloudOutage,
   type Decision,
   type Description,
   failingText,
@@ -30,9 +31,8 @@ import {
   isExplained,
   type Judgement,
   type Known,
-  type ListingFailure,
   listingsText,
-  type Note,
+  type ObjectNote,
   type Subject,
   stateOf,
   wouldText,
@@ -49,7 +49,7 @@ export interface KnownNode extends Known {
   /** That its instance is absent. */
   readonly proofs: NodeEvidence["proofs"];
   /** Why the source of its instance does not answer; undefined while requests to it succeed. */
-  readonly listingFailure?: ListingFailure | undefined;
+  readonly listingFailure?: CloudOutage | undefined;
   /** Monotonic. */
   readonly now: number;
 }
@@ -82,9 +82,9 @@ function instanceText({ answer, listingFailure, now }: KnownNode): string | unde
 }
 
 /** The conditions that only Fairlead writes. */
-function conditionNotes({ status }: Node): readonly Note[] {
+function conditionNotes({ status }: Node): readonly ObjectNote[] {
   return (status.conditions ?? []).flatMap(
-    ({ type, status: value, reason = type, message = "" }): readonly Note[] => {
+    ({ type, status: value, reason = type, message = "" }): readonly ObjectNote[] => {
       const isCloudProblem = type === cloudCondition && value === "False";
       const hasNoRoute = type === networkCondition && value === "True";
       return isCloudProblem || hasNoRoute ? [{ kind: "problem", reason, text: message || reason }] : [];
@@ -104,7 +104,7 @@ export function isPlainlySettled(node: Node): boolean {
   );
 }
 
-function absenceNotes({ proofs, now, isKept }: KnownNode): readonly Note[] {
+function absenceNotes({ proofs, now, isKept }: KnownNode): readonly ObjectNote[] {
   const [first] = proofs;
   if (first === undefined) return [];
   const consequence = isKept
@@ -121,7 +121,7 @@ function absenceNotes({ proofs, now, isKept }: KnownNode): readonly Note[] {
 }
 
 /** What the controllers report says more, such as why a Node is not initialized. */
-function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readonly Note[] {
+function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readonly ObjectNote[] {
   const isUnknown = answer?.kind === "unknown" || answer?.kind === "unconfirmed";
   if (!isUnknown || listingFailure === undefined || isExplained(notes)) return [];
   const { reason = "CloudUnavailable" } = describeError(listingFailure.error) ?? {};
@@ -130,7 +130,7 @@ function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readon
   return [{ kind: "problem", reason, text }];
 }
 
-function notesOf(known: KnownNode): readonly Note[] {
+function notesOf(known: KnownNode): readonly ObjectNote[] {
   const isHeld = known.notes.some(({ kind }) => kind === "hold");
   const notes = [...(isHeld ? [] : absenceNotes(known)), ...unknownNotes(known), ...known.notes];
   return [...notes, ...(isExplained(notes) ? [] : conditionNotes(known.node))];
@@ -138,7 +138,7 @@ function notesOf(known: KnownNode): readonly Note[] {
 
 function judge(
   { node, answer, isSelected, isDue }: KnownNode,
-  notes: readonly Note[],
+  notes: readonly ObjectNote[],
   decisions: readonly Decision[],
 ): Judgement {
   const { name } = node.metadata;

@@ -33,14 +33,14 @@ import { serviceSubject } from "./describe-service.ts";
 import { partsOf, type VolumeObjects, volumeSubject } from "./describe-volume.ts";
 import {
   briefly,
+  type CloudOutage,
   type DescribedKind,
   type Description,
   describe,
   isSettled,
   type Known,
-  type ListingFailure,
   type NamedObject,
-  type Note,
+  type ObjectNote,
   type Subject,
   stateOf,
 } from "./description.ts";
@@ -55,8 +55,8 @@ export interface NotFound extends NamedObject {
 const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 /** What concerns all objects of a controller. `isUnfinished`: the object waits for something that only the controller does. */
-function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly Note[] {
-  const notes: Note[] = [];
+function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly ObjectNote[] {
+  const notes: ObjectNote[] = [];
   const cloud = manager.cloudProblem();
   if (cloud !== undefined)
     notes.push({ kind: "problem", reason: cloud.reason, text: capitalized(cloud.text) });
@@ -92,7 +92,7 @@ export class Describer {
   readonly #ofNodes: readonly ControllerReport[];
   readonly #evidence: LifecycleReport["evidence"];
   readonly #general: Readonly<
-    Record<"node" | "joiningNode" | "service" | "newService" | "volume", readonly Note[]>
+    Record<"node" | "joiningNode" | "service" | "newService" | "volume", readonly ObjectNote[]>
   >;
   readonly #attachments: ReadonlyMap<string | undefined, readonly VolumeAttachment[]>;
   /** No source fails that was never listed: its Nodes are unknown, and must be looked at. */
@@ -229,7 +229,7 @@ export class Describer {
   }
 
   /** Of the source with its instance, or else of those that may have it. */
-  #failureOf(answer: Answer, node: Node): ListingFailure | undefined {
+  #failureOf(answer: Answer, node: Node): CloudOutage | undefined {
     const { inventory } = this.#manager;
     const { sources } = inventory;
     const failure =
@@ -291,7 +291,7 @@ export class Describer {
     });
   }
 
-  #noteOf({ kind, reason, cause, severity, text, since }: Finding): Note {
+  #noteOf({ kind, reason, cause, severity, text, since }: Finding): ObjectNote {
     const isKnown = since !== undefined && !this.#isOffline;
     const sinceSeconds = isKnown ? Math.round((this.#now - since) / 1000) : undefined;
     return defined({ kind, reason, cause, severity, text, sinceSeconds });

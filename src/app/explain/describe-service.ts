@@ -17,6 +17,7 @@ import { roughDuration } from "../../core/duration.ts";
 import { commandText, shortList } from "../../core/text.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
 import {
+  type CloudOutage,
   type Decision,
   type Description,
   firstSentence,
@@ -24,9 +25,8 @@ import {
   isFailedAttempt,
   type Judgement,
   type Known,
-  type ListingFailure,
   listingsText,
-  type Note,
+  type ObjectNote,
   type Subject,
   stateOf,
   wouldText,
@@ -40,13 +40,13 @@ export interface KnownService extends Known {
   /** Why another controller serves it, as its annotations say. */
   readonly otherController: string | undefined;
   /** Why load balancers are not listed; undefined while listings succeed. */
-  readonly listingFailure?: ListingFailure | undefined;
+  readonly listingFailure?: CloudOutage | undefined;
   /** Monotonic. */
   readonly now: number;
 }
 
 /** The messages of the controller, and the conditions that it has no message for, such as those of another replica. */
-function notesOf({ service, knowledge, notes }: KnownService): readonly Note[] {
+function notesOf({ service, knowledge, notes }: KnownService): readonly ObjectNote[] {
   const { findings = [] } = knowledge ?? {};
   const hold = findings.find(({ kind }) => kind === "hold");
   // The summary has the pause, and a hold is also an event.
@@ -59,13 +59,15 @@ function notesOf({ service, knowledge, notes }: KnownService): readonly Note[] {
   return [...own, ...added, ...notes];
 }
 
-function conditionNotes({ status }: Service): readonly Note[] {
-  return (status.conditions ?? []).flatMap(({ type, status: value, reason, message }): readonly Note[] => {
-    const isProblem = type === cloudCondition && value === "False";
-    const isWarning = type === warningCondition && value === "True";
-    if (!isProblem && !isWarning) return [];
-    return [{ kind: isProblem ? "problem" : "notice", reason, text: message }];
-  });
+function conditionNotes({ status }: Service): readonly ObjectNote[] {
+  return (status.conditions ?? []).flatMap(
+    ({ type, status: value, reason, message }): readonly ObjectNote[] => {
+      const isProblem = type === cloudCondition && value === "False";
+      const isWarning = type === warningCondition && value === "True";
+      if (!isProblem && !isWarning) return [];
+      return [{ kind: isProblem ? "problem" : "notice", reason, text: message }];
+    },
+  );
 }
 
 /** Why Fairlead does nothing for it; undefined if it is managed. */
@@ -100,7 +102,7 @@ const temporary: readonly string[] = ["CloudUnavailable", "CloudThrottled"];
 /** A warning delays nothing: what is under way or planned shows that the problem does not block. */
 function summaryOfProblem(
   { service, knowledge, nextAttemptInSeconds }: KnownService,
-  first: Note,
+  first: ObjectNote,
   decisions: readonly Decision[],
 ): string {
   const addresses = addressesOf(service);
@@ -113,7 +115,7 @@ function summaryOfProblem(
   return `It has ${addressText(addresses)}${isBlocked ? `, and gets none until ${end}` : ""}. ${problem}`;
 }
 
-function judge(known: KnownService, notes: readonly Note[], decisions: readonly Decision[]): Judgement {
+function judge(known: KnownService, notes: readonly ObjectNote[], decisions: readonly Decision[]): Judgement {
   const { service, knowledge, isDue } = known;
   const unmanaged = unmanagedBecause(known);
   if (unmanaged !== undefined) return { state: "unmanaged", summary: unmanaged };

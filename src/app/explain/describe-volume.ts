@@ -15,7 +15,7 @@ import {
   firstSentence,
   type Judgement,
   type Known,
-  type Note,
+  type ObjectNote,
   type Subject,
   stateOf,
 } from "./description.ts";
@@ -108,7 +108,7 @@ function judgeVolume(volume: PersistentVolume, { attachments }: VolumeObjects): 
   return { state: attachments?.some(isMoving) === true ? "working" : "settled", summary: text };
 }
 
-function judge({ objects, driver }: KnownVolume, notes: readonly Note[]): Judgement {
+function judge({ objects, driver }: KnownVolume, notes: readonly ObjectNote[]): Judgement {
   const actual = driverOf(objects);
   if (driver !== undefined && actual !== undefined && actual !== driver)
     return { state: "unmanaged", summary: `It belongs to ${actual}. Fairlead manages volumes of ${driver}.` };

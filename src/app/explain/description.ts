@@ -36,7 +36,7 @@ export type State =
   | "unknown";
 
 /** A message about the object that applies now. */
-export interface Note extends Ranked, Pick<Finding, "text"> {
+export interface ObjectNote extends Ranked, Pick<Finding, "text"> {
   /** For how long the manager has seen it. */
   readonly sinceSeconds?: number;
 }
@@ -73,7 +73,7 @@ export interface Description extends NamedObject {
   /** What is known about the object, in the order to show it. */
   readonly facts: Readonly<Record<string, string>>;
   /** The most important one first. */
-  readonly notes: readonly Note[];
+  readonly notes: readonly ObjectNote[];
   readonly nextAttemptInSeconds?: number;
   /** The last writes about the object, the newest first. */
   readonly decisions: readonly Decision[];
@@ -88,7 +88,7 @@ const isByManager = ({ source }: DescribedEvent): boolean => eventSources.some((
 const reportedBy = "A manager reported: ";
 
 /** Since the first failure in a row; monotonic. */
-export interface ListingFailure {
+export interface CloudOutage {
   readonly error: unknown;
   readonly since: number;
   /** The name of the source, if there are several. */
@@ -96,7 +96,7 @@ export interface ListingFailure {
 }
 
 /** That the cloud does not answer, since when, and why. */
-export function failingText({ error, since, source }: ListingFailure, now: number): string {
+export function failingText({ error, since, source }: CloudOutage, now: number): string {
   const where = source === undefined ? "the cloud" : `source ${source} of the cloud`;
   return `requests to ${where} have failed for ${durationOf((now - since) / 1000)}: ${messageOf(error)}`;
 }
@@ -104,13 +104,13 @@ export function failingText({ error, since, source }: ListingFailure, now: numbe
 export const durationOf = (inSeconds: number): string => formatDuration(seconds(Math.round(inSeconds)));
 
 /** For what is shown from an earlier listing. */
-export const listingsText = (failure: ListingFailure | undefined, now: number): string | undefined =>
+export const listingsText = (failure: CloudOutage | undefined, now: number): string | undefined =>
   failure && `What is shown is old, and the present state is not known: ${failingText(failure, now)}`;
 
 const outcomes: readonly string[] = ["SyncLoadBalancerFailed", "EnsuredLoadBalancer", "UpdatedLoadBalancer"];
 
 /** A manager makes another attempt after it. */
-export const isFailedAttempt = ({ reason }: Pick<Note, "reason">): boolean => reason === outcomes[0];
+export const isFailedAttempt = ({ reason }: Pick<ObjectNote, "reason">): boolean => reason === outcomes[0];
 
 /** The attempt of a manager that failed; undefined if a later one succeeded. `events` begin with the newest. */
 function failedAttempt(events: readonly DescribedEvent[]): DescribedEvent | undefined {
@@ -139,7 +139,7 @@ export interface Judgement {
 /** What the manager knows about an object beyond its fields. Almost empty without a manager. */
 export interface Known {
   /** What the controllers report about it, and what concerns all of its kind. */
-  readonly notes: readonly Note[];
+  readonly notes: readonly ObjectNote[];
   /** It waits for a worker, or one works on it. */
   readonly isDue: boolean;
   readonly nextAttemptInSeconds: number | undefined;
@@ -152,7 +152,7 @@ export interface Subject extends NamedObject, Pick<Known, "notes" | "nextAttempt
   /** How the journal names the object and what belongs to it. */
   readonly journalNames: readonly string[];
   /** In observe mode, the decisions show what would be done. */
-  judge(notes: readonly Note[], decisions: readonly Decision[]): Judgement;
+  judge(notes: readonly ObjectNote[], decisions: readonly Decision[]): Judgement;
   /** In the order to show them. */
   facts(): Description["facts"];
 }
@@ -208,7 +208,7 @@ export function decisionsAbout(
 function judgeWithEvents(
   subject: Subject,
   decisions: readonly Decision[],
-): Judgement & { readonly notes: readonly Note[] } {
+): Judgement & { readonly notes: readonly ObjectNote[] } {
   const events = (subject.events ?? []).filter(isByManager);
   const notes = sortNotes(subject.notes);
   const own = subject.judge(notes, decisions);
@@ -292,17 +292,17 @@ export function withoutPromises(description: Description): Description {
 }
 
 /** What blocks first comes first, and each once. */
-function sortNotes(notes: readonly Note[]): readonly Note[] {
+function sortNotes(notes: readonly ObjectNote[]): readonly ObjectNote[] {
   const distinct = new Map(notes.map((note) => [`${note.reason} ${note.text}`, note]));
   return byBlocking([...distinct.values()], (note) => note);
 }
 
 /** Conditions have the same message as the controller that wrote it, or less. They matter while no controller says more. */
-export const isExplained = (notes: readonly Note[]): boolean =>
+export const isExplained = (notes: readonly ObjectNote[]): boolean =>
   notes.some(({ kind, severity }) => kind === "hold" || (kind === "problem" && severity !== "warning"));
 
 /** The state that the notes alone decide; undefined if they are only notices. */
-export function stateOf(notes: readonly Note[]): State | undefined {
+export function stateOf(notes: readonly ObjectNote[]): State | undefined {
   const states = { hold: "held", problem: "problem", wait: "waiting", notice: undefined } as const;
   return notes.map(({ kind }) => states[kind]).find((state) => state !== undefined);
 }

@@ -15,20 +15,20 @@ import {
   isNamespaced,
   isSettled,
   isStuck,
-  type Note,
+  type ObjectNote,
   type State,
 } from "./description.ts";
 
 const width = 100;
 
-const headings: Readonly<Record<Note["kind"], string>> = {
+const headings: Readonly<Record<ObjectNote["kind"], string>> = {
   hold: "On hold",
   problem: "Problem",
   wait: "Waiting",
   notice: "Note",
 };
 
-function noteText({ kind, reason, cause, severity, sinceSeconds, text }: Note): string {
+function noteText({ kind, reason, cause, severity, sinceSeconds, text }: ObjectNote): string {
   const lines = text.split("\n").map((line) => wrapText(line, width, "    "));
   const heading = severity === "warning" ? "Warning" : headings[kind];
   const since = sinceSeconds === undefined ? "" : `, for ${durationOf(sinceSeconds)}`;

@@ -3,7 +3,7 @@
 import { isShortWait } from "../../controllers/problem-order.ts";
 import { noticeReason } from "../../controllers/reporter.ts";
 import { roughDuration } from "../../core/duration.ts";
-import type { Brief, Note, State } from "../explain/description.ts";
+import type { Brief, ObjectNote, State } from "../explain/description.ts";
 import { type Html, html } from "./html.ts";
 
 /**
@@ -51,7 +51,7 @@ export const secondsBetween = (earlier: string, later: string): number =>
 export const ago = (time: string, now: string): Html =>
   html`<time datetime="${time}" title="${time}">${roughDuration(secondsBetween(time, now))} ago</time>`;
 
-const noteText = ({ reason, text }: Note): Html =>
+const noteText = ({ reason, text }: ObjectNote): Html =>
   reason === noticeReason ? html`<p>${text}</p>` : html`<p><strong>${reason}</strong> ${text}</p>`;
 
 /** All that applies to the object, or that nothing does; then when it is tried again. */

@@ -17,9 +17,9 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { ConfigurationReloads, ReloadRequests } from "../configuration/configuration-reloads.ts";
 import { connectCloud, forwardToVolumes } from "../connect-cloud.ts";
 import { createCloudMetrics } from "../metrics/request-metrics.ts";
+import { createCsiMetrics } from "./csi-metrics.ts";
 import { serveHttp } from "./http-endpoint.ts";
 import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
-import { createVolumeMetrics } from "./volume-metrics.ts";
 
 /** The driver of the provider. Throws where there are no volumes. */
 export function driverOf({ provider }: Pick<CsiProcess, "provider">): VolumeDriver {
@@ -84,7 +84,7 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
     life.abort(new Error("a call to the cloud did not end"));
   };
   const sockets: string[] = [];
-  const { metrics, call: onCall } = createVolumeMetrics({
+  const { metrics, call: onCall } = createCsiMetrics({
     driver: driver.name,
     figures: systemFigures,
     isReady: () => sockets.length > 0,

@@ -21,9 +21,9 @@ import { version } from "../build-info.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { readingApi } from "../operator.ts";
 import { driverOf } from "./controller-process.ts";
+import { createCsiMetrics } from "./csi-metrics.ts";
 import { serveHttp } from "./http-endpoint.ts";
 import { type CsiProcess, missingSocket, serveCsi, socketPathOf } from "./serve-csi.ts";
-import { createVolumeMetrics } from "./volume-metrics.ts";
 
 const interval = seconds(2);
 
@@ -68,7 +68,7 @@ export async function runNode(invocation: CsiProcess, log: Log): Promise<boolean
   const registration = `${flags["plugin-registration-path"]}/${driver.name}-reg.sock`;
   const { controller: life, unlink } = linkedController(signal);
   let waitsFor: string | undefined = "Waiting until the manager has initialized the Node.";
-  const { metrics, call: onCall } = createVolumeMetrics({
+  const { metrics, call: onCall } = createCsiMetrics({
     driver: driver.name,
     figures: systemFigures,
     isReady: () => waitsFor === undefined,

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { diagnose, diagnosisExitCode, diagnosisText } from "../../../src/app/doctor/diagnose.ts";
-import type { CloudFailure, Finding } from "../../../src/app/doctor/doctor-facts.ts";
+import type { CheckFinding, CloudFailure } from "../../../src/app/doctor/doctor-facts.ts";
 import type { AccessFact } from "../../../src/app/doctor/gather-cluster.ts";
 import type { Permission } from "../../../src/app/permissions.ts";
 import { type Milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
 import { type FactChanges, factsWith, metaOf, nodeFact, workloadFact } from "./healthy-facts.ts";
 
-const findingsOf = (changes: FactChanges): readonly Finding[] =>
+const findingsOf = (changes: FactChanges): readonly CheckFinding[] =>
   diagnose(factsWith(changes)).checks.flatMap(({ findings }) => findings);
 
 const patchNodes: Permission = {
@@ -82,7 +82,7 @@ test("finds nothing in a set-up without problems, with exit code 0 [N7 S14]", ()
 
 const cases: readonly (readonly [
   reason: string,
-  severity: Finding["severity"],
+  severity: CheckFinding["severity"],
   changes: FactChanges,
   problem: string,
   fix: string,

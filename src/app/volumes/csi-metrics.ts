@@ -17,20 +17,20 @@ function goCode(code: StatusCode): string {
   return code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-export interface VolumeMetrics {
+export interface CsiMetrics {
   readonly metrics: Metrics;
   /** Of a call that has ended. */
   readonly call: (report: RpcReport) => void;
 }
 
-export interface VolumeMetricsOptions {
+export interface CsiMetricsOptions {
   /** The name of the CSI driver. */
   readonly driver: string;
   readonly figures: RuntimeFigures;
   readonly isReady: () => boolean;
 }
 
-export function createVolumeMetrics({ driver, figures, isReady }: VolumeMetricsOptions): VolumeMetrics {
+export function createCsiMetrics({ driver, figures, isReady }: CsiMetricsOptions): CsiMetrics {
   const metrics = new Metrics();
   const calls = metrics.histogram(
     "csi_plugin_operations_seconds",

@@ -97,11 +97,10 @@ const namePrefix = balancerName("");
 export const ownersByName = (name: string): readonly ServiceUID[] =>
   name.startsWith(namePrefix) ? ownersOfDefaultName(name.slice(namePrefix.length)) : [];
 
-// The mark: the cluster and the Service, in the metadata of what Fairlead creates.
-
 const clusterKey = "fairlead.dev/cluster";
 const ownerKey = "fairlead.dev/service-uid";
 
+/** The mark: the cluster and the Service, in the metadata of what Fairlead creates. */
 export function metadataOf(cluster: string, owner: ServiceUID, before?: Metadata | null): Metadata {
   return { ...before, [clusterKey]: cluster, [ownerKey]: owner };
 }

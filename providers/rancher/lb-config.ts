@@ -173,8 +173,7 @@ export function retarget(observed: LbConfig, desired: Desired, serviceIDs: reado
   return { ...observed, portRules };
 }
 
-// Only what Fairlead sets is compared: the server adds fields, and the order of rules has no meaning.
-
+/** Only what Fairlead sets is compared: the server adds fields, and the order of rules has no meaning. */
 function rulesIn({ portRules }: LbConfig): string {
   const texts = (portRules ?? []).map((rule) => {
     const { sourcePort, targetPort, protocol, serviceId, selector, hostname, path, backendName } = rule;

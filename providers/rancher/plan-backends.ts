@@ -172,8 +172,6 @@ function isOthers(known: ServiceInUse, balancer: string, cluster: string): boole
   return users === 0 || unmarkedUsers.some((id) => id !== balancer);
 }
 
-// The removal of external services that the load balancer no longer needs.
-
 /** Those that this load balancer uses, or that are left over: with the mark, or made by the Go manager for its own load balancer. */
 function removalsOf(observed: Observed, cluster: string) {
   const { balancer, services, owners } = observed;

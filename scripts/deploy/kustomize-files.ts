@@ -1,8 +1,9 @@
 // The generated files of deploy/kustomize: a base for every cloud, and one overlay per cloud.
 
 import packageJson from "../../package.json" with { type: "json" };
-import { hostFolder, nodeVolumesManifest } from "../../src/app/manifests/kubernetes-manifests.ts";
+import { nodeVolumesManifest } from "../../src/app/manifests/kubernetes-manifests.ts";
 import { comment, podLabels, toYaml, toYamlStream } from "../../src/app/manifests/to-yaml.ts";
+import { hostFolder } from "../../src/app/manifests/workloads.ts";
 import { configurationKind, configurationVersion } from "../../src/config-file/parse-configuration.ts";
 import { alertRules } from "./alerts.ts";
 import { credentialVariables, type DeployedCloud, deployedClouds } from "./clouds.ts";

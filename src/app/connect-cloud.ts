@@ -3,7 +3,7 @@
 
 import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
 import { boundCopy } from "../cloud/cloud-parts.ts";
-import { credentialHint } from "../cloud/credential.ts";
+import { credentialHint } from "../cloud/credential-hint.ts";
 import type { Problem } from "../core/problem.ts";
 import { secretsIn } from "../core/redaction.ts";
 import type { AnyCloud, AnyProvider, Context } from "../provider/provider.ts";
@@ -89,8 +89,6 @@ export function shownCloud({
   const names = accounts.map(({ name }) => name).join(", ");
   return origins.length === 0 ? { accounts: names } : { cloud: origins.join(", "), accounts: names };
 }
-
-// Objects that forward to the current connection of a cloud, which a reload replaces.
 
 /** An object with the members that the current target has at the moment of each access; those of `own` replace them. */
 export function forwardTo<T extends object>(current: () => T, own: Partial<T> = {}): T {

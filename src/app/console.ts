@@ -3,7 +3,7 @@
 import type { Listen } from "../platform/listener.ts";
 import type { RuntimeFigures } from "../platform/memory.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { ReloadRequests } from "./configuration/configuration-reloads.ts";
+import type { ReloadRequests } from "./configuration/reload-requests.ts";
 import type { Systemd } from "./systemd.ts";
 
 export interface Console {

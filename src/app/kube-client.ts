@@ -5,7 +5,7 @@ import type { KubeApi } from "../kube/client/api.ts";
 import { HttpKubeApi } from "../kube/client/http-api.ts";
 import { type Connection, type ConnectionSource, openConnection } from "../kube/connection/connection.ts";
 import { proxySettingsOf } from "../kube/connection/proxy.ts";
-import type { HowToGrant } from "../kube/errors/kube-error.ts";
+import type { HowToGrant } from "../kube/errors/status-error.ts";
 import type { RequestObservation } from "../kube/requests/request.ts";
 import { placesWithin, RequestLimit, TokenBucket } from "../kube/requests/request-limit.ts";
 import { Requests } from "../kube/requests/requests.ts";

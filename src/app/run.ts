@@ -19,7 +19,7 @@ import type { Log } from "../telemetry/log.ts";
 import { runCommandLine } from "./commands/command-line.ts";
 import { Invocation } from "./commands/invocation.ts";
 import { readConfiguration } from "./configuration/configuration.ts";
-import { ReloadRequests } from "./configuration/configuration-reloads.ts";
+import { ReloadRequests } from "./configuration/reload-requests.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { Console, ExitCode } from "./console.ts";
 import { RepeatedMessages } from "./logging/repeated-messages.ts";

@@ -1,12 +1,11 @@
 // Opens an account of a provider: a transport with its own credential, rate budget and circuit breakers. A call that is
 // rejected as unauthorized is repeated once with a new credential; one that stays rejected is tried with growing intervals.
 
-import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/error-message.ts";
+import { type Milliseconds, seconds } from "../core/brand.ts";
 import { credentialTexts, Redaction } from "../core/redaction.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
-import { type OpenSocket, SocketError } from "../platform/socket.ts";
+import type { OpenSocket } from "../platform/socket.ts";
 import type { Transport } from "../platform/transport.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
@@ -14,9 +13,11 @@ import type { Account, OpenAccount } from "../provider/provider.ts";
 import type { BreakerState } from "../runtime/breaker.ts";
 import { Budget } from "../runtime/budget.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
-import { type CredentialHint, RejectedCredential, RenewingCredential } from "./credential.ts";
+import { RejectedCredential, RenewingCredential } from "./credential.ts";
+import type { CredentialHint } from "./credential-hint.ts";
 import { type CloudCallReport, GovernedTransport } from "./governed-transport.ts";
-import { reserveByRank, urgencyRanks } from "./urgency.ts";
+import { receiveMessages } from "./receive-messages.ts";
+import { reserveByRank } from "./urgency.ts";
 
 export interface AccountContext {
   readonly transport: Transport;
@@ -143,49 +144,4 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
       ),
     credential: () => credential.current(),
   };
-}
-
-// Receives the messages of a WebSocket with the credential of an account. Opening it counts as a request for the rate limit.
-
-export interface MessagesOptions<T> {
-  readonly account: Account<T>;
-  readonly open: OpenSocket | undefined;
-  readonly credential: RenewingCredential<T>;
-  /** The rejections of requests that read. */
-  readonly rejected: Pick<RejectedCredential<T>, "errorOf">;
-  readonly budget: Budget;
-  readonly clock: Clock;
-  readonly report: (call: CloudCallReport) => void;
-}
-
-async function* receiveMessages<T>(
-  { account, open, credential, rejected, budget, clock, report }: MessagesOptions<T>,
-  request: CloudRequest,
-  { urgency, signal }: Call,
-): AsyncIterable<string> {
-  const { operation } = request;
-  const failed = (why: string, cause?: unknown): CloudError =>
-    new CloudError("unavailable", `${operation} failed: ${why}`, { operation, cause });
-  if (open === undefined) throw failed("this process has no WebSockets.");
-  const began = clock.monotonic();
-  const rank = urgencyRanks[urgency];
-  await budget.enter({ rank, operation, maxWait: minutes(2) }, signal);
-  budget.leave();
-  const value = await credential.current();
-  const rejection = rejected.errorOf(value, urgency);
-  if (rejection !== undefined) throw rejection;
-  const signed = await account.sign(request, value, clock.now());
-  let isOpen = false;
-  try {
-    for await (const message of open(signed, signal)) {
-      const durationMs = clock.monotonic() - began;
-      // A failure says nothing about other requests, so only the stream reports it.
-      if (!isOpen) report({ account: account.name, operation, mutates: false, status: 101, durationMs });
-      isOpen = true;
-      yield message;
-    }
-  } catch (error) {
-    if (error instanceof SocketError && error.status === 401) credential.discard(value);
-    throw signal.aborted ? error : failed(messageOf(error), error);
-  }
 }

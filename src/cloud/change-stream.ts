@@ -4,13 +4,11 @@
 import { milliseconds, minutes, seconds } from "../core/brand.ts";
 import { formatDuration } from "../core/duration.ts";
 import { messageOf } from "../core/error-message.ts";
-import { hash } from "../core/hash.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { ChangeHint, Changes } from "../provider/changes.ts";
 import { linkedController } from "../runtime/abortable.ts";
 import { backoff } from "../runtime/backoff.ts";
-import { Debounce } from "../runtime/debounce.ts";
 
 export interface ChangeStreamOptions {
   /** The changes that the provider in use reports. */
@@ -124,84 +122,5 @@ export class ChangeStream {
   }
 }
 
-// Collects the hints of a cloud for one source of instances or one part of the load balancers, and asks for one refresh per burst. A
-// stream that never stops hinting costs a few requests per minute.
-
 /** What may have changed: some objects, by key, or any. */
 export type Hinted = ReadonlySet<string> | "any";
-
-interface ChangeHintsOptions {
-  readonly clock: Clock;
-  /** Lists or looks up again. The answer must have begun at `since` or later. */
-  readonly refresh: (hinted: Hinted, since: number) => void;
-  /** How many requests a refresh takes at most. */
-  readonly requests: () => number;
-}
-
-/** More keys than this are "any". */
-const maxKeys = 1000;
-const maxVersions = 20_000;
-/** No provider id is as long. */
-const maxKeyLength = 512;
-/** Refreshes at once. After them, refreshes take four requests per minute. */
-const burst = 10;
-const perRequest = seconds(15);
-
-export class ChangeHints {
-  readonly #options: ChangeHintsOptions;
-  readonly #debounce: Debounce;
-  /** Hashed: the cloud decides how long they are. */
-  readonly #versions = new Map<string, number>();
-  #hinted: Set<string> | "any" = new Set();
-  #since = 0;
-  #allowed = burst;
-  #allowedAt = 0;
-  #cancelWait: (() => void) | undefined;
-
-  constructor(options: ChangeHintsOptions) {
-    this.#options = options;
-    this.#debounce = new Debounce(options.clock, () => this.#flush());
-  }
-
-  /** Returns whether the hint is news. Without a key: any object. */
-  add(key?: string, version?: string): boolean {
-    if (key !== undefined && key.length > maxKeyLength) return false;
-    if (key !== undefined && version !== undefined) {
-      const hashed = hash(version);
-      if (this.#versions.get(key) === hashed) return false;
-      if (this.#versions.size >= maxVersions) this.#versions.clear();
-      this.#versions.set(key, hashed);
-    }
-    if (key === undefined || (this.#hinted !== "any" && this.#hinted.size >= maxKeys)) this.#hinted = "any";
-    else if (this.#hinted !== "any") this.#hinted.add(key);
-    this.#since = this.#options.clock.monotonic();
-    this.#debounce.trigger();
-    return true;
-  }
-
-  stop(): void {
-    this.#debounce.stop();
-    this.#cancelWait?.();
-  }
-
-  #flush(): void {
-    const { clock, refresh, requests } = this.#options;
-    if (this.#cancelWait !== undefined) return;
-    const now = clock.monotonic();
-    const interval = perRequest * Math.max(1, requests());
-    this.#allowed = Math.min(burst, this.#allowed + (now - this.#allowedAt) / interval);
-    this.#allowedAt = now;
-    if (this.#allowed < 1) {
-      const wait = milliseconds(Math.ceil((1 - this.#allowed) * interval));
-      this.#cancelWait = clock.after(wait, () => {
-        this.#cancelWait = undefined;
-        this.#flush();
-      });
-      return;
-    }
-    this.#allowed -= 1;
-    const hinted = this.#hinted;
-    this.#hinted = new Set();
-    refresh(hinted, this.#since);
-  }
-}

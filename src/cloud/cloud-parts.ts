@@ -80,9 +80,10 @@ export function wrapParts(cloud: AnyCloud, wrapPart: WrapPart): AnyCloud {
   };
 }
 
-// Copies an object whose members are to be replaced one by one. A spread would lose the methods of an instance of a class.
-
-/** A copy whose functions work without their object. Getters become their current values. */
+/**
+ * A copy whose members can be replaced one by one: a spread would lose the methods of an instance of a class. Its functions work without
+ * their object. Getters become their current values.
+ */
 export function boundCopy<T extends object>(object: T): T {
   const copy: Record<PropertyKey, unknown> = {};
   for (

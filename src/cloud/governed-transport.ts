@@ -4,7 +4,7 @@
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { codeOf, messageOf } from "../core/error-message.ts";
-import { isSecretName, Redaction } from "../core/redaction.ts";
+import type { Redaction } from "../core/redaction.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { Transport } from "../platform/transport.ts";
@@ -15,7 +15,8 @@ import { Breaker, type BreakerState } from "../runtime/breaker.ts";
 import { type Admission, type Budget, WaitTooLongError } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
-import type { CredentialHint } from "./credential.ts";
+import { BodyTooLargeError, bufferedResponse, redactionOf } from "./buffered-response.ts";
+import type { CredentialHint } from "./credential-hint.ts";
 import { defaultDelay, delayUntil, rateLimitOf, reportedRateLimit } from "./read-rate-limit.ts";
 import { maxWaitInWorker, urgencyRanks } from "./urgency.ts";
 
@@ -282,9 +283,6 @@ function failureOf(error: unknown, call: Call): string {
   return cause instanceof DeadlineError ? "deadline" : error.kind;
 }
 
-// Messages for cloud requests without a usable response: the endpoint, what happened, and what to check. They use the error's
-// code, because the runtime's own messages name no endpoint.
-
 /** Host and port of a URL, always with the port, because firewall rules use it. */
 function hostAndPort(url: string): string {
   const { protocol, hostname, port } = new URL(url);
@@ -293,7 +291,9 @@ function hostAndPort(url: string): string {
 
 const certificate = /TLS|SSL|CERT|X509|SELF_SIGNED|HOSTNAME|UNABLE_TO|CA$/;
 
-/** For a request that got no response. */
+/**
+ * For a request that got no response. Names the endpoint and the code of the error, because the runtime's own messages name no endpoint.
+ */
 export function describeUnreachable(error: unknown, url: string): string {
   const code = codeOf(error);
   const endpoint = hostAndPort(url);
@@ -308,50 +308,4 @@ export function describeTruncated(error: unknown, url: string): string {
   if (error instanceof BodyTooLargeError)
     return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. Fairlead will retry. Check for a proxy.`;
   return `The response of the cloud API at ${hostAndPort(url)} ended early (${codeOf(error) || messageOf(error)}). Fairlead will retry.`;
-}
-
-// Reads the whole response of a cloud before anything looks at it: within a limit of its size, and without secrets if it is an error.
-
-/** Pages of clouds are far smaller. A body is parsed without a pause, so its size bounds how long everything else waits. */
-const maxBody = 32 * 1024 * 1024;
-
-class BodyTooLargeError extends Error {
-  readonly code = `more than ${maxBody / 1024 / 1024} MiB`;
-}
-
-async function readBytes({ body, headers }: Response): Promise<Uint8Array<ArrayBuffer>> {
-  if (Number(headers.get("content-length") ?? 0) > maxBody) {
-    await body?.cancel();
-    throw new BodyTooLargeError();
-  }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  // Leaving the loop cancels the rest of the body.
-  for await (const chunk of body ?? []) {
-    size += chunk.length;
-    if (size > maxBody) throw new BodyTooLargeError();
-    chunks.push(chunk);
-  }
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    bytes.set(chunk, at);
-    at += chunk.length;
-  }
-  return bytes;
-}
-
-/** The complete response. Servers and proxies repeat rejected credentials in their errors, and providers quote these errors. */
-async function bufferedResponse(response: Response, redact: (text: string) => string): Promise<Response> {
-  const bytes = await readBytes(response);
-  const { status, statusText, headers, ok } = response;
-  const body = ok ? bytes : redact(new TextDecoder().decode(bytes));
-  return new Response(body.length === 0 ? null : body, { status, statusText, headers });
-}
-
-/** Removes the known secrets, and those that only this request has, such as its signature. */
-function redactionOf({ headers = {} }: CloudRequest, known: Redaction): Redaction {
-  const secrets = Object.entries(headers).filter(([name]) => isSecretName(name));
-  const values = secrets.flatMap(([, value]) => [value, value.slice(value.indexOf(" ") + 1)]);
-  return new Redaction(values, { above: known });
 }

@@ -55,11 +55,12 @@ export function indexInstances(instances: readonly Instance[], by: readonly Matc
   };
 }
 
-// Where names decide, a machine without the Node's name is used for something else, so it is not the Node's.
-
 type Naming = Pick<InstanceSource, "nameDecides">;
 
-/** Whether the machine has another name than the Node, in a source where that matters. */
+/**
+ * Whether the machine has another name than the Node, in a source where that matters: there it is used for something else, so it is not the
+ * Node's.
+ */
 export function isRenamed({ names }: Instance, { nameDecides }: Naming, { name }: NodeIdentity): boolean {
   return nameDecides === true && names.length > 0 && !names.includes(name);
 }

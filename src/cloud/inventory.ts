@@ -14,10 +14,11 @@ import type {
   MatchKey,
   UnreadableSource,
 } from "../provider/instances.ts";
-import { answerAbout, isRenamed, type KeyAnswer } from "./instance-index.ts";
+import type { KeyAnswer } from "./instance-index.ts";
 import { keyIn, type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
 import { proofsApart } from "./reads-lag.ts";
+import { answersOf, newestFailure, renamedMachines } from "./source-answers.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
 
 /** `asOf` is when the oldest request behind the answer began. A "gone" from before the lookup proves nothing. */
@@ -324,44 +325,6 @@ export class Inventory {
 
 function oldest(answers: readonly { readonly asOf: number }[]): number {
   return Math.min(...answers.map(({ asOf }) => asOf));
-}
-
-// What one source has answered about a Node. Where names decide, a machine with another name is no answer.
-
-/** What a source has answered about a Node, by the values of one kind of key. */
-function answersOf(
-  source: SourceInventory,
-  identity: NodeIdentity,
-  by: MatchKey,
-): readonly (KeyAnswer | undefined)[] {
-  return rawAnswersOf(source, identity, by).map(
-    (answer) => answer && answerAbout(identity, answer, source.source),
-  );
-}
-
-function rawAnswersOf(
-  source: SourceInventory,
-  identity: NodeIdentity,
-  by: MatchKey,
-): readonly (KeyAnswer | undefined)[] {
-  return valuesOf(identity, by, (id) => source.keyOf(id)).map((value) => source.answer(by, value));
-}
-
-/** The machines with the Node's id and another name, where names decide. */
-function renamedMachines(source: SourceInventory, identity: NodeIdentity): readonly Instance[] {
-  if (identity.providerID === undefined) return [];
-  const found = rawAnswersOf(source, identity, "id").flatMap((answer) => answer?.instances ?? []);
-  return found.filter((one) => isRenamed(one, source.source, identity));
-}
-
-/** The failure of the source that failed last. */
-function newestFailure(sources: readonly SourceInventory[]): SourceFailure | undefined {
-  return sources
-    .flatMap(({ failure }) => failure ?? [])
-    .reduce<SourceFailure | undefined>(
-      (newest, failure) => (newest !== undefined && newest.at > failure.at ? newest : failure),
-      undefined,
-    );
 }
 
 /** How often Nodes are checked. `soon`: the answer is expected to change, as while a machine is terminating. */

@@ -113,15 +113,11 @@ export function isLeaving(node: Node): boolean {
   );
 }
 
-// Words for an instance whose name the cloud does not show at the moment. Pure.
-
 /** Why a Node without provider ID may have an instance that the cloud does not describe. */
 export function describeUnnamed({ title, problems = [] }: Instance): string {
   const what = `The cloud has no instance with the name of this Node, but it does not show the name of ${title}, which may be the instance of this Node.`;
   return [what, ...problems.map(({ text }) => text)].join(" ");
 }
-
-// The values of fairlead.dev/node-deletion on Nodes, and what each means. Pure.
 
 const deletionValues = ["never", "confirmed"] as const;
 
@@ -132,6 +128,7 @@ export interface NodeDeletion {
   readonly problem?: Problem;
 }
 
+/** The value of fairlead.dev/node-deletion on a Node, and what it means. */
 export function nodeDeletionOf({ metadata }: Node): NodeDeletion {
   const raw = metadata.annotations?.[deletionAnnotation];
   if (raw === undefined) return { value: undefined };

@@ -78,8 +78,6 @@ export function goDuration(duration: number): string {
   return minutes < 60 ? `${minutes}m${rest}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${rest}`;
 }
 
-// A point in time from a server, relative to now or by the server's clock, and the headers that contain one.
-
 /** When a cloud wants to be called again: `in` this long, or `at` a time in milliseconds since 1970. */
 export type Moment = { readonly in: Milliseconds } | { readonly at: number };
 

@@ -273,9 +273,6 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
   };
 }
 
-// Maps an HTTP status to the kind of CloudError. Statuses about the requested object count only when the cloud API itself sent
-// them: a proxy in between returns 404 and 400 too.
-
 const objectStatuses: ReadonlyMap<number, CloudErrorKind> = new Map([
   [400, "invalid"],
   [404, "not-found"],
@@ -294,6 +291,10 @@ const callerStatuses: ReadonlyMap<number, CloudErrorKind> = new Map([
   [429, "rate-limited"],
 ]);
 
+/**
+ * Maps an HTTP status to the kind of CloudError. Statuses about the requested object count only when the cloud API itself sent them: a
+ * proxy in between returns 404 and 400 too.
+ */
 function kindOfStatus(status: number, isFromApi: boolean): CloudErrorKind {
   const callerKind = callerStatuses.get(status);
   if (callerKind !== undefined) return callerKind;

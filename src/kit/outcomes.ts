@@ -49,8 +49,6 @@ export function publishIPs(
   return addresses.length === 0 ? { kind: "wait", waitingFor } : { kind: "addresses", addresses };
 }
 
-// Problems that plans return, in one line each.
-
 /** What it affects stays unchanged until it is fixed. `key`: the annotation or setting that it is about. */
 export function errorProblem(reason: Problem["reason"], text: string, key?: string): Problem {
   return defined({ severity: "error" as const, reason, text, key });

@@ -173,14 +173,15 @@ export function objectReader(
   };
 }
 
-// Requests numbered pages ahead of their turn, once the total shows how many there are. Pages are returned in order, and one
-// that may be older than a page before it is requested again at its turn.
-
 /** Half of the requests that an account may have in flight: a listing must not hold up changes of users. */
 const maxInFlight = 8;
 
 type Outcome<P> = { readonly page: P } | { readonly error: unknown };
 
+/**
+ * Requests numbered pages ahead of their turn, once the total shows how many there are. Pages are returned in order, and one that may be
+ * older than a page before it is requested again at its turn.
+ */
 class ReadAhead<T> {
   readonly #options: PagesOptions;
   readonly #read: (page: number) => Promise<Page<T, number>>;

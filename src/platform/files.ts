@@ -24,11 +24,10 @@ export interface Files {
   ): Promise<ProgramResult>;
 }
 
-// The real implementation of `Files`: the disk and programs of this machine.
-
 /** Loaded with the first file: `--version` reads none, and loading takes a sixth of its time. */
 const disk = () => import("node:fs/promises");
 
+/** The disk and the programs of this machine. */
 export const systemFiles: Files = {
   read: async (path) => (await disk()).readFile(path, "utf8"),
   version: async (path) => {

@@ -67,8 +67,6 @@ export interface Listener {
 /** Rejects with an error that has the system's `code` (`EADDRINUSE`, `EACCES`, …). */
 export type Listen = (options: ListenOptions) => Promise<Listener>;
 
-// HTTP without TLS for probes and scrapers of the same machine or pod network.
-
 export interface PlainListener {
   readonly port: number;
   close(): Promise<void>;
@@ -86,7 +84,10 @@ interface PlainOptions {
 /** No page here has a body to read. */
 const maxBody = 1024;
 
-/** Rejects with an error that has the system's `code`, such as `EADDRINUSE`. */
+/**
+ * Serves HTTP without TLS, for probes and scrapers of the same machine or pod network. Rejects with an error that has the system's `code`,
+ * such as `EADDRINUSE`.
+ */
 export async function listenPlain({ host, port, answer }: PlainOptions): Promise<PlainListener> {
   const server = Bun.serve({
     ...(host !== "" && { hostname: host }),

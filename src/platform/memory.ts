@@ -69,8 +69,7 @@ export class GarbageMeter {
   }
 }
 
-// Resource usage of this process: CPU time, memory and live objects.
-
+/** Resource usage of this process: CPU time, memory and live objects. */
 export interface RuntimeFigures {
   readonly cpuSeconds: () => number;
   readonly residentBytes: () => number;

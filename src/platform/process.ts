@@ -78,9 +78,6 @@ export function terminalLine(): (() => Promise<string>) | undefined {
   };
 }
 
-// Decides how to react to a stop signal. `timeout` and similar programs signal both the process and its group, so the
-// same signal twice within moments counts once. A later or different one ends the process immediately.
-
 export interface StopSignal {
   readonly name: string;
   readonly at: Milliseconds;
@@ -88,6 +85,10 @@ export interface StopSignal {
 
 const duplicateWindow = milliseconds(200);
 
+/**
+ * Decides how to react to a stop signal. `timeout` and similar programs signal both the process and its group, so the same signal twice
+ * within moments counts once. A later or different one ends the process immediately.
+ */
 export function decideStop(first: StopSignal | undefined, signal: StopSignal): "stop" | "ignore" | "exit" {
   if (first === undefined) return "stop";
   const isDuplicate = signal.name === first.name && signal.at - first.at < duplicateWindow;

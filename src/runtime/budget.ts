@@ -292,8 +292,7 @@ export class Budget {
   }
 }
 
-// The rate limit that the cloud last reported. Calls use it up since then, and it may be replenished evenly.
-
+/** The rate limit that the cloud last reported. Calls use it up since then, and it may be replenished evenly. */
 export interface KnownLimit {
   readonly limit: number;
   /** What remained at `asOf`, minus the calls that were sent since. */

@@ -192,8 +192,6 @@ export class Admission {
   }
 }
 
-// Bounds the structure of a review before it is parsed: many members and deep nesting cost far more time than their bytes.
-
 interface JsonLimits {
   readonly depth: number;
   /** In all objects together. */
@@ -203,7 +201,10 @@ interface JsonLimits {
 const [quote, backslash, colon] = [34, 92, 58];
 const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93];
 
-/** Which limit the text exceeds; undefined if it exceeds none. It need not be valid. */
+/**
+ * Which limit the text exceeds; undefined if it exceeds none. The text need not be valid. It is checked before it is parsed: many members
+ * and deep nesting cost far more time than their bytes.
+ */
 function exceededLimit(text: string, limits: JsonLimits): keyof JsonLimits | undefined {
   let depth = 0;
   let members = 0;

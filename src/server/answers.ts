@@ -56,8 +56,7 @@ export function refusal(status: number, message: string): ServedResponse {
   );
 }
 
-// A value that is expensive to compute, computed at most once per lifetime.
-
+/** A value that is expensive to compute, computed at most once per lifetime. */
 export class CachedValue<T> {
   readonly #make: () => T;
   readonly #clock: Pick<Clock, "monotonic">;

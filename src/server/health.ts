@@ -71,9 +71,6 @@ export class Health {
   }
 }
 
-// The text of /healthz, /livez and /readyz, identical to that of Kubernetes components, with ?verbose, ?exclude and a page for
-// each check.
-
 function answer(page: HealthPage, results: readonly CheckResult[], query: URLSearchParams) {
   const excluded = new Set(query.getAll("exclude"));
   const lines = results.map(({ name, problem }) => {
@@ -101,6 +98,9 @@ function answerOne(health: Health, page: HealthPage, { path }: PageRequest) {
     : textAnswer(`internal server error: ${result.problem}\n`, 500);
 }
 
+/**
+ * The text of /healthz, /livez and /readyz, identical to that of Kubernetes components, with ?verbose, ?exclude and a page for each check.
+ */
 export function healthPages(health: Health): Readonly<Record<string, Page>> {
   return Object.fromEntries(
     (["healthz", "livez", "readyz"] as const).flatMap((page) => [

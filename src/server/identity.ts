@@ -27,9 +27,6 @@ export function withAuthenticatedGroup(user: User): User {
   return user.groups.includes(authenticated) ? user : { ...user, groups: [...user.groups, authenticated] };
 }
 
-// Verifies that a client certificate was issued by a trusted authority for client authentication and is currently valid, and
-// reads the user from it. TLS has already proved that the client holds the key.
-
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 const clientPurposes = ["1.3.6.1.5.5.7.3.2", "2.5.29.37.0"];
 
@@ -67,6 +64,10 @@ export type VerifiedCertificate =
   | { readonly kind: "verified"; readonly certificate: X509Certificate }
   | { readonly kind: "invalid"; readonly reason: string };
 
+/**
+ * Verifies that a client certificate was issued by a trusted authority for client authentication and is currently valid, and reads the user
+ * from it. TLS has already proved that the client holds the key.
+ */
 export function verifyClient(
   { chain }: PeerCertificate,
   authorities: readonly X509Certificate[],
@@ -112,8 +113,6 @@ export function userOf(certificate: X509Certificate): User | undefined {
   return { name, groups: listOf(subject["O"]) };
 }
 
-// Reads the user from the headers that an authenticated front proxy sends. The cluster configures their names.
-
 export interface RequestHeaderNames {
   readonly username: readonly string[];
   readonly uid: readonly string[];
@@ -142,7 +141,10 @@ function decoded(key: string): string {
   }
 }
 
-/** Undefined when the headers name no user. */
+/**
+ * Reads the user from the headers that an authenticated front proxy sends. The cluster configures their names. Undefined when the headers
+ * name no user.
+ */
 export function userInHeaders(headers: Headers, names: RequestHeaderNames): User | undefined {
   const name = firstOf(headers, names.username);
   if (name === "") return undefined;

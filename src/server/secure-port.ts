@@ -6,9 +6,10 @@ import type { Clock } from "../platform/clock.ts";
 import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { refusal } from "./answers.ts";
 import type { Authentication } from "./authenticate.ts";
+import type { Decision } from "./authorizer.ts";
 import { ClientLimits } from "./client-limits.ts";
 import type { User } from "./identity.ts";
-import { type Decision, TooManyReviews } from "./reviews.ts";
+import { TooManyReviews } from "./reviews.ts";
 
 export interface PageRequest {
   readonly method: string;

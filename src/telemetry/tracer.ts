@@ -105,8 +105,6 @@ export class Tracer {
   }
 }
 
-// The JSON of OTLP, the protocol of OpenTelemetry, for a batch of spans.
-
 const kinds = { internal: 1, client: 3 } as const;
 const statusError = 2;
 
@@ -140,7 +138,7 @@ function spanOf({ trace, id, parent, name, kind, startedAt, durationMs, attribut
   };
 }
 
-/** The body of `POST /v1/traces`. `resource` describes the process. */
+/** The body of `POST /v1/traces` of OTLP, the protocol of OpenTelemetry. `resource` describes the process. */
 export function tracesJson(resource: SpanAttributes, spans: readonly Span[]): string {
   const scopeSpans = [{ scope: { name: "fairlead" }, spans: spans.map(spanOf) }];
   return JSON.stringify({

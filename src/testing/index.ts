@@ -18,6 +18,7 @@ export * from "./cloud/refused.ts";
 export * from "./cloud/resource-operations.ts";
 export * from "./cloud/rest-api.ts";
 export * from "./cloud/simulated-api.ts";
+export * from "./cloud/simulated-rate-limit.ts";
 export { changesConformance } from "./conformance/changes-conformance.ts";
 export { type Converged, type ConvergeOptions, converge } from "./conformance/converge.ts";
 export { type DesiredOptions, makeDesired, targetOf } from "./conformance/desired.ts";

@@ -1,7 +1,8 @@
 // Hints become few refreshes: one per burst, and a limited number per minute however many hints arrive.
 
 import { expect, test } from "bun:test";
-import { ChangeHints, type Hinted } from "../../src/cloud/change-stream.ts";
+import { ChangeHints } from "../../src/cloud/change-hints.ts";
+import type { Hinted } from "../../src/cloud/change-stream.ts";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 

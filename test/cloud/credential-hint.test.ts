@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { fake } from "../../providers/fake/index.ts";
 import { connectCloud } from "../../src/app/connect-cloud.ts";
 import type { CloudSources } from "../../src/app/flags/read-flags.ts";
-import { credentialHint } from "../../src/cloud/credential.ts";
+import { credentialHint } from "../../src/cloud/credential-hint.ts";
 import { secret, text } from "../../src/core/fields.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import { CloudError } from "../../src/provider/errors.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { DocumentRoutes } from "../../src/cloud/ideal-route-tables.ts";
+import { DocumentRoutes } from "../../src/cloud/document-routes.ts";
 import { milliseconds, nodeName } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import type { Call } from "../../src/provider/call.ts";

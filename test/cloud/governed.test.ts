@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";
-import type { CredentialHint } from "../../src/cloud/credential.ts";
+import type { CredentialHint } from "../../src/cloud/credential-hint.ts";
 import type { CloudCallReport } from "../../src/cloud/governed-transport.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";

@@ -1,3 +1,5 @@
+// Rows of upstream's service/helpers/helper_test.go. A row with a deliberate difference appears twice.
+
 import { describe, expect, test } from "bun:test";
 import {
   sourceRangesAnnotation,
@@ -11,13 +13,12 @@ import {
 import { isSameIngress } from "../../src/controllers/service/status/status.ts";
 import { parseCidr } from "../../src/core/cidr.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";
+import { finalizerPatch } from "../../src/kube/patches/finalizer-patch.ts";
 import type { Patch } from "../../src/kube/patches/patch.ts";
-import { finalizerPatch, serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";
+import { serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";
 import { applyJsonPatch } from "../../src/testing/apiserver/patch/json-patch.ts";
 import { lbFinalizer, toService } from "../controllers/service/service-draft.ts";
 import { isAllowAll, isSameIngressUpstream } from "../support/upstream-services.ts";
-
-// Rows of upstream's service/helpers/helper_test.go. A row with a deliberate difference appears twice.
 
 describe("TestGetLoadBalancerSourceRanges", () => {
   const ways: readonly [string, (value: string) => Service][] = [

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { planNode } from "../../src/controllers/node/plan.ts";
-import { type LifecycleSettings, nodeDefaults } from "../../src/controllers/node-deps.ts";
+import { nodeDefaults } from "../../src/controllers/node/settings.ts";
 import { identityOf } from "../../src/controllers/node-facts.ts";
+import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { toNode } from "../support/api-server-nodes.ts";
 import { NodeControllers } from "../support/node-controllers.ts";

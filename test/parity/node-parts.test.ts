@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { planAddresses, preferProvidedNodeIP, sameAddressSet } from "../../src/controllers/node/addresses.ts";
 import { planLabels } from "../../src/controllers/node/labels.ts";
 import { planNode } from "../../src/controllers/node/plan.ts";
-import { nodeDefaults } from "../../src/controllers/node-deps.ts";
+import { nodeDefaults } from "../../src/controllers/node/settings.ts";
 import { hasTaint } from "../../src/controllers/node-facts.ts";
 import type { NodeAddress, Taint } from "../../src/kube/objects.ts";
 import { toNode } from "../support/api-server-nodes.ts";

@@ -2,7 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { finalizer } from "../../src/controllers/service/predicates.ts";
 import { ingressOf, isSameIngress } from "../../src/controllers/service/status/status.ts";
 import { ipAddress } from "../../src/core/ip.ts";
-import { finalizerPatch, serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";
+import { finalizerPatch } from "../../src/kube/patches/finalizer-patch.ts";
+import { serviceStatusPatch } from "../../src/kube/patches/service-patch.ts";
 import { toService } from "../controllers/service/service-draft.ts";
 import { isSameIngressUpstream } from "../support/upstream-services.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { milliseconds } from "../../src/core/brand.ts";
-import { DueHeap, type Priority, priorities, WorkQueue } from "../../src/runtime/work-queue.ts";
+import { DueHeap } from "../../src/runtime/due-heap.ts";
+import { type Priority, priorities, WorkQueue } from "../../src/runtime/work-queue.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const never = new AbortController().signal;

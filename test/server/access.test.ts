@@ -9,15 +9,11 @@ import type { PeerCertificate, ServedRequest } from "../../src/platform/listener
 import { seededRandom } from "../../src/platform/random.ts";
 import { textAnswer } from "../../src/server/answers.ts";
 import { type AuthenticationDeps, authenticate } from "../../src/server/authenticate.ts";
+import { Authorizer } from "../../src/server/authorizer.ts";
 import { readBundle } from "../../src/server/identity.ts";
-import {
-  type AskReview,
-  Authorizer,
-  type ReviewKind,
-  TokenAuthenticator,
-  TooManyReviews,
-} from "../../src/server/reviews.ts";
+import { type AskReview, type ReviewKind, TooManyReviews } from "../../src/server/reviews.ts";
 import { readOnly, SecurePort } from "../../src/server/secure-port.ts";
+import { TokenAuthenticator } from "../../src/server/token-authenticator.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 
 const clock = new VirtualClock();

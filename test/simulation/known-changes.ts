@@ -2,7 +2,7 @@
 // longest time for which a controller may act on a silent watch.
 
 import type { Service } from "../../src/kube/objects.ts";
-import { maxSilence } from "../../src/kube/watch/watch.ts";
+import { maxSilence } from "../../src/kube/watch/watch-connection.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { ApiServer } from "../../src/testing/apiserver/api-server.ts";
 import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";

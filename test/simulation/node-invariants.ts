@@ -16,8 +16,8 @@
 
 import { allowedRemovals } from "../../src/controllers/absence/mass-limit.ts";
 import { removalWindow } from "../../src/controllers/absence/removal-history.ts";
-import type { LifecycleSettings } from "../../src/controllers/node-deps.ts";
 import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
+import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
 import {
   cloudCondition,
   labelPairs,

@@ -1,7 +1,7 @@
 // One replica of the manager in the simulation: the whole program, with its own clock, network, process and configuration file,
 // which can be disrupted. `onSend` sees every request that it sends.
 
-import { ReloadRequests } from "../../src/app/configuration/configuration-reloads.ts";
+import { ReloadRequests } from "../../src/app/configuration/reload-requests.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
 // The program imports these lazily, which would take real time in the simulation.
 import "../../src/app/process-life.ts";

@@ -9,6 +9,7 @@ import "../../src/app/cleanup/marks.ts";
 import "../../src/app/doctor/diagnose.ts";
 import "../../src/app/doctor/gather.ts";
 import "../../src/app/explain/describe-object.ts";
+import "../../src/app/explain/explain-request.ts";
 import "../../src/app/explain/find-answer.ts";
 import "../../src/app/explain/explain-text.ts";
 import "../../src/app/lint/lint-files.ts";

@@ -4,14 +4,10 @@
 import { Inventory } from "../../src/cloud/inventory.ts";
 import type { RemovalMemory } from "../../src/controllers/absence/removal-memory.ts";
 import { NodeController } from "../../src/controllers/node/controller.ts";
-import {
-  type LifecycleSettings,
-  lifecycleDefaults,
-  type NodeDeps,
-  type NodeSettings,
-  nodeDefaults,
-} from "../../src/controllers/node-deps.ts";
+import { type NodeSettings, nodeDefaults } from "../../src/controllers/node/settings.ts";
+import type { NodeDeps } from "../../src/controllers/node-deps.ts";
 import { LifecycleController } from "../../src/controllers/node-lifecycle/controller.ts";
+import { type LifecycleSettings, lifecycleDefaults } from "../../src/controllers/node-lifecycle/settings.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { defined } from "../../src/core/defined.ts";
 import type { Node } from "../../src/kube/objects.ts";

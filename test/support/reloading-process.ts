@@ -2,7 +2,7 @@
 
 import { asTransport as cloudTransport } from "#ccm/testing";
 import { fake } from "../../providers/fake/index.ts";
-import { ReloadRequests } from "../../src/app/configuration/configuration-reloads.ts";
+import { ReloadRequests } from "../../src/app/configuration/reload-requests.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
 // The program itself imports these lazily, which would take real time here.
 import "../../src/app/process-life.ts";

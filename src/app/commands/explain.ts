@@ -43,8 +43,12 @@ export const explainCommand: Command = {
   },
   async run(invocation, words) {
     // Loaded only here: a whole manager.
-    const [{ answerText, exitCodeOf, notFoundText }, { readExplainRequest, findAnswer, namespaceOf }] =
-      await Promise.all([import("../explain/explain-text.ts"), import("../explain/find-answer.ts")]);
+    const [{ answerText, exitCodeOf, notFoundText }, { readExplainRequest }, { findAnswer, namespaceOf }] =
+      await Promise.all([
+        import("../explain/explain-text.ts"),
+        import("../explain/explain-request.ts"),
+        import("../explain/find-answer.ts"),
+      ]);
     const { flags } = invocation.configuration.settings;
     if (invocation.refuse(flagProblems(flags))) return;
     const first = readExplainRequest(words, "default");

@@ -3,6 +3,7 @@
 import { codeOf, messageOf } from "../../core/error-message.ts";
 import { annotationsWithDefaults } from "../configuration/cloud-settings.ts";
 import { connectCloud } from "../connect-cloud.ts";
+import { lintAnnotations, lintText } from "../lint/lint-result.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -71,7 +72,7 @@ export const lintCommand: Command = {
   requires: "nothing",
   async run(invocation, words) {
     // Loaded only here: a parser for YAML.
-    const { Linter, lintAnnotations, lintText } = await import("../lint/lint-files.ts");
+    const { Linter } = await import("../lint/lint-files.ts");
     const { configuration, platform, provider, console } = invocation;
     const { flagProblems } = configuration;
     if (invocation.refuse(flagProblems)) {

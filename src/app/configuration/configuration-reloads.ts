@@ -3,11 +3,10 @@
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
-import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
-import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { readInputs } from "./cloud-files.ts";
 import { type Configuration, isUsable } from "./configuration.ts";
@@ -18,6 +17,7 @@ import {
   type PendingChange,
 } from "./configuration-diff.ts";
 import { FileReader } from "./file-reader.ts";
+import type { ReloadRequests } from "./reload-requests.ts";
 
 export type ReloadResult = "applied" | "unchanged" | "refused";
 
@@ -211,30 +211,4 @@ class PendingRestart {
 
 function namesOf(changes: readonly PendingChange[]): string {
   return changes.map(({ name }) => name).join(", ");
-}
-
-// Requests to reload the configuration immediately, made by SIGHUP. Requests before the next check count as one.
-
-export class ReloadRequests {
-  #notify: (() => void) | undefined;
-  #isRequested = false;
-
-  readonly request = (): void => {
-    this.#isRequested = true;
-    this.#notify?.();
-  };
-
-  /** Waits for a request, for at most `timeout`. Returns whether there was one. */
-  async within(timeout: Milliseconds, clock: Clock, signal: AbortSignal): Promise<boolean> {
-    if (!this.#isRequested) {
-      const { controller: waiting, unlink } = linkedController(signal);
-      this.#notify = () => waiting.abort();
-      await sleep(clock, timeout, waiting.signal).catch(() => undefined);
-      unlink();
-      this.#notify = undefined;
-    }
-    const isRequested = this.#isRequested;
-    this.#isRequested = false;
-    return isRequested;
-  }
 }

@@ -2,7 +2,8 @@
 
 import { roughDuration } from "../../core/duration.ts";
 import { countOf, shortList } from "../../core/text.ts";
-import { accessNeeds, howToGrant, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
+import { howToGrant } from "../grant-command.ts";
+import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
 import { type ServerClock, skewOf } from "../report/server-times.ts";
 import { countsOf, leadershipOf } from "./check-cluster.ts";
 import {

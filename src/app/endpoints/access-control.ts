@@ -10,14 +10,10 @@ import { Reflector } from "../../kube/watch/reflector.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import { type AuthenticationDeps, authenticate } from "../../server/authenticate.ts";
 import { AuthoritySource, authenticationConfigMap } from "../../server/authorities.ts";
-import {
-  type AskReview,
-  Authorizer,
-  Reviews,
-  retryReview,
-  TokenAuthenticator,
-} from "../../server/reviews.ts";
+import { Authorizer } from "../../server/authorizer.ts";
+import { type AskReview, Reviews, retryReview } from "../../server/reviews.ts";
 import type { SecurePortOptions } from "../../server/secure-port.ts";
+import { TokenAuthenticator } from "../../server/token-authenticator.ts";
 import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { connectKube } from "../kube-client.ts";

@@ -7,10 +7,10 @@ import type { Problem } from "../../core/problem.ts";
 import type { Values } from "../../core/settings.ts";
 import { certificateEnd } from "../../kube/connection/credentials.ts";
 import type { Listener, ServedCertificates, ServedHandler } from "../../platform/listener.ts";
+import { ownNames } from "../../server/own-certificate.ts";
 import {
   type CertificateSettings,
   CertificateSource,
-  ownNames,
   UnusableCertificate,
 } from "../../server/served-certificates.ts";
 import { readNamedPair, tlsNames } from "../../server/tls-names.ts";
@@ -144,8 +144,6 @@ export async function listenOn(
     close: () => listener.close(),
   };
 }
-
-// The flags of the secure port and of the webhook port under one set of names.
 
 /** The flags of a port without the prefix of their names. */
 export interface PortFlags extends Values<PortFields> {

@@ -5,13 +5,8 @@ import {
   parseRemovalLimit,
   removalLimitForms,
 } from "../../controllers/absence/mass-limit.ts";
-import {
-  type LabelPolicy,
-  type LifecycleSettings,
-  lifecycleDefaults,
-  type NodeSettings,
-  nodeDefaults,
-} from "../../controllers/node-deps.ts";
+import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
+import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
 import { exactly, type RouteSettings, routeDefaults } from "../../controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { type ServiceSettings, serviceDefaults } from "../../controllers/service/settings.ts";

@@ -4,17 +4,15 @@
 import type { Field, Fields, Values } from "../../core/settings.ts";
 import { type FlagGroup, notesOf } from "./flag-notes.ts";
 import { commandFields } from "./groups/commands.ts";
-import { ownFields } from "./groups/fairlead.ts";
 import {
   cloudNodeFields,
   cloudNodeLifecycleFields,
-  debuggingFields,
-  genericFields,
-  globalFields,
   leaderMigrationFields,
-  miscFields,
   serviceFields,
-} from "./groups/generic.ts";
+} from "./groups/controllers.ts";
+import { ownFields } from "./groups/fairlead.ts";
+import { debuggingFields, genericFields, miscFields } from "./groups/generic.ts";
+import { globalFields } from "./groups/global.ts";
 import {
   authenticationFields,
   authorizationFields,

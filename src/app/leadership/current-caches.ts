@@ -4,7 +4,7 @@
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
-import { maxSilence } from "../../kube/watch/watch.ts";
+import { maxSilence } from "../../kube/watch/watch-connection.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";

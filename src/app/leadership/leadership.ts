@@ -10,7 +10,7 @@ import { commandText } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { LeaderElection } from "../../kube/leader-election/leader-election.ts";
-import { joinAnnotations, type LeaseAnnotations } from "../../kube/leader-election/lease-record.ts";
+import { joinAnnotations, type LeaseAnnotations } from "../../kube/leader-election/lease-annotations.ts";
 import type { Lease } from "../../kube/objects.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";

@@ -7,7 +7,7 @@ import {
   type AnnotationWrite,
   type LeaseAnnotations,
   roomFor,
-} from "../../kube/leader-election/lease-record.ts";
+} from "../../kube/leader-election/lease-annotations.ts";
 import type { Lease } from "../../kube/objects.ts";
 import type { LeaseEvent } from "./hold-release.ts";
 import { writerOf } from "./judge-leases.ts";

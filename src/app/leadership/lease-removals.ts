@@ -9,7 +9,7 @@ import {
   type AnnotationWrite,
   type LeaseAnnotations,
   roomFor,
-} from "../../kube/leader-election/lease-record.ts";
+} from "../../kube/leader-election/lease-annotations.ts";
 import type { Lease } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 

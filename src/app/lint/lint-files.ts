@@ -4,10 +4,9 @@ import { inFile } from "../../config-file/located.ts";
 import { configurationKind, parseConfiguration } from "../../config-file/parse-configuration.ts";
 import { type ManifestObject, parseManifests } from "../../config-file/parse-manifests.ts";
 import { parseYaml } from "../../config-file/parse-yaml.ts";
-import { nodeAnnotationProblems } from "../../controllers/node/node-reporter.ts";
+import { nodeAnnotationProblems } from "../../controllers/node/node-notices.ts";
 import type { Problem } from "../../core/problem.ts";
 import { topLevelName } from "../../core/settings.ts";
-import { countOf } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
@@ -17,9 +16,8 @@ import { cloudNameProblems } from "../flags/flag-problems.ts";
 import { flagFields, flagsNotInFile } from "../flags/flag-table.ts";
 import { readFlags } from "../flags/read-flags.ts";
 import { webhookProblems } from "../flags/webhook-names.ts";
-import { type FoundProblem, type LintSeverity, lintService, type ServiceRules } from "./lint-service.ts";
-
-export type LintResult = Linter["result"];
+import { atPlaceIn, type LintProblem, type LintResult } from "./lint-result.ts";
+import { type FoundProblem, lintService, type ServiceRules } from "./lint-service.ts";
 
 export interface LintRules {
   readonly provider: AnyProvider;
@@ -41,14 +39,13 @@ export class Linter {
   readonly #services = new Map<string, number>();
   /** The Service that asks for each load balancer. */
   readonly #adopted = new Map<string, string>();
-  /** How many of each kind were checked. */
   readonly #checked = { files: 0, services: 0, nodes: 0, configurations: 0 };
 
   constructor(rules: LintRules) {
     this.#rules = rules;
   }
 
-  get result() {
+  get result(): LintResult {
     // Files keep their order.
     const problems = this.#problems.toSorted((a, b) =>
       a.file === b.file ? a.line - b.line || a.column - b.column : 0,
@@ -125,9 +122,10 @@ export class Linter {
   }
 }
 
-// Checks a --config file: flags and settings of the cloud with their positions, against the tables that the manager uses, and with the
-// provider's own checks. Required settings may come from variables, so none counts as missing.
-
+/**
+ * Checks a --config file: flags and settings of the cloud with their positions, against the tables that the manager uses, and with the
+ * provider's own checks. Required settings may come from variables, so none counts as missing.
+ */
 function lintConfiguration(
   file: string,
   text: string,
@@ -152,74 +150,4 @@ function lintConfiguration(
     ...ofCloud.filter(({ reason, key }) => reason !== "MissingSetting" && isInFile(key)),
   ];
   return all.map((problem) => atPlaceIn(file, problem));
-}
-
-// What `lint` finds, with its position.
-
-export interface LintProblem {
-  readonly file: string;
-  readonly line: number;
-  readonly column: number;
-  readonly severity: LintSeverity;
-  readonly reason: string;
-  readonly text: string;
-  /** The object, such as `Service shop/web`; absent for the file itself. */
-  readonly object?: string;
-}
-
-/** A problem whose text may begin with its position, as messages about the --config file do. */
-export function atPlaceIn(file: string, { severity, reason, text }: Problem): LintProblem {
-  const rest = text.startsWith(`${file}:`) ? text.slice(file.length) : undefined;
-  const [, line, column, message] = /^:(\d+)(?::(\d+))?: (.*)$/s.exec(rest ?? "") ?? [];
-  return {
-    file,
-    line: Number(line ?? 1),
-    column: Number(column ?? 1),
-    severity,
-    reason,
-    text: message ?? text,
-  };
-}
-
-// The result of `lint`: lines that editors turn into links, or annotations of GitHub Actions.
-
-function summaryOf({ problems, checked }: LintResult, unreadable: number): string {
-  const { files, services, nodes, configurations } = checked;
-  const objects = [
-    countOf(services, "Service"),
-    ...(nodes === 0 ? [] : [countOf(nodes, "Node")]),
-    countOf(configurations, "configuration"),
-  ].join(", ");
-  const count = (severity: LintProblem["severity"]) =>
-    problems.filter((problem) => problem.severity === severity).length;
-  const hints = count("hint");
-  const found =
-    problems.length === hints
-      ? "no problems"
-      : `${countOf(count("error"), "error")}, ${countOf(count("warning"), "warning")}`;
-  const unread = unreadable === 0 ? "" : ` ${countOf(unreadable, "file")} could not be read.`;
-  return `Checked ${objects} in ${countOf(files, "file")}: ${found}${hints === 0 ? "" : `, ${countOf(hints, "hint")}`}.${unread}`;
-}
-
-function line({ file, line: at, column, severity, text, reason, object }: LintProblem): string {
-  const about = object === undefined ? "" : `${object}: `;
-  return `${file}:${at}:${column}: ${severity}: ${about}${text} [${reason}]\n`;
-}
-
-export function lintText(result: LintResult, unreadable = 0): string {
-  return `${result.problems.map(line).join("")}${summaryOf(result, unreadable)}\n`;
-}
-
-const escapeData = (text: string): string =>
-  text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-const escapeProperty = (text: string): string =>
-  escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
-
-/** Workflow commands: GitHub shows them at the lines of a pull request. */
-export function lintAnnotations(result: LintResult, unreadable = 0): string {
-  const annotations = result.problems.map(
-    ({ file, line: at, column, severity, reason, text, object }) =>
-      `::${severity === "hint" ? "notice" : severity} file=${escapeProperty(file)},line=${at},col=${column},title=${escapeProperty(reason)}::${escapeData(object === undefined ? text : `${object}: ${text}`)}\n`,
-  );
-  return `${annotations.join("")}${summaryOf(result, unreadable)}\n`;
 }

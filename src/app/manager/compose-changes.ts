@@ -1,6 +1,7 @@
 // Follows the changes that the cloud reports, and has the inventory and the load balancers read them again. Unknown names have no effect.
 
-import { ChangeHints, ChangeStream, type Hinted } from "../../cloud/change-stream.ts";
+import { ChangeHints } from "../../cloud/change-hints.ts";
+import { ChangeStream, type Hinted } from "../../cloud/change-stream.ts";
 import type { SourceInventory } from "../../cloud/source-inventory.ts";
 import { identityOf, isUninitialized, providerIDOf } from "../../controllers/node-facts.ts";
 import type { ChangeHint } from "../../provider/changes.ts";

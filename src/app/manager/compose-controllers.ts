@@ -162,8 +162,6 @@ export function composeRefresh(inventory: Inventory, clock: Clock, flags: Flags)
   return { name: "inventory", work, run: (stop) => work.run(refresh, stop) };
 }
 
-// Composes the controller of kubelet serving certificates.
-
 function readRequest(pem: string): RequestContent {
   try {
     return parseSigningRequest(pem);
@@ -200,8 +198,6 @@ function composeCertificates(context: ControllerContext): ServingCertificateCont
     onDecision: metrics.servingCertificate,
   });
 }
-
-// Composes the tagging controller.
 
 /** Undefined unless it is enabled and the cloud has tags to give. */
 function composeTagging(context: ControllerContext): TaggingController | undefined {

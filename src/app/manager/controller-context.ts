@@ -50,9 +50,6 @@ export interface ControllerContext {
   readonly life: AbortSignal;
 }
 
-// The settings that the controllers read, as they are now. A reload replaces the values in place, while no controller works on
-// anything, so nothing that holds a section must be created again.
-
 /** The settings of one controller. */
 export type SettingsSection = Exclude<keyof ControllerSettings, "problems">;
 
@@ -63,6 +60,10 @@ const sections = Object.keys({
   services: true,
 } satisfies Record<SettingsSection, true>) as readonly SettingsSection[];
 
+/**
+ * The settings that the controllers read, as they are now. A reload replaces the values in place, while no controller works on anything, so
+ * nothing that holds a section must be created again.
+ */
 export class LiveSettings {
   /** The object and its sections keep their identity. Read a value when it is needed; do not copy it. */
   readonly current: ReadFlags;

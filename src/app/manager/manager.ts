@@ -27,6 +27,7 @@ import type { ConfigurationReloads } from "../configuration/configuration-reload
 import { shownCloud } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
+import { howToGrant } from "../grant-command.ts";
 import { connectKube } from "../kube-client.ts";
 import { CurrentCaches } from "../leadership/current-caches.ts";
 import { type LeaderMigration, readMigrationOf } from "../leadership/leader-migration.ts";
@@ -36,7 +37,7 @@ import { ApiServerProblems, CloudProblems } from "../logging/connection-problems
 import { observationOf, observationTask, PlanReporter } from "../logging/observe-reporter.ts";
 import { requestReporter } from "../logging/request-reporter.ts";
 import { ManagerMetrics } from "../metrics/manager-metrics.ts";
-import { accessNeeds, howToGrant, leaseOf, permissionsOf } from "../permissions.ts";
+import { accessNeeds, leaseOf, permissionsOf } from "../permissions.ts";
 import { CloudContact, type CloudProblem } from "../report/cloud-contact.ts";
 import {
   type ManagerReport,

@@ -13,8 +13,9 @@ import type { ManifestKind } from "../flags/groups/commands.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import { accessNeeds, leaseOf } from "../permissions.ts";
 import { cloudInputs } from "./cloud-inputs.ts";
-import { fileNameOf, hostFolder, type Installation, missingFileText } from "./kubernetes-manifests.ts";
+import { fileNameOf, type Installation, missingFileText } from "./kubernetes-manifests.ts";
 import { readSet } from "./read-set.ts";
+import { hostFolder } from "./workloads.ts";
 
 /** Flags of this command, and those that become something else in the manifest. */
 const notPassedOn: readonly FlagName[] = ["as", "set", "config-set", "help", "notices", "version"];

@@ -87,8 +87,6 @@ export function readSet(options: SetOptions): ReadSet {
   return { values: read.values, settings, problems };
 }
 
-// The values of `manifests --set` that are not settings of the cloud. Parsing, messages and docs/kubernetes-install.md use the table.
-
 const nameExpects = "a name of lower-case letters, digits and dashes, at most 63 characters";
 const namePattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -122,6 +120,7 @@ function reference(what: string): Field<ObjectReference> {
   };
 }
 
+/** The values of `manifests --set` that are not settings of the cloud. Parsing, messages and docs/kubernetes-install.md use the table. */
 export const manifestValues = {
   image: text("The container image. Without it, the manifest has the image IMAGE, which no kubelet accepts."),
   name: objectName(

@@ -58,8 +58,7 @@ export function toYaml(value: unknown): string {
 /** Several documents, separated by `---`. */
 export const toYamlStream = (objects: readonly unknown[]): string => objects.map(toYaml).join("---\n");
 
-// The shape of the objects in the manifests, and the labels that they have in common.
-
+/** The shape of the objects in the manifests. */
 export interface KubeObject {
   readonly [comment]?: string;
   readonly apiVersion: string;

@@ -2,7 +2,7 @@
 // proves that a permission is granted again.
 
 import { countOf } from "../../core/text.ts";
-import type { HowToGrant } from "../../kube/errors/kube-error.ts";
+import type { HowToGrant } from "../../kube/errors/status-error.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Permission } from "../permissions.ts";

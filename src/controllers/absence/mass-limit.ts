@@ -161,9 +161,6 @@ export class MassLimit {
   }
 }
 
-// Sums what many objects add to the counts of a mass limit. During a hold every absent object needs a decision, so a decision costs as much
-// as what has changed since the last one.
-
 /** What one object adds to each sum. */
 export type Share<Name extends string> = Readonly<Record<Name, number>>;
 
@@ -178,6 +175,10 @@ export interface TallyOptions<Name extends string> {
 /** Sums that are older are counted again: what an object adds may change without notice. */
 const maxAge = 1000;
 
+/**
+ * Sums what many objects add to the counts of a mass limit. During a hold every absent object needs a decision, so a decision costs as much
+ * as what has changed since the last one.
+ */
 export class Tally<Name extends string> {
   readonly #options: TallyOptions<Name>;
   readonly #shares = new Map<string, Share<Name>>();

@@ -5,22 +5,22 @@ import { type InventoryUpdate, intervalOf } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
-import type { Node, Taint } from "../../kube/objects.ts";
-import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
+import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import type { RemovalHistory, RemovalKind } from "../absence/removal-history.ts";
 import { delayAfterError } from "../classify-error.ts";
-import type { LifecycleSettings, NodeDeps } from "../node-deps.ts";
-import { identityOf, isUninitialized, taintsOf } from "../node-facts.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { type ControllerReport, findingsIn, type ObjectEvent, Reporter } from "../reporter.ts";
-import { shutdownTaint } from "../well-known.ts";
+import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
-import { deletingNode, deletingNodeFailed, massDeletionReason } from "./events.ts";
+import { deletingNodeFailed, massDeletionReason } from "./events.ts";
 import { addAnswer, type NodeEvidence, noEvidence } from "./evidence.ts";
 import { MassCount } from "./mass-count.ts";
 import { type LifecycleDecision, planLifecycle } from "./plan.ts";
+import type { LifecycleSettings } from "./settings.ts";
 import { isOfInterest, startTriggers } from "./triggers.ts";
 
 export interface LifecycleOptions extends NodeDeps {
@@ -293,49 +293,4 @@ export class LifecycleController {
 /** A joining Node is not Ready yet, so a recent observation of its instance is all that can be expected. */
 function acceptedAge(node: Node): Milliseconds | undefined {
   return isUninitialized(node) ? minutes(1) : undefined;
-}
-
-// Writes what was decided about a Node: the shutdown taint, or the deletion with its event.
-
-/** Sets or removes the shutdown taint; other taints stay as they are. Returns false when it was only observed. */
-async function setShutdownTaint(
-  node: Node,
-  isShutDown: boolean,
-  { writes, note }: Pick<NodeDeps, "writes" | "note">,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const present = taintsOf(node);
-  const isShutdownTaint = ({ key, effect }: Taint) => key === shutdownTaint && effect === "NoSchedule";
-  const desired = { key: shutdownTaint, effect: "NoSchedule" };
-  const taints = !isShutDown
-    ? present.filter((taint) => !isShutdownTaint(taint))
-    : present.some(isShutdownTaint)
-      ? present.map((taint) => (isShutdownTaint(taint) ? desired : taint))
-      : [...present, desired];
-  const patch = guardedNodePatch({ node, taints });
-  const why = isShutDown ? "the instance is shut down" : "the instance is running again";
-  const written = patch && (await writes.patch(node, patch, why, signal));
-  if (written === undefined) return false;
-  note(`Shutdown taint ${isShutDown ? "set" : "removed"}: ${why}`, { node: node.metadata.name });
-  return true;
-}
-
-/**
- * Deletes a Node whose instance is proven to be gone. The API server rejects the delete if the Node changed since, perhaps
- * because it is Ready again. Returns false when it was only observed.
- */
-export async function removeNode(
-  node: Node,
-  { writes, report }: Pick<NodeDeps, "writes" | "report">,
-  signal: AbortSignal,
-): Promise<boolean> {
-  try {
-    const isDeleted = await writes.delete(node, "the instance no longer exists", signal);
-    if (isDeleted) report(node, deletingNode(node));
-    return isDeleted;
-  } catch (error) {
-    // The Node has changed, is already deleted, or leadership was lost: not a failure.
-    if (!isKubeError(error, "conflict", "not-found", "fenced")) report(node, deletingNodeFailed(node, error));
-    throw error;
-  }
 }

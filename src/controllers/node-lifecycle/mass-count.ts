@@ -5,11 +5,12 @@ import type { Node } from "../../kube/objects.ts";
 import type { AccountWitness } from "../absence/account-proof.ts";
 import { MassLimit, type Share, Tally } from "../absence/mass-limit.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
-import type { LifecycleSettings, NodeDeps } from "../node-deps.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
 import type { Candidates } from "./candidates.ts";
 import { massDeletionHeld } from "./events.ts";
 import { isAnnouncedAsLeaving, isConfirmed, isDeletionForbidden, type MassDecision } from "./plan.ts";
+import type { LifecycleSettings } from "./settings.ts";
 
 type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "note"> & {
   readonly removals: RemovalHistory;

@@ -6,7 +6,6 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
 import { awaited, judge, type NextProof, type ProofKind } from "../absence/proof.ts";
-import type { LifecycleSettings } from "../node-deps.ts";
 import {
   hasTaint,
   isBeingDeleted,
@@ -22,6 +21,7 @@ import type { ObjectEvent } from "../reporter.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { deletionForbidden, deletionObserved, deletionUnproved } from "./events.ts";
 import { isRecent, type NodeEvidence } from "./evidence.ts";
+import type { LifecycleSettings } from "./settings.ts";
 
 export type LifecycleDecision =
   | { readonly kind: "ignore" }

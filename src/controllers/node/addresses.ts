@@ -7,10 +7,10 @@ import { ipFamily, isSameIp, parseIp } from "../../core/ip.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import type { Instance, InstanceAddress } from "../../provider/instances.ts";
-import type { AddressPolicy } from "../node-deps.ts";
 import { isUninitialized } from "../node-facts.ts";
 import { providedNodeIP } from "../well-known.ts";
 import { misconfiguredInternalIP, noAddressLeft, nodeIPMismatch } from "./events.ts";
+import type { AddressPolicy } from "./settings.ts";
 
 export interface AddressPlan {
   /** Undefined: keep the current addresses, because the cloud has none or there is a problem. */

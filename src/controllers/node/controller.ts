@@ -4,23 +4,20 @@
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
-import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
-import { guardedNodePatch, nodeAddressesPatch } from "../../kube/patches/node-patch.ts";
-import type { Patch } from "../../kube/patches/patch.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { alignToGrid, type BackoffLimits, backoff } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting, waitingAtMost } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
-import type { NodeDeps, NodeSettings, NodeWrites } from "../node-deps.ts";
-import { identityOf, isBeingDeleted, isUninitialized, taintsOf } from "../node-facts.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import { identityOf, isBeingDeleted, isUninitialized } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import type { ControllerReport } from "../reporter.ts";
-import { uninitializedTaint } from "../well-known.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
+import { type ApplyContext, applyPlan } from "./apply.ts";
 import {
   ambiguousMatch,
   instanceNotFound,
@@ -40,8 +37,10 @@ import {
   type UncertainMatch,
 } from "./instance-lookup.ts";
 import { labelsFromBeta } from "./labels.ts";
-import { NodeReporter, nodeNotices } from "./node-reporter.ts";
+import { nodeNotices } from "./node-notices.ts";
+import { NodeReporter } from "./node-reporter.ts";
 import { describePlan, type NodePlan, planNode } from "./plan.ts";
+import type { NodeSettings } from "./settings.ts";
 import { isRelevantChange, startTriggers } from "./triggers.ts";
 
 export interface NodeControllerOptions extends NodeDeps {
@@ -306,56 +305,4 @@ export class NodeController {
     if (uncertain === undefined || matchTimeout === undefined) return delay;
     return milliseconds(Math.min(delay, Math.max(0, matchTimeout - uncertain.waitedFor)));
   }
-}
-
-// Writes a plan to its Node: addresses first, then everything else in one patch. Registers the writes, so that their watch
-// events do not enqueue the Node again.
-
-export interface ApplyContext {
-  readonly writes: NodeWrites;
-  readonly ownWrites: OwnWrites<Node>;
-  /** Called when another client changed the Node during a write. */
-  readonly enqueue: (name: string) => void;
-}
-
-/**
- * Returns the written Node, or the same one when nothing was sent. Other programs rely on the order: once the
- * uninitialized taint is removed, everything else is set.
- */
-export async function applyPlan(
-  node: Node,
-  plan: Omit<NodePlan, "problems">,
-  why: string,
-  context: ApplyContext,
-  signal: AbortSignal,
-): Promise<Node> {
-  const addresses = plan.addresses && nodeAddressesPatch(node, plan.addresses);
-  const current = addresses === undefined ? node : await write(node, addresses, why, context, signal);
-  const taints = plan.removeUninitializedTaint
-    ? taintsOf(current).filter(({ key }) => key !== uninitializedTaint)
-    : undefined;
-  const others = guardedNodePatch({
-    node: current,
-    labels: plan.labels,
-    ...defined({ providerID: plan.providerID, taints, toAddresses: taints && current.status.addresses }),
-  });
-  return others === undefined ? current : write(current, others, why, context, signal);
-}
-
-async function write(
-  node: Node,
-  patch: Patch,
-  why: string,
-  { writes, ownWrites, enqueue }: ApplyContext,
-  signal: AbortSignal,
-): Promise<Node> {
-  const { name } = node.metadata;
-  let written: Node | undefined;
-  ownWrites.begin(name);
-  try {
-    written = await writes.patch(node, patch, why, signal);
-  } finally {
-    if (ownWrites.end(name, { base: node, patch, written })) enqueue(name);
-  }
-  return written ?? node;
 }

@@ -18,8 +18,6 @@ export function nodeSynced(): ObjectEvent {
   return { type: "Normal", reason: "Synced", message: "Node synced successfully" };
 }
 
-// Why no instance was found.
-
 const matchKeys = {
   id: "provider ID",
   name: "name",
@@ -152,8 +150,6 @@ function describeWait(waitsFor: readonly UnansweredSource[]): string {
     .join(", ");
 }
 
-// Nodes that are left alone.
-
 export function pausedNode(node: Node): ObjectEvent {
   const taint = isUninitialized(node) ? " It stays uninitialized until then." : "";
   return {
@@ -197,8 +193,6 @@ export function instanceUnreadable(
   const access = because === undefined ? " To let Fairlead manage the Node, configure the access." : "";
   return { type: "Warning", reason, message: `${text} ${whatToDo}${access}` };
 }
-
-// What differs between the Node and its instance.
 
 export function noAddressLeft({ metadata: { name } }: Node, cloud: readonly InstanceAddress[]): Problem {
   const addresses = cloud.map(({ value }) => value).join(", ");

@@ -8,10 +8,11 @@ import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { describeError } from "../classify-error.ts";
-import type { NodeDeps, NodeSettings } from "../node-deps.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { providedNodeIP } from "../well-known.ts";
+import type { NodeSettings } from "./settings.ts";
 import { UsedNames } from "./used-names.ts";
 
 type InstanceLookupOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {

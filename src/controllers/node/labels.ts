@@ -4,9 +4,9 @@
 import type { Problem } from "../../core/problem.ts";
 import type { Labels } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
-import type { LabelPolicy, NodeSettings } from "../node-deps.ts";
 import { isReservedLabel, labelPairs } from "../well-known.ts";
 import { labelDiffers } from "./events.ts";
+import type { LabelPolicy, NodeSettings } from "./settings.ts";
 
 export interface LabelChanges {
   readonly set: Labels;

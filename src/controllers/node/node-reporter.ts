@@ -2,15 +2,10 @@
 // a Node has only while something is wrong between it and the cloud. Also finds what to report about Nodes that are left alone, and about
 // their annotations.
 
-import { buildField } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
-import { readSettings } from "../../core/read-settings.ts";
 import { type Condition, type Node, toTime } from "../../kube/objects.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../kube/patches/node-patch.ts";
-import type { UnreadableSource } from "../../provider/instances.ts";
-import type { NodeDeps, NodeSettings } from "../node-deps.ts";
-import { isUninitialized, nodeDeletionOf } from "../node-facts.ts";
-import { isPaused, pauseOf } from "../pause.ts";
+import type { NodeDeps } from "../node-deps.ts";
 import {
   type Finding,
   findingsIn,
@@ -19,8 +14,8 @@ import {
   Reporter,
   ReportsByName,
 } from "../reporter.ts";
-import { cloudCondition, deletionAnnotation, ownPrefix, pausedAnnotation } from "../well-known.ts";
-import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./events.ts";
+import { cloudCondition } from "../well-known.ts";
+import type { NodeSettings } from "./settings.ts";
 
 type NodeReporterOptions = Pick<NodeDeps, "writes" | "clock" | "report"> & {
   readonly settings: NodeSettings;
@@ -147,37 +142,4 @@ function toCloudCondition(
 
 export function cloudConditionOf(node: Node): Condition | undefined {
   return node.status.conditions?.find(({ type }) => type === cloudCondition);
-}
-
-// What is said about a Node that is left alone, or has an annotation without the desired effect, such as a typo: each once, as an
-// event.
-
-export interface NodeOwner {
-  readonly isForeign: boolean;
-  /** The source of its instance, if that cannot be read. */
-  readonly unreadableIn?: Pick<UnreadableSource, "name" | "because"> | undefined;
-}
-
-export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner): readonly ObjectEvent[] {
-  const problems = nodeAnnotationProblems(node).map(
-    ({ reason, text }): ObjectEvent => ({ type: "Warning", reason, message: text }),
-  );
-  if (unreadableIn !== undefined) return [...problems, instanceUnreadable(node, unreadableIn)];
-  if (isForeign) return [...problems, isUninitialized(node) ? foreignProviderID(node) : foreignNode(node)];
-  return isPaused(node) ? [...problems, pausedNode(node)] : problems;
-}
-
-/** Only the names: the values have their own tables. */
-const anyText = buildField("", "any text", (value) => ({ value }), {});
-const known = Object.fromEntries(
-  [pausedAnnotation, deletionAnnotation].map((key) => [key.slice(ownPrefix.length), anyText]),
-);
-
-/** A typo is reported and never silently ignored. All are warnings: an invalid value is read as the safest one, and blocks nothing else. */
-export function nodeAnnotationProblems(node: Node): readonly Problem[] {
-  const { problems } = readSettings(known, node.metadata.annotations ?? {}, {
-    prefix: ownPrefix,
-    what: "annotation",
-  });
-  return [pauseOf(node).problem ?? [], nodeDeletionOf(node).problem ?? [], problems].flat();
 }

@@ -6,10 +6,10 @@ import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { Labels, Node, NodeAddress } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
-import type { NodeSettings } from "../node-deps.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
 import { keptInternalIPs, planAddresses, sameAddresses, sameAddressSet } from "./addresses.ts";
 import { planLabels } from "./labels.ts";
+import type { NodeSettings } from "./settings.ts";
 
 export interface NodePlan {
   /** Written first. */

@@ -54,8 +54,6 @@ export function instanceNotVisible(node: string): ObjectEvent {
   return { type: "Warning", reason: "RouteWaitsForMachine", message };
 }
 
-// Changes of single routes.
-
 /** Upstream's message. */
 export function createFailed(
   { destination, target }: DesiredRoute,
@@ -95,8 +93,6 @@ export function routeUnproved(range: string, confirmAfter: Milliseconds): Findin
   const text = `No listing shows the route for pod CIDR ${range}, which existed, or which an earlier request may have created, perhaps one of a former leader. It is created if a listing lacks it ${goDuration(confirmAfter)} later too.`;
   return { kind: "wait", reason: "RouteMissing", text };
 }
-
-// Changes that the mass limit holds.
 
 export interface HeldRoute {
   readonly destination: Cidr;
@@ -150,8 +146,6 @@ export function massRouteChangeHeld(
     message: `Of ${total} routes${inTable(table)}, ${affected} are affected by something absent: ${causes.join(", and ")}${before}${whyHeld(limit, "a fault")}, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }
-
-// Problems of the whole route table.
 
 export function listFailed(error: unknown, table: TableName): Problem {
   const what =

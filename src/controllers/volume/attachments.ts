@@ -5,7 +5,7 @@ import { milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { AttachedElsewhere } from "../../csi/cloud-volumes.ts";
 import type { Node, PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
-import { finalizerPatch } from "../../kube/patches/service-patch.ts";
+import { finalizerPatch } from "../../kube/patches/finalizer-patch.ts";
 import { nodes as nodeResource, persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";

@@ -29,9 +29,10 @@ export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonl
 
 export const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), "Node"];
 
-// What decisions read from an object. Errors and conditions that Fairlead writes are not among it: its own report of a failure must not
-// be a reason to try again at once.
-
+/**
+ * What decisions read from a Node; see below for claims and attachments. Errors and conditions that Fairlead writes are left out: its own
+ * report of a failure must not be a reason to try again at once.
+ */
 const nodeFacts = (node: Node): unknown => [
   node.metadata.uid,
   node.spec.providerID,

@@ -21,7 +21,8 @@ import type { Random } from "../../platform/random.ts";
 import type { VolumeDriver } from "../../provider/volumes.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
 import type { LatestObjects } from "../latest-objects.ts";
-import type { LifecycleSettings, NodeStore, Note } from "../node-deps.ts";
+import type { NodeStore, Note } from "../node-deps.ts";
+import type { LifecycleSettings } from "../node-lifecycle/settings.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 

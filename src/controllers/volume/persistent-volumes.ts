@@ -4,7 +4,7 @@
 import { milliseconds } from "../../core/brand.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../kube/objects.ts";
-import { finalizerPatch } from "../../kube/patches/service-patch.ts";
+import { finalizerPatch } from "../../kube/patches/finalizer-patch.ts";
 import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.ts";
 import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";

@@ -2,7 +2,7 @@
 // answer, some time later, is the same.
 
 import type { Clock } from "../../platform/clock.ts";
-import type { LifecycleSettings } from "../node-deps.ts";
+import type { LifecycleSettings } from "../node-lifecycle/settings.ts";
 
 export class SecondAnswers {
   readonly #clock: Clock;

@@ -8,7 +8,7 @@ import type { CloudVolumes } from "../../csi/cloud-volumes.ts";
 import { RpcError } from "../../grpc/status.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import { toTime } from "../../kube/objects.ts";
-import { finalizerPatch } from "../../kube/patches/service-patch.ts";
+import { finalizerPatch } from "../../kube/patches/finalizer-patch.ts";
 import {
   type VolumeSnapshotContent,
   volumeSnapshotContents,

@@ -3,7 +3,7 @@
 import { minutes } from "../../core/brand.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import { keyOf, type PersistentVolume, type PersistentVolumeClaim, toTime } from "../../kube/objects.ts";
-import { finalizerPatch } from "../../kube/patches/service-patch.ts";
+import { finalizerPatch } from "../../kube/patches/finalizer-patch.ts";
 import { apiVersionOf, persistentVolumeClaims } from "../../kube/resources.ts";
 import {
   type VolumeSnapshot,

@@ -169,12 +169,12 @@ export class Credentials {
   }
 }
 
-// Validates PEM texts before they are used, because Bun only reports "failed to open socket" for a bad key or CA. TLS itself
-// verifies the chain.
-
 const certificateBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** The problem with a bundle of CA certificates, or undefined. */
+/**
+ * The problem with a bundle of CA certificates, or undefined. Checked before use, because Bun only reports "failed to open socket" for a
+ * bad key or CA; TLS itself verifies the chain.
+ */
 function caBundleProblem(pem: string): string | undefined {
   const blocks = pem.match(certificateBlock);
   if (blocks === null) return "The certificate authority contains no PEM certificate";

@@ -151,8 +151,7 @@ export class EventCorrelator {
   }
 }
 
-// A map with a capacity: when it is full, the least recently used entry is evicted.
-
+/** A map with a capacity: when it is full, the least recently used entry is evicted. */
 class LruMap<V> {
   readonly #entries = new Map<string, V>();
   readonly #capacity: number;

@@ -8,15 +8,8 @@ import type { KubeApi } from "../client/api.ts";
 import { isKubeError } from "../errors/kube-error.ts";
 import { isNewer, type Lease, type ObjectMeta } from "../objects.ts";
 import { leases } from "../resources.ts";
-import {
-  annotate,
-  heldSpec,
-  holderOf,
-  isSameRecord,
-  type LeaseAnnotations,
-  noAnnotations,
-  releasedSpec,
-} from "./lease-record.ts";
+import { annotate, type LeaseAnnotations, noAnnotations } from "./lease-annotations.ts";
+import { heldSpec, holderOf, isSameRecord, releasedSpec } from "./lease-record.ts";
 
 export interface LeaseLockOptions {
   /** In the reserved lane and without a write gate. */

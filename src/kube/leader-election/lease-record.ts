@@ -1,7 +1,7 @@
 // The specs that a leader election writes into its Lease, and how two records compare. Pure.
 
 import type { Milliseconds } from "../../core/brand.ts";
-import { type Lease, type LeaseSpec, type ObjectMeta, toMicroTime } from "../objects.ts";
+import { type Lease, type LeaseSpec, toMicroTime } from "../objects.ts";
 
 export const holderOf = (lease: Lease): string => lease.spec?.holderIdentity ?? "";
 
@@ -41,75 +41,4 @@ export function releasedSpec(previous: LeaseSpec | undefined, now: number): Leas
     acquireTime: toMicroTime(now),
     renewTime: toMicroTime(now),
   };
-}
-
-// Annotations that the holder of a Lease keeps on it. They are written with renewals that are sent anyway; annotations of other
-// programs stay.
-
-export interface LeaseAnnotations {
-  /** A Lease was read, by a standby replica too. */
-  read?(lease: Lease): void;
-  /** The annotations for the next write. `before` is the Lease that it replaces; undefined if there is none yet. */
-  next(before: Lease | undefined, purpose: "hold" | "release"): AnnotationWrite;
-}
-
-export interface AnnotationWrite {
-  /** An undefined value removes the annotation. */
-  readonly values: Readonly<Record<string, string | undefined>>;
-  /** Called when exactly these values are stored. */
-  readonly onStored: () => void;
-}
-
-export const noAnnotations: LeaseAnnotations = {
-  next: () => ({ values: {}, onStored: () => undefined }),
-};
-
-/** The API server refuses objects with larger annotations, and a Lease that cannot be written is lost. */
-const maxAnnotationBytes = 256 * 1024;
-
-/** How many bytes are left for the value of the annotation with this key. Pure. */
-export function roomFor(key: string, lease: Lease | undefined): number {
-  return Object.entries(lease?.metadata.annotations ?? {})
-    .filter(([other]) => other !== key)
-    .flat()
-    .reduce((room, text) => room - Buffer.byteLength(text), maxAnnotationBytes - Buffer.byteLength(key));
-}
-
-/** For several parts of a program. A part sees what those before it write. */
-export function joinAnnotations(parts: readonly LeaseAnnotations[]): LeaseAnnotations {
-  return {
-    read: (lease) => {
-      for (const part of parts) part.read?.(lease);
-    },
-    next: (before, purpose) => {
-      let seen = before;
-      const writes = parts.map((part) => {
-        const write = part.next(seen, purpose);
-        seen = {
-          ...seen,
-          metadata: annotate<Partial<ObjectMeta>>(seen?.metadata ?? {}, write.values),
-        } as Lease;
-        return write;
-      });
-      return {
-        values: Object.assign({}, ...writes.map(({ values }) => values)),
-        onStored: () => {
-          for (const { onStored } of writes) onStored();
-        },
-      };
-    },
-  };
-}
-
-/** The metadata with these annotations; the same metadata if nothing changes. Pure. */
-export function annotate<M extends { readonly annotations?: Readonly<Record<string, string>> }>(
-  metadata: M,
-  values: AnnotationWrite["values"],
-): M {
-  const { annotations: before, ...rest } = metadata;
-  if (Object.entries(values).every(([key, value]) => before?.[key] === value)) return metadata;
-  const annotations = Object.fromEntries(
-    Object.entries({ ...before, ...values }).filter(([, value]) => value !== undefined),
-  );
-  return (Object.keys(annotations).length === 0 ? rest : { ...rest, annotations }) as M;
 }

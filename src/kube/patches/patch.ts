@@ -69,9 +69,6 @@ export function changeMap(
   });
 }
 
-// Applies an accepted JSON patch to the cached object, so that the server does not have to send it back (7 KB). It does not
-// support paths into lists.
-
 type Tree = Readonly<Record<string, unknown>>;
 
 const unescaped = (part: string): string => part.replaceAll("~1", "/").replaceAll("~0", "~");
@@ -84,7 +81,10 @@ function changed(tree: Tree, [head, ...tail]: readonly string[], step: JsonPatch
   return others;
 }
 
-/** Ignores the guards: the server has accepted the patch. */
+/**
+ * Applies an accepted JSON patch to the cached object, so that the server does not have to send it back (7 KB). It does not support paths
+ * into lists. Ignores the guards: the server has accepted the patch.
+ */
 export function applySteps<T extends KubeObject>(object: T, steps: readonly JsonPatchStep[]): T {
   return steps
     .filter(({ op }) => op !== "test")

@@ -6,20 +6,16 @@ import { defined } from "../../core/defined.ts";
 import { formatDuration, momentOfSeconds, retryAfterIn, untilMoment } from "../../core/duration.ts";
 import { describePage } from "../../core/text.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { TlsMaterial, Transport, TransportRequest } from "../../platform/transport.ts";
+import type { Transport, TransportRequest } from "../../platform/transport.ts";
 import { abortable, linkedController } from "../../runtime/abortable.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { Access } from "../connection/credentials.ts";
-import {
-  type HowToGrant,
-  KubeError,
-  type KubeErrorFacts,
-  readStatus,
-  statusError,
-  transportError,
-} from "../errors/kube-error.ts";
+import { KubeError, type KubeErrorFacts } from "../errors/kube-error.ts";
+import { type HowToGrant, readStatus, statusError } from "../errors/status-error.ts";
+import { transportError } from "../errors/transport-error.ts";
 import { withQuery } from "../resources.ts";
+import { PoolGeneration, tlsOfGeneration } from "./pool-generation.ts";
 import { type KubeRequest, methodOf, type Verb } from "./request.ts";
 
 export interface ExchangeDeps {
@@ -163,58 +159,10 @@ export class Exchanges {
   }
 }
 
-// Detects dead connections to a server (two deadlines in a row without an answer) and switches to a new connection pool.
-// Bun keys its pools by the content of the TLS options, so a harmless change of them opens a new pool.
-
-const maxTimeouts = 2;
-
-class PoolGeneration {
-  #current = 0;
-  #timeoutsInARow = 0;
-
-  /** The pool in use; pass it to `timedOut` with the outcome of a request. */
-  get current(): number {
-    return this.#current;
-  }
-
-  answered(): void {
-    this.#timeoutsInARow = 0;
-  }
-
-  timedOut(generation: number): void {
-    // A deadline that ends late, in an earlier pool, says nothing about the current pool.
-    if (generation !== this.#current || ++this.#timeoutsInARow < maxTimeouts) return;
-    this.#timeoutsInARow = 0;
-    this.#current++;
-  }
-}
-
-/** Host names are compared without regard to case, so each spelling is the same server with another pool. */
-function respell(host: string, generation: number): string {
-  let bits = generation;
-  return host.replace(/[a-z]/gi, (letter) => {
-    const isUpper = (bits & 1) === 1;
-    bits >>>= 1;
-    return isUpper ? letter.toUpperCase() : letter.toLowerCase();
-  });
-}
-
-/** TLS options of this generation's pool. Plain HTTP has none, so a dead pool ends only as its connections time out. */
-function tlsOfGeneration(
-  tls: TlsMaterial | undefined,
-  generation: number,
-  host: string,
-): TlsMaterial | undefined {
-  if (tls === undefined || generation === 0) return tls;
-  const newlines = "\n".repeat(generation % 64);
-  if (tls.ca !== undefined) return { ...tls, ca: `${tls.ca}${newlines}` };
-  if (tls.cert !== undefined) return { ...tls, cert: `${tls.cert}${newlines}` };
-  return { ...tls, serverName: respell(tls.serverName ?? host, generation % 64) };
-}
-
-// Refuses writes to the API server while this process must not write, such as after the Lease was lost.
-
-/** Throws a KubeError of kind "fenced" if the write is refused. */
+/**
+ * Refuses writes to the API server while this process must not write, such as after the Lease was lost. Throws a KubeError of kind "fenced"
+ * if the write is refused.
+ */
 function checkWriteGate(mayWrite: WriteGate, facts: KubeErrorFacts): void {
   const allowed = mayWrite();
   if (allowed === true) return;

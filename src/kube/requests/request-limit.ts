@@ -64,8 +64,7 @@ export class RequestLimit {
   }
 }
 
-// A rate limit with a burst, for --kube-api-qps and --kube-api-burst. Without these flags no rate limit applies.
-
+/** A rate limit with a burst, for --kube-api-qps and --kube-api-burst. Without these flags no rate limit applies. */
 export class TokenBucket {
   readonly #clock: Clock;
   readonly #ratePerSecond: number;
@@ -107,9 +106,10 @@ export class TokenBucket {
   }
 }
 
-// A first-in, first-out queue of callers that wait for a place. A caller leaves the queue when its signal is aborted.
-// `RequestLimit` and `WriteConcurrency` decide when a place is free.
-
+/**
+ * A first-in, first-out queue of callers that wait for a place. A caller leaves the queue when its signal is aborted. `RequestLimit` and
+ * `WriteConcurrency` decide when a place is free.
+ */
 export class WaitQueue {
   readonly #waiting = new Set<() => void>();
 

@@ -228,14 +228,13 @@ export class ApiServer {
 const maxEventAge = 3_600_000;
 const createsPerSweep = 256;
 
-// Faults that a test injects between a client and the test API server.
-
 /**
  * A Response is sent as the answer. `drop` breaks the connection before the server acts, `lose-answer` after it has acted.
  * `hang` never answers; undefined lets the request through.
  */
 export type FaultOutcome = Response | "drop" | "lose-answer" | "hang" | undefined;
 
+/** Faults that a test injects between a client and the test API server. */
 export interface Faults {
   intercept?: ((request: TransportRequest, info: RequestInfo) => FaultOutcome) | undefined;
 }
@@ -250,10 +249,9 @@ export class ConnectionLostError extends Error {
   }
 }
 
-// The objects of a new cluster: namespaces, their default service accounts, and the `kubernetes` Service. There are no Nodes.
-
 const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
+/** The objects of a new cluster: namespaces, their default service accounts, and the `kubernetes` Service. There are no Nodes. */
 function seedObjects(registry: ObjectRegistry): void {
   for (const name of namespaces) {
     registry.create(resourceNamed("namespaces"), "", { metadata: { name } });

@@ -87,10 +87,10 @@ export class Records<T extends Stored> {
   }
 }
 
-// Ids and times of the resources of a simulated cloud. Numbers are of one sequence, so that a test notices when an id of the wrong
-// kind is used.
-
-/** Ids of new resources: numbers and uuids that are the same in every run. */
+/**
+ * Ids of new resources: numbers and uuids that are the same in every run. Numbers are of one sequence, so that a test notices when an id of
+ * the wrong kind is used.
+ */
 export class Ids {
   readonly clock: Clock;
   #last: number;

@@ -76,8 +76,6 @@ export async function expectSameEndAfterCrashes<W extends World, T>(
   }
 }
 
-// The part of the contract that volumes and snapshots share: a whole life ends in the same state after a fault or a crash at any request.
-
 export interface VolumeWorld extends World, Machines {
   readonly orchestrator: Orchestrator;
 }
@@ -89,7 +87,10 @@ export async function volumeWorld(harness: Harness, driver: VolumeDriver): Promi
   return { lab, orchestrator: new Orchestrator(lab, driver), ...machines };
 }
 
-/** Call it within the `describe` of what lives. `live` returns the state after each step. */
+/**
+ * What volumes and snapshots share: a whole life ends in the same state after a fault or a crash at any request. Call it within the
+ * `describe` of what lives. `live` returns the state after each step.
+ */
 export function endsInTheSameState(
   fresh: () => Promise<VolumeWorld>,
   live: (world: VolumeWorld) => Promise<readonly unknown[]>,

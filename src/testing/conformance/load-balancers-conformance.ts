@@ -5,12 +5,11 @@ import { describe, expect, test } from "bun:test";
 import { mergeObserved, unreadable } from "../../controllers/service/annotations/annotations.ts";
 import type { Cidr } from "../../core/brand.ts";
 import type { Fields } from "../../core/settings.ts";
-import { CloudError } from "../../provider/errors.ts";
-import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { adoptionConformance } from "./adoption-conformance.ts";
-import { actOnListing, converge, crashAt } from "./converge.ts";
-import { contextOf, type Desired, listBalancers, prefetchFor } from "./converge-groups.ts";
+import { balancerListingConformance, type Phases } from "./balancer-listings-conformance.ts";
+import { converge, crashAt } from "./converge.ts";
+import { contextOf, listBalancers, prefetchFor } from "./converge-groups.ts";
 import {
   balancerTargets,
   type DesiredOptions,
@@ -21,7 +20,7 @@ import {
 } from "./desired.ts";
 import { expectSameEndAfterCrashes, expectSameEndAfterFaults } from "./end-states.ts";
 import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
-import { failureOf, type Lab } from "./lab.ts";
+import type { Lab } from "./lab.ts";
 import { operationsConformance } from "./operations-conformance.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
@@ -357,93 +356,4 @@ function valuesIn(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
   const parts = value instanceof Map || value instanceof Set ? [...value] : Object.values(value);
   return parts.reduce(sumOfValues, 1);
-}
-
-// The contract of a provider's load balancers while listings are wrong: empty, short, old or repeated. A change that was planned
-// from such a listing is refused, or what it made is listed with its mark, so that the deletion of the Services removes it.
-
-/** Two Services: as they are created, as they are changed, and as they are deleted. */
-export interface Phases {
-  readonly first: readonly Desired[];
-  readonly second: readonly Desired[];
-  readonly gone: readonly Desired[];
-}
-
-/** A lab after these phases, and the state of its cloud before them. */
-async function settledLab(harness: Harness, phases: readonly (readonly Desired[])[]) {
-  const lab = labWithTargets(harness);
-  const before = lab.state;
-  for (const desired of phases) await converge(lab, desired);
-  return { lab, before };
-}
-
-/** Called inside the suite of load balancers. */
-function balancerListingConformance(harness: Harness, { first, second, gone }: Phases): void {
-  const settled = (...phases: readonly (readonly Desired[])[]) => settledLab(harness, phases);
-
-  test.each([
-    ["is empty", () => []],
-    ["lacks one load balancer", (listed: readonly ObservedLoadBalancer[]) => listed.slice(1)],
-  ] as const)("leaves nothing behind after it acted on a listing that %s", async (_, wrong) => {
-    const { lab, before } = await settled(first);
-    const listed = await listBalancers(lab);
-    const state = lab.state;
-    await actOnListing(lab, first, wrong(listed));
-    // Whatever it made a second time must be visible.
-    if (lab.state !== state) {
-      expect((await listBalancers(lab)).length).toBeGreaterThan(listed.length);
-    }
-    await converge(lab, gone);
-    expect(lab.state).toBe(before);
-  });
-
-  test("leaves nothing behind after a lost answer and an empty listing", async () => {
-    const { lab, before } = await settled();
-    const empty = (await listBalancers(lab)).filter(({ ownership }) => ownership === "ours");
-    expect(empty).toEqual([]);
-    lab.faulty.failAt(0, "lost-answer");
-    await actOnListing(lab, first, empty);
-    await actOnListing(lab, first, empty);
-    await converge(lab, first);
-    await converge(lab, gone);
-    expect(lab.state).toBe(before);
-  });
-
-  test("reaches the same end state after it acted on a listing from before the last change", async () => {
-    const { lab } = await settled(first);
-    const old = await listBalancers(lab);
-    await converge(lab, second);
-    const state = lab.state;
-    await actOnListing(lab, second, old);
-    await converge(lab, second);
-    expect(lab.state).toBe(state);
-  });
-
-  test("deletes nothing else when a listing still shows what was deleted", async () => {
-    const { lab, before } = await settled(first);
-    const old = await listBalancers(lab);
-    await converge(lab, gone);
-    await actOnListing(lab, gone, old);
-    expect(lab.state).toBe(before);
-  });
-
-  test("reaches the same end state after it acted on a listing that repeats its entries", async () => {
-    const { lab } = await settled(first);
-    const listed = await listBalancers(lab);
-    await actOnListing(
-      lab,
-      second,
-      listed.flatMap((balancer) => [balancer, balancer]),
-    );
-    await converge(lab, second);
-    expect(lab.state).toBe((await settled(first, second)).lab.state);
-  });
-
-  test("fails a listing of load balancers that lacks an entry which the cloud counts", async () => {
-    const { lab } = await settled(first);
-    const { shortenNextBalancerPage } = lab.simulated;
-    if (shortenNextBalancerPage === undefined) return;
-    shortenNextBalancerPage();
-    expect(await failureOf(listBalancers(lab))).toBeInstanceOf(CloudError);
-  });
 }

@@ -2,10 +2,8 @@ import { afterEach, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { readConfig } from "../../../src/app/configuration/cloud-settings.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
-import {
-  ConfigurationReloads,
-  ReloadRequests,
-} from "../../../src/app/configuration/configuration-reloads.ts";
+import { ConfigurationReloads } from "../../../src/app/configuration/configuration-reloads.ts";
+import { ReloadRequests } from "../../../src/app/configuration/reload-requests.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { secret, text } from "../../../src/core/fields.ts";
 import { records } from "../../../src/core/record-fields.ts";

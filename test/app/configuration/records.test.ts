@@ -7,7 +7,7 @@ import { readConfiguration } from "../../../src/app/configuration/configuration.
 import { diffConfigurations } from "../../../src/app/configuration/configuration-diff.ts";
 import { configurationSchema } from "../../../src/app/configuration/json-schema.ts";
 import { helpText } from "../../../src/app/flags/help-text.ts";
-import { credentialHint } from "../../../src/cloud/credential.ts";
+import { credentialHint } from "../../../src/cloud/credential-hint.ts";
 import { integer, secret, text } from "../../../src/core/fields.ts";
 import { list } from "../../../src/core/list-fields.ts";
 import { records } from "../../../src/core/record-fields.ts";

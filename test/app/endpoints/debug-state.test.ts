@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
-import { debugState } from "../../../src/app/endpoints/secure-pages.ts";
+import { debugState } from "../../../src/app/endpoints/debug-pages.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";

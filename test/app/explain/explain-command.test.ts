@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
-import { explainPage } from "../../../src/app/endpoints/secure-pages.ts";
+import { explainPage } from "../../../src/app/endpoints/debug-pages.ts";
 import type { Description } from "../../../src/app/explain/description.ts";
 import { secret } from "../../../src/core/fields.ts";
 import type { Transport, TransportRequest } from "../../../src/platform/transport.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { explainPage } from "../../../src/app/endpoints/secure-pages.ts";
+import { explainPage } from "../../../src/app/endpoints/debug-pages.ts";
 import { describeEverything, describeObject, isNotFound } from "../../../src/app/explain/describe-object.ts";
 import type { Description } from "../../../src/app/explain/description.ts";
 import { descriptionText, overviewText } from "../../../src/app/explain/explain-text.ts";

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { describeEverything, describeObject, isNotFound } from "../../../src/app/explain/describe-object.ts";
 import type { DescribedKind, Description } from "../../../src/app/explain/description.ts";
+import { readExplainRequest } from "../../../src/app/explain/explain-request.ts";
 import { descriptionText, notFoundText } from "../../../src/app/explain/explain-text.ts";
-import { readExplainRequest } from "../../../src/app/explain/find-answer.ts";
 import { renderDocument } from "../../../src/app/status/status-page.ts";
 import { statusViewOf } from "../../../src/app/status/status-view.ts";
 import { readQuery } from "../../../src/app/status/view-query.ts";

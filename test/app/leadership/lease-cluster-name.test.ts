@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { clusterNameChanged, LeaseClusterName } from "../../../src/app/leadership/lease-cluster-name.ts";
-import { joinAnnotations, roomFor } from "../../../src/kube/leader-election/lease-record.ts";
+import { joinAnnotations, roomFor } from "../../../src/kube/leader-election/lease-annotations.ts";
 import type { Lease } from "../../../src/kube/objects.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 

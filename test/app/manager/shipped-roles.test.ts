@@ -1,3 +1,5 @@
+// Whole managers with cloud credentials, leader election, and exactly the permissions of deploy/rbac.yaml.
+
 import { afterEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -21,8 +23,6 @@ import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
-
-// Whole managers with cloud credentials, leader election, and exactly the permissions of deploy/rbac.yaml.
 
 interface Role {
   readonly kind: string;

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { type AccessUser, allNeeds, howToGrant, permissionsOf } from "../../../src/app/permissions.ts";
+import { howToGrant } from "../../../src/app/grant-command.ts";
+import { type AccessUser, allNeeds, permissionsOf } from "../../../src/app/permissions.ts";
 import { MissingPermissions } from "../../../src/app/report/missing-permissions.ts";
 import type { Authorize } from "../../../src/testing/apiserver/http/serve-reviews.ts";
 import { DigitalOceanWorld, tcpPort } from "../../providers/digitalocean/digitalocean-world.ts";

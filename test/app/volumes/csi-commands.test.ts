@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { asTransport } from "#ccm/testing";
 import { fake } from "../../../providers/fake/index.ts";
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
-import { ReloadRequests } from "../../../src/app/configuration/configuration-reloads.ts";
+import { ReloadRequests } from "../../../src/app/configuration/reload-requests.ts";
 import { runProgram } from "../../../src/app/run.ts";
 import { systemPlatform } from "../../../src/app/system-platform.ts";
 import { milliseconds } from "../../../src/core/brand.ts";

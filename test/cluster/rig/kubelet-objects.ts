@@ -3,7 +3,7 @@
 import type { Draft } from "../../../src/kube/client/api.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { Patch } from "../../../src/kube/patches/patch.ts";
-import { describeNode, kubeletConditions } from "../../../src/testing/apiserver/kubelet/kubelets.ts";
+import { describeNode, kubeletConditions } from "../../../src/testing/apiserver/kubelet/kubelet-node.ts";
 
 /** A kubelet lists its fifty largest images; twenty-four of this length make a Node of 7 KB. */
 const images = Array.from({ length: 24 }, (_, index) => ({

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory.ts";
 import type { Proof } from "../../../src/controllers/absence/proof.ts";
-import { lifecycleDefaults } from "../../../src/controllers/node-deps.ts";
 import {
   addGone,
   addObservation,
@@ -10,6 +9,7 @@ import {
   noEvidence,
 } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { planLifecycle } from "../../../src/controllers/node-lifecycle/plan.ts";
+import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
 import { machine } from "../../support/scripted-source.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
-import { lifecycleDefaults } from "../../../src/controllers/node-deps.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
 import { MassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts";
+import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { seededRandom } from "../../../src/platform/random.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory.ts";
-import { type LifecycleSettings, lifecycleDefaults } from "../../../src/controllers/node-deps.ts";
 import { massDeletionHeld } from "../../../src/controllers/node-lifecycle/events.ts";
 import {
   addGone,
@@ -9,6 +8,10 @@ import {
   noEvidence,
 } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { planLifecycle } from "../../../src/controllers/node-lifecycle/plan.ts";
+import {
+  type LifecycleSettings,
+  lifecycleDefaults,
+} from "../../../src/controllers/node-lifecycle/settings.ts";
 import { milliseconds, minutes } from "../../../src/core/brand.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { planNode } from "../../../src/controllers/node/plan.ts";
-import { type AddressPolicy, nodeDefaults } from "../../../src/controllers/node-deps.ts";
+import { type AddressPolicy, nodeDefaults } from "../../../src/controllers/node/settings.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Instance } from "../../../src/provider/instances.ts";
 import { toNode } from "../../support/api-server-nodes.ts";

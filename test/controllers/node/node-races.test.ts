@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Inventory } from "../../../src/cloud/inventory.ts";
-import { applyPlan } from "../../../src/controllers/node/controller.ts";
+import { applyPlan } from "../../../src/controllers/node/apply.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { uninitializedTaint } from "../../../src/controllers/well-known.ts";
 import { seconds } from "../../../src/core/brand.ts";

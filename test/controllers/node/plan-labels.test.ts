@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { planLabels } from "../../../src/controllers/node/labels.ts";
-import { type NodeSettings, nodeDefaults } from "../../../src/controllers/node-deps.ts";
+import { type NodeSettings, nodeDefaults } from "../../../src/controllers/node/settings.ts";
 import type { Instance } from "../../../src/provider/instances.ts";
 import { machine } from "../../support/scripted-source.ts";
 

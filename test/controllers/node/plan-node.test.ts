@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { planNode } from "../../../src/controllers/node/plan.ts";
+import { nodeDefaults } from "../../../src/controllers/node/settings.ts";
 import { isRelevantChange } from "../../../src/controllers/node/triggers.ts";
-import { nodeDefaults } from "../../../src/controllers/node-deps.ts";
 import type { Instance, InstanceAddress } from "../../../src/provider/instances.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";

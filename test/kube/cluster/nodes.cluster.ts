@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import type { KubeApi } from "../../../src/kube/client/api.ts";
 import { KubeError } from "../../../src/kube/errors/kube-error.ts";
 import type { Node } from "../../../src/kube/objects.ts";
+import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
 import {
   guardedNodePatch,
   nodeAddressesPatch,
@@ -11,7 +12,7 @@ import {
   nodeConditionsRemovalPatch,
 } from "../../../src/kube/patches/node-patch.ts";
 import type { Patch } from "../../../src/kube/patches/patch.ts";
-import { finalizerPatch, serviceStatusPatch } from "../../../src/kube/patches/service-patch.ts";
+import { serviceStatusPatch } from "../../../src/kube/patches/service-patch.ts";
 import { nodes, services } from "../../../src/kube/resources.ts";
 import { connect, never } from "./connect.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { seconds } from "../../../src/core/brand.ts";
 import { LeaderElection } from "../../../src/kube/leader-election/leader-election.ts";
-import { annotate, type LeaseAnnotations } from "../../../src/kube/leader-election/lease-record.ts";
+import { annotate, type LeaseAnnotations } from "../../../src/kube/leader-election/lease-annotations.ts";
 import type { Lease } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { json, scripted } from "../support/scripted.ts";

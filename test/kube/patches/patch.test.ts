@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { Node } from "../../../src/kube/objects.ts";
+import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
 import { guardedNodePatch, nodeAddressesPatch } from "../../../src/kube/patches/node-patch.ts";
 import { changeMap, type JsonPatchStep, jsonPointer } from "../../../src/kube/patches/patch.ts";
-import { finalizerPatch } from "../../../src/kube/patches/service-patch.ts";
 
 const partsOf = (pointer: string): string[] =>
   pointer

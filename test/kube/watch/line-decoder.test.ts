@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { LineDecoder } from "../../../src/kube/watch/watch-stream.ts";
+import { LineDecoder } from "../../../src/kube/watch/line-decoder.ts";
 
 test("LineDecoder returns the same lines for any chunk sizes", () => {
   fc.assert(

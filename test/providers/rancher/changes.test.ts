@@ -6,7 +6,7 @@ import { noInputs, readSettings } from "#ccm/testing";
 import { hintsIn } from "../../../providers/rancher/changes.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
 import { config } from "../../../providers/rancher/simulator/harness.ts";
-import { debugState } from "../../../src/app/endpoints/secure-pages.ts";
+import { debugState } from "../../../src/app/endpoints/debug-pages.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { RancherWorld } from "./rancher-world.ts";

@@ -1,10 +1,10 @@
 // Flags for the process as a whole and its connection to Kubernetes: upstream's groups "debugging", "generic" and "misc".
 
 import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
-import { buildField, decimal, duration, flag, integer, oneOf, quoted, text } from "../../../core/fields.ts";
+import { decimal, duration, flag, integer, oneOf, quoted, text } from "../../../core/fields.ts";
 import { list, pairs } from "../../../core/list-fields.ts";
 import type { Field, Fields } from "../../../core/settings.ts";
-import { deprecated, live, noEffect, shorthand } from "../flag-notes.ts";
+import { deprecated, live, noEffect } from "../flag-notes.ts";
 import { goInteger } from "../pflag.ts";
 
 /** Upstream's. Many clusters have it. */
@@ -146,95 +146,5 @@ export const miscFields = {
     "node-status-update-frequency": period(
       "Interval between listings of all instances. If unset, five minutes, growing to thirty while nothing changes.",
     ),
-  }),
-} as const satisfies Fields;
-
-// Flags of individual controllers, grouped as upstream groups them, and of leader migration.
-
-export const leaderMigrationFields = {
-  "enable-leader-migration": flag(
-    "Run the migrated controllers under a Lease that is shared with kube-controller-manager.",
-    { fallback: false },
-  ),
-  "leader-migration-config": text(
-    "Path of a LeaderMigrationConfiguration file. If unset, upstream's default configuration is used.",
-  ),
-} as const satisfies Fields;
-
-export const cloudNodeFields = {
-  ...live({
-    "concurrent-node-syncs": goInteger(
-      "Number of workers that reconcile Nodes concurrently.",
-      { min: 1 },
-      { fallback: 64 },
-    ),
-  }),
-  ...noEffect("--concurrent-node-syncs applies to all work on Nodes", {
-    "concurrent-node-status-updates": goInteger("Number of workers that update Node statuses concurrently."),
-  }),
-} as const satisfies Fields;
-
-export const cloudNodeLifecycleFields = noEffect(
-  "Nodes are reconciled when they change, with the workers of --concurrent-node-syncs",
-  {
-    "concurrent-node-lifecycle-syncs": goInteger(
-      "Number of workers that sync Nodes concurrently.",
-      { min: 1 },
-      { fallback: 1 },
-    ),
-    "node-monitor-period": duration("Interval between syncs of all Nodes.", {}, { fallback: seconds(5) }),
-  },
-);
-
-export const serviceFields = live({
-  "concurrent-service-syncs": goInteger(
-    "Number of load balancers that are reconciled concurrently.",
-    { min: 1 },
-    { fallback: 32 },
-  ),
-});
-
-// Flags for logging, help and version: upstream's group "global".
-
-/** The values of --version. */
-type VersionAsked = "false" | "true" | "raw";
-
-function versionAsked(raw: string): { readonly value: VersionAsked } | { readonly wrong: string } {
-  const word = raw.trim();
-  if (["true", "1", "t"].includes(word)) return { value: "true" };
-  // Upstream accepts a version here and reports it as its own, so such a flag does not request the version.
-  if (["false", "0", "f"].includes(word) || /^v\d/.test(word)) return { value: "false" };
-  return word === "raw" ? { value: "raw" } : { wrong: quoted(raw) };
-}
-
-export const globalFields = {
-  ...live({
-    version: buildField<VersionAsked, { readonly fallback: "false" }>(
-      "Print the version and exit; raw prints all details of the build.",
-      "true, false or raw",
-      versionAsked,
-      { fallback: "false" },
-      { kind: "switch" },
-    ),
-    notices: flag("Print the licenses of everything in this executable and exit.", { fallback: false }),
-    v: shorthand(
-      "v",
-      // klog reads it with base 10.
-      integer(
-        "Log verbosity: 0 logs decisions and problems, 2 adds details, 4 adds every request.",
-        { min: 0 },
-        { fallback: 0 },
-      ),
-    ),
-    help: shorthand("h", flag("Show this help and exit.", { fallback: false })),
-  }),
-  "logging-format": oneOf("Log format.", ["text", "json"], { fallback: "text" }),
-  ...noEffect("-v applies to the whole process", { vmodule: pairs("Log verbosity by source file.") }),
-  ...noEffect("every line is written to stderr immediately", {
-    "log-flush-frequency": duration("Maximum interval between log flushes.", {}, { fallback: seconds(5) }),
-    "log-text-split-stream": flag("Write errors to stderr and info messages to stdout.", { fallback: false }),
-    "log-json-split-stream": flag("Write errors to stderr and info messages to stdout.", { fallback: false }),
-    "log-text-info-buffer-size": text("Size of the buffer for info messages.", { fallback: "0" }),
-    "log-json-info-buffer-size": text("Size of the buffer for info messages.", { fallback: "0" }),
   }),
 } as const satisfies Fields;

@@ -1,5 +1,5 @@
 // Flags of the two HTTPS servers: the secure port, with health checks, metrics and debugging pages, and the admission webhook. Both have
-// the same flags, those of the webhook with a prefix.
+// the same flags, those of the webhook with a prefix. Only clients of the secure port are authenticated and authorized.
 
 import { seconds } from "../../../core/brand.ts";
 import { address, duration, flag, oneOf, text } from "../../../core/fields.ts";
@@ -89,8 +89,6 @@ export const webhookServingFields = withPrefix(
     "HTTPS port of the admission webhooks; 0 disables it. It is opened only if --webhooks enables a webhook.",
   ),
 );
-
-// Flags for authentication and authorization on the secure port: upstream's groups "authentication" and "authorization".
 
 export const authenticationFields = {
   "authentication-kubeconfig": text(

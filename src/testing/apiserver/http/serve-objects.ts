@@ -1,12 +1,11 @@
 // Serves objects: GET for one object, a listing or a watch, as JSON, Table or metadata only; PATCH and DELETE.
 
 import { defined } from "../../../core/defined.ts";
-import { parseNodeSelector } from "../../../core/node-selector.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { TransportRequest } from "../../../platform/transport.ts";
 import { badRequest, methodNotAllowed, unsupportedMediaType } from "../objects/api-error.ts";
-import { isObject, type Json, type JsonObject, objectAt, valueAt } from "../objects/json.ts";
+import { isObject, type JsonObject, objectAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import { type Resource, versionOf } from "../objects/resource-table.ts";
 import { applyJsonPatch, applyMergePatch } from "../patch/json-patch.ts";
@@ -17,6 +16,7 @@ import type { Store } from "../storage/object-store.ts";
 import { type Frame, openWatch, type WatchSettings } from "../storage/watch-objects.ts";
 import { answerJson, answerText } from "./answer.ts";
 import { toMetadataOnly, toTable, wantsMetadataOnly, wantsTable } from "./kubectl-table.ts";
+import { type ObjectPredicate, readFieldSelector, readLabelSelector } from "./object-selectors.ts";
 import { mediaTypeOf, type RequestInfo, readOptions, readPatch } from "./parse-request.ts";
 
 export interface ReadDeps {
@@ -106,60 +106,6 @@ export function serveWatch(deps: ReadDeps, info: ResourceRequest, signal: AbortS
   const request = { storage: resource.plural, namespace, matches: selectorFor(info), query, encode };
   return answerText(200, openWatch(request, deps, signal));
 }
-
-// Matches objects by label selectors, and by field selectors for the fields that each resource supports.
-
-type ObjectPredicate = (object: KubeObject) => boolean;
-
-const everything: ObjectPredicate = () => true;
-
-function readLabelSelector(text: string | null): ObjectPredicate {
-  if (text === null || text.trim() === "") return everything;
-  const parsed = parseNodeSelector(text);
-  if ("wrong" in parsed) throw badRequest(`unable to parse requirement: ${parsed.wrong}`);
-  return ({ metadata }) => parsed.value.matches(metadata.labels ?? {});
-}
-
-const involved = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
-
-const selectable: Record<string, readonly string[]> = {
-  nodes: ["spec.unschedulable"],
-  services: ["spec.clusterIP", "spec.type"],
-  events: [
-    ...involved.map((field) => `involvedObject.${field}`),
-    "reason",
-    "reportingComponent",
-    "source",
-    "type",
-  ],
-  namespaces: ["status.phase"],
-  secrets: ["type"],
-};
-
-function asText(value: Json | undefined, field: string): string {
-  if (value === undefined || value === null) return field === "spec.unschedulable" ? "false" : "";
-  return String(value);
-}
-
-function readFieldSelector(resource: Resource, text: string | null): ObjectPredicate {
-  if (text === null || text.trim() === "") return everything;
-  const terms = text.split(",").map((term): ObjectPredicate => {
-    const match = /^\s*([^=!]+?)\s*(==|!=|=)\s*(.*?)\s*$/.exec(term);
-    const [, field, operator, wanted] = match ?? [];
-    if (field === undefined || wanted === undefined) {
-      throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
-    }
-    const known = field === "metadata.name" || (field === "metadata.namespace" && resource.namespaced);
-    if (!known && !(selectable[resource.plural] ?? []).includes(field)) {
-      throw badRequest(`field label not supported: ${field}`);
-    }
-    const path = (field === "source" ? "source.component" : field).split(".");
-    return (object) => (asText(valueAt(object, ...path), field) === wanted) === (operator !== "!=");
-  });
-  return (object) => terms.every((matches) => matches(object));
-}
-
-// Serves PATCH and DELETE: the media type selects the kind of patch. object-registry.ts handles finalizers.
 
 /** What the patch in the body does to an object. */
 export function changeFor(

@@ -63,8 +63,6 @@ export function invalid(kind: string, group: string, name: string, causes: reado
   });
 }
 
-// Errors about the request.
-
 export const badRequest = (message: string): ApiError => new ApiError(400, "BadRequest", message);
 export const unauthorized = (): ApiError => new ApiError(401, "Unauthorized", "Unauthorized");
 export const expired = (message: string): ApiError => new ApiError(410, "Expired", message);
@@ -82,8 +80,7 @@ export const unsupportedMediaType = (message = "415: Unsupported Media Type"): A
 export const rejected = (): ApiError =>
   new ApiError(422, "Invalid", "the server rejected our request due to an error in our request", {});
 
-// Causes: what is wrong with one field, with upstream's messages.
-
+/** What is wrong with one field, with upstream's message. */
 export interface Cause {
   readonly reason: string;
   readonly message: string;

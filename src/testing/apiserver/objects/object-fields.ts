@@ -84,8 +84,6 @@ VolumeError | errorCode:i message:s time:t
 VolumeResources | limits:{q} requests:{q}
 `;
 
-// The parsed schema table: the type of each field, and how its lists are merged.
-
 export type Scalar = "s" | "y" | "i" | "n" | "b" | "t" | "q" | "x" | "o";
 
 export type FieldType =

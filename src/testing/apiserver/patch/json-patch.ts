@@ -92,9 +92,10 @@ export function applyJsonPatch(document: JsonObject, patch: Json): JsonObject {
   return current;
 }
 
-// Applies a JSON merge patch (RFC 7386): null removes, objects merge, everything else, lists too, is replaced.
-
-/** The same object when the patch changes nothing. */
+/**
+ * Applies a JSON merge patch (RFC 7386): null removes, objects merge, everything else, including lists, is replaced. The same object when
+ * the patch changes nothing.
+ */
 export function applyMergePatch(target: JsonObject, patch: JsonObject): JsonObject {
   let result: Record<string, Json | undefined> | undefined;
   for (const key in patch) {

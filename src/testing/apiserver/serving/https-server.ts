@@ -108,8 +108,6 @@ export function saveKubeconfig(https: HttpsServer, files: Files, path: string): 
   return files.write(path, https.kubeconfig, 0o600);
 }
 
-// Writes a kubeconfig with embedded credentials, as JSON, which is valid YAML.
-
 export interface KubeconfigUser {
   readonly name: string;
   readonly server: string;
@@ -128,7 +126,10 @@ function credentialsOf({ token, cert, key }: KubeconfigUser): JsonObject {
   });
 }
 
-/** One context per user, named like the user. The first one is current. */
+/**
+ * The text of a kubeconfig with embedded credentials, as JSON, which is valid YAML. One context per user, named like the user. The first
+ * one is current.
+ */
 export function writeKubeconfig(ca: string, users: readonly KubeconfigUser[]): string {
   return `${JSON.stringify(
     {
@@ -147,11 +148,12 @@ export function writeKubeconfig(ca: string, users: readonly KubeconfigUser[]): s
   )}\n`;
 }
 
-// Lets a client see that its watch is open before the first event: Bun.serve holds a response's headers back until the first
-// byte of the body, so an empty line is sent first. Readers of JSON lines skip it.
-
 const blankLine = Uint8Array.of(0x0a);
 
+/**
+ * Lets a client see that its watch is open before the first event: Bun.serve holds a response's headers back until the first byte of the
+ * body, so an empty line is sent first. Readers of JSON lines skip it.
+ */
 function openedStream(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
 ): ReadableStream<Uint8Array<ArrayBuffer>> {

@@ -20,6 +20,7 @@ import { type DecodeOptions, decodeObject, decodePatched } from "../validation/d
 import { rulesFor } from "../validation/object-rules.ts";
 import { createMetaCauses, updateMetaCauses } from "../validation/rules.ts";
 import { ServiceAllocator } from "../validation/service-allocator.ts";
+import { mergeUpdate, shareUnchanged, withGeneration } from "./merge-update.ts";
 import type { Store } from "./object-store.ts";
 
 export interface WriteOptions extends DecodeOptions {
@@ -238,64 +239,11 @@ function requireNamespace(given: string, wanted: string): void {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
 }
 
-// Merges an update into the stored object: fields that this update may change come from the client, the others stay.
-
-/** Keeps the identity of unchanged parts, so that later checks can skip them. */
-function shareUnchanged(object: KubeObject, before: KubeObject): KubeObject {
-  const result: Record<string, unknown> = { ...object };
-  for (const key in result) if (isSame(object[key], before[key])) result[key] = before[key];
-  return result as KubeObject;
-}
-
-/** Everything except metadata and status: its changes increase the generation. */
-const withoutStatus = ({ metadata: _, status: __, ...rest }: KubeObject): JsonObject => rest as JsonObject;
-
-/** The main resource does not change the status; the status subresource changes only status and metadata. */
-function mergeUpdate(
-  resource: Resource,
-  current: KubeObject,
-  given: JsonObject,
-  subresource: string,
-): KubeObject {
-  const own = current.metadata;
-  const metadata = {
-    ...objectAt(given, "metadata"),
-    name: own.name,
-    namespace: own.namespace,
-    uid: textAt(given, "metadata", "uid") || own.uid,
-    resourceVersion: own.resourceVersion,
-    creationTimestamp: own.creationTimestamp,
-    generation: own.generation,
-    deletionTimestamp: own.deletionTimestamp,
-    deletionGracePeriodSeconds: own.deletionGracePeriodSeconds,
-  } as unknown as ObjectMeta;
-  const shared = isSame(metadata as JsonObject, own as JsonObject) ? own : (defined(metadata) as ObjectMeta);
-  if (subresource === "status") {
-    return { ...current, metadata: shared, status: objectAt(given, "status") };
-  }
-  const next = { ...given, kind: current.kind, apiVersion: current.apiVersion, metadata: shared };
-  if (resource.hasStatus !== true) return next as KubeObject;
-  const { status: _, ...rest } = next as JsonObject;
-  return { ...rest, ...(current.status !== undefined && { status: current.status }) } as KubeObject;
-}
-
-function withGeneration(resource: Resource, object: KubeObject, before: KubeObject): KubeObject {
-  // The labels of an EndpointSlice identify its Service, so their changes count.
-  const isRelabelled =
-    resource.kind === "EndpointSlice" && !isSame(object.metadata.labels, before.metadata.labels);
-  if (
-    resource.tracksGeneration !== true ||
-    (isSame(withoutStatus(object), withoutStatus(before)) && !isRelabelled)
-  )
-    return object;
-  const generation = (before.metadata.generation ?? 0) + 1;
-  return { ...object, metadata: { ...object.metadata, generation } };
-}
-
-// Which client added each finalizer: the only part of the managed fields that the test API server keeps. The first part of the user
-// agent names a client.
-
-/** The object as it is stored after a write by this client. A write of a test, which has no user agent, may set the managed fields. */
+/**
+ * Notes which client added each finalizer: the only part of the managed fields that the test API server keeps. The first part of the user
+ * agent names a client. The object as it is stored after a write by this client. A write of a test, which has no user agent, may set the
+ * managed fields.
+ */
 function withManagers(next: KubeObject, before: KubeObject, manager: string | undefined): KubeObject {
   const known = (manager === undefined ? next : before).metadata.managedFields ?? [];
   const earlier = before.metadata.finalizers ?? [];

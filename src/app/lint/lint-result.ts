@@ -1,0 +1,77 @@
+// What `lint` finds, with its position, as lines that editors turn into links, or as annotations of GitHub Actions.
+
+import type { Problem } from "../../core/problem.ts";
+import { countOf } from "../../core/text.ts";
+import type { LintSeverity } from "./lint-service.ts";
+
+export interface LintProblem {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+  readonly severity: LintSeverity;
+  readonly reason: string;
+  readonly text: string;
+  /** The object, such as `Service shop/web`; absent for the file itself. */
+  readonly object?: string;
+}
+
+export interface LintResult {
+  readonly problems: readonly LintProblem[];
+  /** How many of each kind were checked. */
+  readonly checked: Readonly<Record<"files" | "services" | "nodes" | "configurations", number>>;
+}
+
+/** A problem whose text may begin with its position, as messages about the --config file do. */
+export function atPlaceIn(file: string, { severity, reason, text }: Problem): LintProblem {
+  const rest = text.startsWith(`${file}:`) ? text.slice(file.length) : undefined;
+  const [, line, column, message] = /^:(\d+)(?::(\d+))?: (.*)$/s.exec(rest ?? "") ?? [];
+  return {
+    file,
+    line: Number(line ?? 1),
+    column: Number(column ?? 1),
+    severity,
+    reason,
+    text: message ?? text,
+  };
+}
+
+function summaryOf({ problems, checked }: LintResult, unreadable: number): string {
+  const { files, services, nodes, configurations } = checked;
+  const objects = [
+    countOf(services, "Service"),
+    ...(nodes === 0 ? [] : [countOf(nodes, "Node")]),
+    countOf(configurations, "configuration"),
+  ].join(", ");
+  const count = (severity: LintProblem["severity"]) =>
+    problems.filter((problem) => problem.severity === severity).length;
+  const hints = count("hint");
+  const found =
+    problems.length === hints
+      ? "no problems"
+      : `${countOf(count("error"), "error")}, ${countOf(count("warning"), "warning")}`;
+  const unread = unreadable === 0 ? "" : ` ${countOf(unreadable, "file")} could not be read.`;
+  return `Checked ${objects} in ${countOf(files, "file")}: ${found}${hints === 0 ? "" : `, ${countOf(hints, "hint")}`}.${unread}`;
+}
+
+function line({ file, line: at, column, severity, text, reason, object }: LintProblem): string {
+  const about = object === undefined ? "" : `${object}: `;
+  return `${file}:${at}:${column}: ${severity}: ${about}${text} [${reason}]\n`;
+}
+
+export function lintText(result: LintResult, unreadable = 0): string {
+  return `${result.problems.map(line).join("")}${summaryOf(result, unreadable)}\n`;
+}
+
+const escapeData = (text: string): string =>
+  text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+const escapeProperty = (text: string): string =>
+  escapeData(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+
+/** Workflow commands: GitHub shows them at the lines of a pull request. */
+export function lintAnnotations(result: LintResult, unreadable = 0): string {
+  const annotations = result.problems.map(
+    ({ file, line: at, column, severity, reason, text, object }) =>
+      `::${severity === "hint" ? "notice" : severity} file=${escapeProperty(file)},line=${at},col=${column},title=${escapeProperty(reason)}::${escapeData(object === undefined ? text : `${object}: ${text}`)}\n`,
+  );
+  return `${annotations.join("")}${summaryOf(result, unreadable)}\n`;
+}

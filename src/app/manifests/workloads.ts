@@ -1,0 +1,101 @@
+// The objects that run the pod: a DaemonSet, a Deployment, or a static pod.
+
+import { type PodOptions, podSpec, tolerations, unprivilegedId } from "./pod.ts";
+import { comment, type KubeObject, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
+
+export interface WorkloadOptions extends PodOptions {
+  /** The name of the workload. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly serviceAccount: string;
+  readonly nodeSelector: Readonly<Record<string, string>>;
+  readonly replicas: number;
+  /** The Secret with files that the process reads. */
+  readonly files?: string | undefined;
+}
+
+function template(options: WorkloadOptions) {
+  const { name, serviceAccount, nodeSelector, files } = options;
+  const { securityContext, containers, ...rest } = podSpec(options);
+  const volumeMounts = [{ name: "fairlead", mountPath: hostFolder, readOnly: true }];
+  return {
+    metadata: { labels: labelsOf(name) },
+    spec: {
+      serviceAccountName: serviceAccount,
+      ...rest,
+      ...(Object.keys(nodeSelector).length > 0 && { nodeSelector }),
+      tolerations,
+      securityContext,
+      containers: files === undefined ? containers : containers.map((each) => ({ ...each, volumeMounts })),
+      ...(files !== undefined && { volumes: [{ name: "fairlead", secret: { secretName: files } }] }),
+    },
+  };
+}
+
+const workload = (kind: "DaemonSet" | "Deployment", { name, namespace }: WorkloadOptions) => ({
+  apiVersion: "apps/v1",
+  kind,
+  metadata: { name, namespace, labels: labelsOf(name) },
+});
+
+/** One replica per control plane machine; one of them leads. */
+export function daemonSet(options: WorkloadOptions): KubeObject {
+  return {
+    [comment]: "One replica per selected Node; one of them leads.",
+    ...workload("DaemonSet", options),
+    spec: {
+      selector: { matchLabels: podLabels(options.name) },
+      updateStrategy: { rollingUpdate: { maxUnavailable: 1 } },
+      template: template(options),
+    },
+  };
+}
+
+export function deployment(options: WorkloadOptions): KubeObject {
+  return {
+    [comment]: "One of the replicas leads; the others wait with filled caches.",
+    ...workload("Deployment", options),
+    spec: {
+      replicas: options.replicas,
+      selector: { matchLabels: podLabels(options.name) },
+      // On the host network, a new pod needs the port of an old one.
+      strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+      template: template(options),
+    },
+  };
+}
+
+/** The folder with the files of a pod: for a static pod that of the machine, with the kubeconfig and the credentials. */
+export const hostFolder = "/etc/fairlead";
+
+/** A static pod can use no service account, Secret or ConfigMap, so it reads files of the machine. */
+export function staticPod(options: WorkloadOptions): KubeObject {
+  const { name, namespace } = options;
+  const { containers, ...spec } = podSpec(options);
+  return {
+    [comment]: [
+      "For /etc/kubernetes/manifests of each control plane machine. A static pod has no service account, so it uses",
+      `${hostFolder}/kubeconfig of the machine, and credentials of the cloud from files beside it that are named like their`,
+      "variable. `manifests --as rbac --set user=NAME` grants the user of the kubeconfig what it needs.",
+    ].join("\n"),
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace, labels: labelsOf(name) },
+    spec: {
+      ...spec,
+      containers: containers.map((each) => ({
+        ...each,
+        volumeMounts: [{ name: "fairlead", mountPath: hostFolder, readOnly: true }],
+      })),
+      volumes: [
+        {
+          name: "fairlead",
+          hostPath: { path: hostFolder, type: "Directory" },
+          [keyComments]: {
+            hostPath: `Its files must be readable for user ${unprivilegedId}, and for no other.`,
+          },
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,52 @@
+// Writes what was decided about a Node: the shutdown taint, or the deletion with its event.
+
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import type { Node, Taint } from "../../kube/objects.ts";
+import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import { taintsOf } from "../node-facts.ts";
+import { shutdownTaint } from "../well-known.ts";
+import { deletingNode, deletingNodeFailed } from "./events.ts";
+
+/** Sets or removes the shutdown taint; other taints stay as they are. Returns false when it was only observed. */
+export async function setShutdownTaint(
+  node: Node,
+  isShutDown: boolean,
+  { writes, note }: Pick<NodeDeps, "writes" | "note">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const present = taintsOf(node);
+  const isShutdownTaint = ({ key, effect }: Taint) => key === shutdownTaint && effect === "NoSchedule";
+  const desired = { key: shutdownTaint, effect: "NoSchedule" };
+  const taints = !isShutDown
+    ? present.filter((taint) => !isShutdownTaint(taint))
+    : present.some(isShutdownTaint)
+      ? present.map((taint) => (isShutdownTaint(taint) ? desired : taint))
+      : [...present, desired];
+  const patch = guardedNodePatch({ node, taints });
+  const why = isShutDown ? "the instance is shut down" : "the instance is running again";
+  const written = patch && (await writes.patch(node, patch, why, signal));
+  if (written === undefined) return false;
+  note(`Shutdown taint ${isShutDown ? "set" : "removed"}: ${why}`, { node: node.metadata.name });
+  return true;
+}
+
+/**
+ * Deletes a Node whose instance is proven to be gone. The API server rejects the delete if the Node changed since, perhaps
+ * because it is Ready again. Returns false when it was only observed.
+ */
+export async function removeNode(
+  node: Node,
+  { writes, report }: Pick<NodeDeps, "writes" | "report">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    const isDeleted = await writes.delete(node, "the instance no longer exists", signal);
+    if (isDeleted) report(node, deletingNode(node));
+    return isDeleted;
+  } catch (error) {
+    // The Node has changed, is already deleted, or leadership was lost: not a failure.
+    if (!isKubeError(error, "conflict", "not-found", "fenced")) report(node, deletingNodeFailed(node, error));
+    throw error;
+  }
+}

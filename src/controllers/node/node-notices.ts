@@ -1,0 +1,43 @@
+// What is said about a Node that is left alone, or has an annotation without the desired effect, such as a typo: each once, as an
+// event.
+
+import { buildField } from "../../core/fields.ts";
+import type { Problem } from "../../core/problem.ts";
+import { readSettings } from "../../core/read-settings.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { UnreadableSource } from "../../provider/instances.ts";
+import { isUninitialized, nodeDeletionOf } from "../node-facts.ts";
+import { isPaused, pauseOf } from "../pause.ts";
+import type { ObjectEvent } from "../reporter.ts";
+import { deletionAnnotation, ownPrefix, pausedAnnotation } from "../well-known.ts";
+import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./events.ts";
+
+export interface NodeOwner {
+  readonly isForeign: boolean;
+  /** The source of its instance, if that cannot be read. */
+  readonly unreadableIn?: Pick<UnreadableSource, "name" | "because"> | undefined;
+}
+
+export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner): readonly ObjectEvent[] {
+  const problems = nodeAnnotationProblems(node).map(
+    ({ reason, text }): ObjectEvent => ({ type: "Warning", reason, message: text }),
+  );
+  if (unreadableIn !== undefined) return [...problems, instanceUnreadable(node, unreadableIn)];
+  if (isForeign) return [...problems, isUninitialized(node) ? foreignProviderID(node) : foreignNode(node)];
+  return isPaused(node) ? [...problems, pausedNode(node)] : problems;
+}
+
+/** Only the names: the values have their own tables. */
+const anyText = buildField("", "any text", (value) => ({ value }), {});
+const known = Object.fromEntries(
+  [pausedAnnotation, deletionAnnotation].map((key) => [key.slice(ownPrefix.length), anyText]),
+);
+
+/** A typo is reported and never silently ignored. All are warnings: an invalid value is read as the safest one, and blocks nothing else. */
+export function nodeAnnotationProblems(node: Node): readonly Problem[] {
+  const { problems } = readSettings(known, node.metadata.annotations ?? {}, {
+    prefix: ownPrefix,
+    what: "annotation",
+  });
+  return [pauseOf(node).problem ?? [], nodeDeletionOf(node).problem ?? [], problems].flat();
+}

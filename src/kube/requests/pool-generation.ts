@@ -1,0 +1,50 @@
+// Detects dead connections to a server (two deadlines in a row without an answer) and switches to a new connection pool.
+// Bun keys its pools by the content of the TLS options, so a harmless change of them opens a new pool.
+
+import type { TlsMaterial } from "../../platform/transport.ts";
+
+const maxTimeouts = 2;
+
+export class PoolGeneration {
+  #current = 0;
+  #timeoutsInARow = 0;
+
+  /** The pool in use; pass it to `timedOut` with the outcome of a request. */
+  get current(): number {
+    return this.#current;
+  }
+
+  answered(): void {
+    this.#timeoutsInARow = 0;
+  }
+
+  timedOut(generation: number): void {
+    // A deadline that ends late, in an earlier pool, says nothing about the current pool.
+    if (generation !== this.#current || ++this.#timeoutsInARow < maxTimeouts) return;
+    this.#timeoutsInARow = 0;
+    this.#current++;
+  }
+}
+
+/** Host names are compared without regard to case, so each spelling is the same server with another pool. */
+function respell(host: string, generation: number): string {
+  let bits = generation;
+  return host.replace(/[a-z]/gi, (letter) => {
+    const isUpper = (bits & 1) === 1;
+    bits >>>= 1;
+    return isUpper ? letter.toUpperCase() : letter.toLowerCase();
+  });
+}
+
+/** TLS options of this generation's pool. Plain HTTP has none, so a dead pool ends only as its connections time out. */
+export function tlsOfGeneration(
+  tls: TlsMaterial | undefined,
+  generation: number,
+  host: string,
+): TlsMaterial | undefined {
+  if (tls === undefined || generation === 0) return tls;
+  const newlines = "\n".repeat(generation % 64);
+  if (tls.ca !== undefined) return { ...tls, ca: `${tls.ca}${newlines}` };
+  if (tls.cert !== undefined) return { ...tls, cert: `${tls.cert}${newlines}` };
+  return { ...tls, serverName: respell(tls.serverName ?? host, generation % 64) };
+}

@@ -169,8 +169,7 @@ export interface Exemptions {
 const maxLines = 500;
 
 /** Folders whose literals may still be spread into another one. */
-const spreadsLiterals =
-  /^(src\/controllers\/service|src\/provider|providers\/openstack|test\/controllers\/service)\//;
+const spreadsLiterals = /^(src|test)\/controllers\/service\//;
 
 /** A spread of a literal into a literal: its properties belong into the outer one, each on a line. */
 export const literalSpreads = ({ path, text }: SourceFile): readonly string[] =>

@@ -149,6 +149,12 @@ describe("a planted violation is found", () => {
       "a class with #private fields",
     ],
     ["a spread of a literal", "src/app/x.ts", "// x\nconst a = { b: 1, ...{ c, d } };", "spreads a literal"],
+    [
+      "a file in a file",
+      "src/app/x.ts",
+      "// x\nconst a = 1;\n\n// Other things.\n\nconst b = 2;",
+      "second header",
+    ],
     ["a file without a comment", "src/app/x.ts", "export const a = 1;", "start with a comment"],
     ["a name that says nothing", "src/app/utils.ts", "// x\n", "does not describe"],
     ["a long file", "scripts/x.ts", "\n".repeat(501), "501 lines"],

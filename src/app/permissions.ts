@@ -1,5 +1,5 @@
 // Every permission of the manager, and which of its parts need it. The roles in deploy, `rbac`, `manifests`, `doctor` and the check of
-// missing permissions use these tables. Also builds the command that grants what is missing. Pure.
+// missing permissions use these tables. Pure.
 
 import type { ControllerName } from "./flags/controller-names.ts";
 import type { Flags } from "./flags/flag-table.ts";

@@ -1,4 +1,4 @@
-// The dependencies and the settings of the Node controllers. `src/app` composes the dependencies; tests use small fakes.
+// The dependencies of the Node controllers. `src/app` composes them; tests use small fakes.
 
 import type { Inventory } from "../cloud/inventory.ts";
 import type { Node } from "../kube/objects.ts";

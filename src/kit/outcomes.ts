@@ -1,4 +1,4 @@
-// Builders for what plans and steps return, with the delay that most clouds need.
+// Builders for what plans and steps return, with the delay that most clouds need, and for problems.
 
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";

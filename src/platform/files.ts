@@ -1,4 +1,5 @@
-// The interface to the disk and to other programs (exec credentials), so that tests can rotate a token in memory.
+// The interface to the disk and to other programs (exec credentials), so that tests can rotate a token in memory, and
+// its implementation by the system.
 
 import { dirname } from "node:path";
 

@@ -1,5 +1,5 @@
-// Asks the API server who sends a bearer token and what a user may do, and caches the answers. Only a few reviews are sent at a
-// time, so that a flood of new tokens cannot use up the requests that the Lease needs.
+// Asks the API server who sends a bearer token and what a user may do. Only a few reviews are sent at a time, so that a flood of new
+// tokens cannot use up the requests that the Lease needs.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import { codeOf } from "../core/error-message.ts";

@@ -1,4 +1,4 @@
-// Renders objects as YAML, with the comments that they carry under the symbols below. Pure.
+// The objects of the manifests, with their common labels, and their YAML, with the comments that they carry under the symbols below. Pure.
 
 import { Document, isMap, isSeq, type Node, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
 

@@ -1,4 +1,4 @@
-// What is said about a Node that is left alone, or has an annotation without the desired effect, such as a typo: each once, as an
+// What to report about a Node that is left alone, or has an annotation without the desired effect, such as a typo: each once, as an
 // event.
 
 import { buildField } from "../../core/fields.ts";

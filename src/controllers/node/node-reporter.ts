@@ -1,6 +1,5 @@
 // Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady condition, which
-// a Node has only while something is wrong between it and the cloud. Also finds what to report about Nodes that are left alone, and about
-// their annotations.
+// a Node has only while something is wrong between it and the cloud.
 
 import type { Problem } from "../../core/problem.ts";
 import { type Condition, type Node, toTime } from "../../kube/objects.ts";

@@ -13,8 +13,6 @@ import { removalWindowText } from "../absence/removal-history.ts";
 import type { Finding, ObjectEvent } from "../reporter.ts";
 import { inTable, type TableName } from "./tables.ts";
 
-// Problems of a Node's pod ranges and of the instance that they are routed to.
-
 export function invalidPodCIDR(range: string): Problem {
   const text = `spec.podCIDRs contains ${JSON.stringify(range)}, which is not an address range such as 10.244.1.0/24. No route is created for it. Check the component that allocates pod CIDRs.`;
   return { severity: "error", reason: "InvalidPodCIDR", text };

@@ -1,4 +1,5 @@
-// Compares the end of runs with a fault at each operation, or a crash after each step, with the end of a run without.
+// Compares the end of runs with a fault at each operation, or a crash after each step, with the end of a run without. Volumes and
+// snapshots share a suite of such runs.
 
 import { expect, test } from "bun:test";
 import type { VolumeDriver } from "../../provider/volumes.ts";

@@ -1,4 +1,5 @@
-// What a kind adds to the general rules: defaults and validation. object-rules.ts has the table of kinds.
+// What a kind adds to the general rules: defaults and validation. object-rules.ts has the table of kinds. Also the rules of every kind
+// about metadata: names, labels, annotations, finalizers, and immutable fields.
 
 import { type Cause, forbiddenField, invalidValue, required } from "../objects/api-error.ts";
 import { isSame } from "../objects/json.ts";
@@ -15,8 +16,6 @@ export interface Rules {
 export function causesOf(...checks: readonly (Cause | false)[]): Cause[] {
   return checks.filter((each) => each !== false);
 }
-
-// Validates the metadata of every kind: names, labels, annotations, finalizers, and immutable fields.
 
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const label = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;

@@ -6,6 +6,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type Connection, openConnection } from "../../kube/connection/connection.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
+import { readStatus } from "../../kube/errors/status-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import { nodes } from "../../kube/resources.ts";
 import type { Files } from "../../platform/files.ts";
@@ -41,7 +42,7 @@ export class NoAnswer extends Error {
 }
 
 function refusalText(url: string, status: number, body: string): string {
-  const said = /"message": "((?:[^"\\]|\\.)*)"/.exec(body)?.[1]?.replaceAll('\\"', '"') ?? body.slice(0, 200);
+  const said = readStatus(body)?.message ?? body.slice(0, 200);
   if (status === 401)
     return `the manager at ${url} did not accept the credentials of the kubeconfig (401). It accepts tokens and client certificates of its own cluster; select that cluster with --context or --kubeconfig`;
   if (status === 403)

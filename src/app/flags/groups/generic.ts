@@ -1,7 +1,7 @@
 // Flags for the process as a whole and its connection to Kubernetes: upstream's groups "debugging", "generic" and "misc".
 
 import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
-import { decimal, duration, flag, integer, oneOf, quoted, text } from "../../../core/fields.ts";
+import { decimal, duration, flag, oneOf, quoted, text } from "../../../core/fields.ts";
 import { list, pairs } from "../../../core/list-fields.ts";
 import type { Field, Fields } from "../../../core/settings.ts";
 import { deprecated, live, noEffect } from "../flag-notes.ts";

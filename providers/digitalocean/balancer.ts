@@ -76,7 +76,6 @@ export function toObserved(balancer: ApiLoadBalancer, tag: string | undefined): 
   const owners = ownersOfDefaultName(name);
   return {
     owners,
-    group: owners.length > 0 ? name : id,
     name: `${name} (${id})`,
     balancer,
     keys: type === "GLOBAL" ? [] : [name, `id ${id}`],

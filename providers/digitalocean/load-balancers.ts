@@ -148,7 +148,6 @@ export function digitalOceanLoadBalancers(
 ): LoadBalancers<Annotations, Observed, DigitalOceanStep, Prefetched> {
   const ownTag = tagOf(operator);
   return {
-    groupOf: ({ defaultName }) => defaultName,
     ownKeys,
     list: (call) => mapEntries(api.loadBalancers(call), (one) => toObserved(one, ownTag)),
     // The tag names a cluster, but not with --cluster-name.
@@ -161,7 +160,7 @@ export function digitalOceanLoadBalancers(
     }),
     settingsOf,
     reaches: (desired, observed) => (target) => reach(desired, target, observed, operator),
-    plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
+    plan: (desired, observed, prefetched) => planLoadBalancer(desired, observed, prefetched, operator),
     targetsOnly: (step) => (isOfTargets(step.request) ? step : undefined),
     hasTarget: ({ balancer: { droplet_ids, tag } }, { machine }) =>
       Boolean(tag) || droplet_ids?.includes(Number(machine?.key)) === true,

@@ -131,12 +131,12 @@ export function fakeLoadBalancers(
     const state = states[balancer.status];
     const { id: name } = balancer;
     if (isUnmarked(balancer)) {
-      return { group: `unmarked-${name}`, name, owners: [], ownership: "unmarked", state, balancer };
+      return { name, owners: [], ownership: "unmarked", state, balancer };
     }
     // The label holds the uid of a Service, because this provider wrote it.
     const owner = (balancer.labels[ownerLabel] ?? name) as ServiceUID;
     const clusterUID = balancer.labels[uidLabel];
-    const owned = { group: owner, name, owners: [owner], clusterUID, state, balancer } as const;
+    const owned = { name, owners: [owner], clusterUID, state, balancer } as const;
     const { cluster } = balancer.labels;
     return cluster === undefined || isMarked(balancer)
       ? { ...owned, ownership: "ours" }
@@ -154,8 +154,7 @@ export function fakeLoadBalancers(
     },
   });
 
-  const plan = (members: readonly Desired[], observed: FakeBalancer | undefined): Plan<FakeStep> => {
-    const desired = members[0];
+  const plan = (desired: Desired | undefined, observed: FakeBalancer | undefined): Plan<FakeStep> => {
     if (observed === undefined) {
       return { steps: desired === undefined || desired.ending !== undefined ? [] : [create(desired)] };
     }

@@ -42,9 +42,9 @@ function toObserved(balancer: ApiLoadBalancer): Observed {
   const { id, name, labels } = balancer;
   const owner = labels[ownerLabel];
   const common = { name: `${name} (${id})`, state: "ready", balancer } as const;
-  if (owner === undefined) return { ...common, group: `unmarked ${id}`, owners: [], ownership: "unmarked" };
+  if (owner === undefined) return { ...common, owners: [], ownership: "unmarked" };
   // The label holds the uid of a Service: the Go manager or this provider wrote it.
-  return { ...common, group: owner, owners: [owner as ServiceUID], ownership: "ours" };
+  return { ...common, owners: [owner as ServiceUID], ownership: "ours" };
 }
 
 function addressesOf(
@@ -173,7 +173,7 @@ export function hetznerLoadBalancers(
     },
     targetLimit: (desired, observed) =>
       targetLimit(chosen(desired, observed).settings.type, observed?.balancer.load_balancer_type),
-    plan: ([desired], observed, { prefetched }) => planLoadBalancer(desired, observed, prefetched, operator),
+    plan: (desired, observed, prefetched) => planLoadBalancer(desired, observed, prefetched, operator),
     targetsOnly,
     hasTarget: ({ balancer }, target) => hasTarget(balancer.targets, target),
     targetCount: ({ balancer }) => balancer.targets.filter(({ type }) => type !== "label_selector").length,

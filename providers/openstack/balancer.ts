@@ -158,7 +158,6 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
       ...common,
       mark,
       owners,
-      group: `${mark} ${id}`,
       securityGroups,
       keys: [isForeign ? renamedKey(key, id) : key],
       freeFloatingIP: parts.floatingIPs.find(
@@ -169,7 +168,7 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
   });
   if (views.length > 0) return views;
   const unused = { mark: "", owners: [], keys: [], securityGroups: [] };
-  return [{ ...common, ...unused, group: `unmarked ${id}`, ownership: "unmarked" }];
+  return [{ ...common, ...unused, ownership: "unmarked" }];
 }
 
 /** The Service whose name the load balancer has decides about its address and its end. */

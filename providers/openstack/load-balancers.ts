@@ -267,7 +267,7 @@ async function lookUp(
   call: Call,
 ): Promise<Observed | undefined> {
   const { balancing } = api;
-  const { owner, defaultName, ending } = member;
+  const { owner, ending } = member;
   const [mark, id] = [markOf(cluster, owner), idOf(member)];
   const project = await balancing.projectID(call);
   const found =
@@ -279,7 +279,7 @@ async function lookUp(
   const views = toObserved(balancer, await readParts(api, call), cluster);
   const own = views.find((view) => view.mark === mark);
   const [other] = views;
-  const common = { owners: [owner.uid], ownership: "ours", group: defaultName } as const;
+  const common = { owners: [owner.uid], ownership: "ours" } as const;
   if (own !== undefined) return completed(api, { ...own, ...common }, groupName(owner), call);
   const isJoined = id !== undefined && ending === undefined && other !== undefined && other.mark !== "";
   return isJoined ? { ...other, ...common, mark: "", shallow: undefined } : undefined;
@@ -293,7 +293,6 @@ export function octaviaLoadBalancers(
   const { balancing } = api;
   const locks = new KeyedLock();
   return {
-    groupOf: ({ defaultName }) => defaultName,
     ownKeys: ownKeys(cluster),
     list: async function* (call) {
       const project = await balancing.projectID(call);
@@ -301,9 +300,9 @@ export function octaviaLoadBalancers(
       const parts = await readParts(api, call);
       yield all.filter((one) => isShown(one, project)).flatMap((one) => toObserved(one, parts, cluster));
     },
-    observe: async ([member], listed, call) => {
-      if (listed !== undefined) return completed(api, listed, member && groupName(member.owner), call);
-      return member && lookUp(api, member, cluster, call);
+    observe: async (desired, listed, call) => {
+      if (listed !== undefined) return completed(api, listed, desired && groupName(desired.owner), call);
+      return desired && lookUp(api, desired, cluster, call);
     },
     adopts: (desired, found) => found.mark === "" && found.balancer.id === idOf(desired),
     prefetch: (_desired, call) => prefetch(api, call),
@@ -326,7 +325,7 @@ export function octaviaLoadBalancers(
           }
         );
       },
-    plan: ([desired], observed, { prefetched }) =>
+    plan: (desired, observed, prefetched) =>
       planLoadBalancer(desired, observed, { prefetched, operator, cluster }),
     targetsOnly: (step) => (step.isTargets === true ? step : undefined),
     targetCount: ({ pools }) => Math.max(0, ...pools.map(({ members = [] }) => members.length)),

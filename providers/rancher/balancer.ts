@@ -88,10 +88,6 @@ export function waitForBalancer({ balancer }: Observed, what: string) {
 
 export const balancerName = (defaultName: string): string => `lb-${defaultName}`;
 
-/** The group of a Service, from its uid. */
-export const groupOfOwner = (owner: ServiceUID): string =>
-  balancerName(`a${owner.replaceAll("-", "")}`.slice(0, 32));
-
 const namePrefix = balancerName("");
 
 export const ownersByName = (name: string): readonly ServiceUID[] =>

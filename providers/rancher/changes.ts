@@ -2,7 +2,7 @@
 
 import { type Call, type ChangeHint, type Changes, minutes } from "#ccm";
 import type { RancherApi } from "./api.ts";
-import { groupOfOwner, markedOwner } from "./balancer.ts";
+import { markedOwner, ownersByName } from "./balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 
 /** By default, the server sends a ping every five seconds. */
@@ -52,9 +52,9 @@ export function hintsIn(text: string): readonly ChangeHint[] {
     case "loadBalancerService": {
       const { name, metadata } = resource as Partial<ApiLoadBalancer>;
       const owner = markedOwner(metadata);
-      const group = owner === undefined ? name : groupOfOwner(owner);
+      const [named = owner] = owner === undefined ? ownersByName(name ?? "") : [];
       const version = versionOf(resource, compared.balancer);
-      return typeof group === "string" ? [{ of: "load-balancer", group, version }] : [];
+      return named === undefined ? [] : [{ of: "load-balancer", owner: named, version }];
     }
     case "externalService":
       // Any load balancer may wait for it.

@@ -5,10 +5,8 @@ import type { RancherApi } from "./api.ts";
 import { applyStep, findStack, takenNames } from "./apply.ts";
 import {
   type Annotations,
-  balancerName,
   clusterOf,
   type Desired,
-  groupOfOwner,
   markedOwner,
   type Observed,
   ownersByName,
@@ -31,17 +29,15 @@ import {
 } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 
-type Marks = Pick<Observed, "group" | "owners" | "ownership" | "cluster" | "marksNameCluster">;
+type Marks = Pick<Observed, "owners" | "ownership" | "cluster" | "marksNameCluster">;
 
 /** The mark in the metadata takes precedence over the name, which is the mark of the Go manager and has no cluster. */
-function marksOf({ id, name, metadata }: ApiLoadBalancer, cluster: string): Marks {
+function marksOf({ name, metadata }: ApiLoadBalancer, cluster: string): Marks {
   const [owner, other] = [markedOwner(metadata), clusterOf(metadata)];
   const owners = owner === undefined ? ownersByName(name) : [owner];
-  if (owners.length === 0) return { group: `unmarked ${id}`, owners, ownership: "unmarked" };
-  const group = owner === undefined ? name : groupOfOwner(owner);
-  if (other !== undefined && other !== cluster)
-    return { group, owners, ownership: "foreign", cluster: other };
-  return { group, owners, ownership: "ours", ...(other === undefined && { marksNameCluster: false }) };
+  if (owners.length === 0) return { owners, ownership: "unmarked" };
+  if (other !== undefined && other !== cluster) return { owners, ownership: "foreign", cluster: other };
+  return { owners, ownership: "ours", ...(other === undefined && { marksNameCluster: false }) };
 }
 
 /** By stack and name in lower case: names are unique in a stack. */
@@ -116,7 +112,6 @@ export function rancherLoadBalancers(
   const stack = operator["load-balancers-stack"];
   const isTakenByOtherKind = takenNames(api);
   return {
-    groupOf: ({ defaultName }) => balancerName(defaultName),
     list: async function* (call) {
       yield await listBalancers(api, cluster, call);
     },
@@ -131,7 +126,7 @@ export function rancherLoadBalancers(
     rangesOf: ({ balancer }) => rangesIn(balancer.lbConfig?.config),
     reaches: () => (target) =>
       target.machine === undefined || addressOf(target) !== undefined || "they have no IPv4 address",
-    plan: ([desired], observed, { prefetched }) =>
+    plan: (desired, observed, prefetched) =>
       planLoadBalancer(desired, observed, prefetched, { stack, cluster }),
     targetsOnly,
     targetCount: ({ balancer, services }) => {

@@ -168,17 +168,11 @@ export interface Exemptions {
 
 const maxLines = 500;
 
-/** Folders that the next two rules do not cover yet. */
-const notCovered = /^(src|test)\/controllers\/service\//;
-
 /** A spread of a literal into a literal: its properties belong into the outer one, each on a line. */
 export const literalSpreads = ({ path, text }: SourceFile): readonly string[] =>
-  notCovered.test(path)
-    ? []
-    : [...codeOf(text).matchAll(/\.\.\.\s*\{[^\n]*/g)].map(
-        ([spread]) =>
-          `${path} spreads a literal into a literal, so its properties are written out: ${spread}`,
-      );
+  [...codeOf(text).matchAll(/\.\.\.\s*\{[^\n]*/g)].map(
+    ([spread]) => `${path} spreads a literal into a literal, so its properties are written out: ${spread}`,
+  );
 
 /** A paragraph of comment after code: the header of a second file in the same file. */
 const laterHeader = /^(?!\/\/|#!).+\n\n(\/\/ .*)\n(?:\/\/.*\n)*\n/m;
@@ -201,7 +195,7 @@ export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonl
   if (isSource) found.push(...closuresOverState(file));
   found.push(...literalSpreads(file));
   const [, header] = laterHeader.exec(text) ?? [];
-  if (header !== undefined && !notCovered.test(path))
+  if (header !== undefined)
     found.push(`${path} has a second header, which belongs into a file or a doc comment: ${header}`);
   if (/^[ \t]*export default\b/m.test(code)) found.push(`${path} has a default export`);
   for (const [, declared = ""] of path.startsWith("test/") ? [] : code.matchAll(topLevelArrow)) {

@@ -107,8 +107,8 @@ const nothing = (): string => "";
 const describeStep = ({ do: what, on }: Step): string => (on === undefined ? what : `${what} ${on}`);
 const destinationOf = ({ destination }: Pick<DesiredRoute, "destination">): string => destination;
 const titleOf = ({ id, name }: Pick<ObservedVolume, "id" | "name">): string => `${name} (${id})`;
-const ownersOf = (members: readonly Pick<DesiredLoadBalancer<Fields>, "owner">[]): string =>
-  shortList(members.map(({ owner }) => `${owner.namespace}/${owner.name}`));
+const ownerOf = (desired: Pick<DesiredLoadBalancer<Fields>, "owner"> | undefined): string =>
+  desired === undefined ? "" : `${desired.owner.namespace}/${desired.owner.name}`;
 
 /** Everything that calls the cloud, and what the first argument says about each call. `pages`: it returns page after page. */
 const calls: Readonly<Record<PartName, Readonly<Record<string, Describe | "pages">>>> = {
@@ -116,7 +116,7 @@ const calls: Readonly<Record<PartName, Readonly<Record<string, Describe | "pages
   instances: { list: "pages" },
   lookups: { find: shortList },
   pending: { check: shortList },
-  loadBalancers: { list: "pages", apply: describeStep, observe: ownersOf, prefetch: nothing },
+  loadBalancers: { list: "pages", apply: describeStep, observe: ownerOf, prefetch: nothing },
   nodeFirewall: { observe: nothing, apply: describeStep },
   machineTags: { add: shortList, remove: shortList },
   routes: {

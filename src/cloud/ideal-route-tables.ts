@@ -1,7 +1,7 @@
 // The route tables of a cloud as the controllers see them, whatever the cloud is like: each route is created and removed by its own
 // call, and listings show every change of this process.
 
-import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
@@ -18,11 +18,13 @@ import type {
 } from "../provider/routes.ts";
 import { DocumentRoutes } from "./document-routes.ts";
 import { type ListedRoute, OwnRouteChanges, type RouteChange } from "./own-route-changes.ts";
-import { proofsApart } from "./reads-lag.ts";
 
 export interface ListedPage extends RoutePage {
   readonly routes: readonly ListedRoute[];
 }
+
+/** Clocks and requests are not exact. */
+const margin: Milliseconds = seconds(5);
 
 export class RouteTable {
   /** Undefined if the cloud has one table. */
@@ -72,7 +74,9 @@ export class RouteTable {
 
   /** How far apart two listings must be to prove that a route is absent. */
   proofsApart(confirmAfter: Milliseconds): Milliseconds {
-    return proofsApart(confirmAfter, this.#routes);
+    const { readsLag } = this.#routes;
+    if (readsLag === undefined) return confirmAfter;
+    return milliseconds(Math.max(confirmAfter, margin) + readsLag);
   }
 
   async *list(call: Call): AsyncIterable<ListedPage> {

@@ -17,7 +17,6 @@ import type {
 import type { KeyAnswer } from "./instance-index.ts";
 import { keyIn, type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
-import { proofsApart } from "./reads-lag.ts";
 import { answersOf, newestFailure, renamedMachines } from "./source-answers.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
 
@@ -266,12 +265,6 @@ export class Inventory {
       identity.providerID !== undefined &&
       this.#relevant(identity).every(({ source }) => source.lookups?.id !== undefined);
     return canLookUp ? ["listing", "lookup"] : ["listing"];
-  }
-
-  /** How far apart two proofs must be that this Node's machine is absent. */
-  proofsApart(identity: NodeIdentity, confirmAfter: Milliseconds): Milliseconds {
-    const times = this.#relevant(identity).map(({ source }) => proofsApart(confirmAfter, source));
-    return milliseconds(Math.max(confirmAfter, ...times));
   }
 
   /** Whether the Node has a property to find its machine by. Without one there would never be an answer. */

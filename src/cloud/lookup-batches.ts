@@ -58,13 +58,10 @@ export function chooseMethod(query: {
   readonly pagesOfListing: number | undefined;
   /** Lookups of the last seconds, since the last listing. At such a rate, a listing also answers the next queries. */
   readonly recent?: readonly Batch[];
-  /** The last listing is younger than reads lag: another one would hardly show more. */
-  readonly isLagging?: boolean;
 }): QueryMethod {
-  const { waiting, lookups, source, pagesOfListing, recent = [], isLagging = false } = query;
+  const { waiting, lookups, source, pagesOfListing, recent = [] } = query;
   const batches = batchesFor(waiting, lookups, source);
   if (batches === undefined || pagesOfListing === undefined) return { kind: "listing" };
-  if (isLagging && batches.length <= pagesOfListing) return { kind: "lookup", batches };
   const requests = batches.length + recent.filter((batch) => isAboutOthers(batch, batches)).length;
   return requests < pagesOfListing ? { kind: "lookup", batches } : { kind: "listing" };
 }

@@ -34,7 +34,6 @@ export interface SourceState {
   readonly answer: (by: MatchKey, value: string) => KeyAnswer | undefined;
   /** The last complete listing. */
   readonly latest: { readonly beganAt: number; readonly pages: number } | undefined;
-  readonly readsLag: InstanceSource["readsLag"];
   /** Lookups of the last seconds, since the last listing. */
   readonly recentLookups: readonly Batch[];
 }
@@ -48,7 +47,7 @@ export interface QueryPlan {
 }
 
 export function planQueries(queries: readonly Query[], state: SourceState): QueryPlan {
-  const { keys, lookups, latest, readsLag = 0, recentLookups } = state;
+  const { keys, lookups, latest, recentLookups } = state;
   // A listing that was running has answered many of the queries that arrived during it.
   const open = queries.filter((query) => !isFound(query, state));
   const urgency = mostUrgent(open);
@@ -64,7 +63,6 @@ export function planQueries(queries: readonly Query[], state: SourceState): Quer
     source: keys,
     pagesOfListing: latest?.pages,
     recent: recentLookups,
-    isLagging: latest !== undefined && since - latest.beganAt < readsLag,
   });
   const lists = mustList || (free.length > 0 && chosen.kind === "listing");
   const isListed = latest !== undefined && latest.beganAt >= since;

@@ -157,7 +157,6 @@ export class SourceInventory {
     const { urgency, listSince, batches } = planQueries(queries, {
       keys: this.#keys,
       lookups: this.#source.lookups,
-      readsLag: this.#source.readsLag,
       nameDecides: this.#source.nameDecides,
       latest: this.#snapshot.latest,
       answer: (by, value) => this.answer(by, value),

@@ -1,6 +1,6 @@
 // What a cloud reports about its changes before the next listing shows them. A hint only names what to list or look up again.
 
-import type { Milliseconds } from "../core/brand.ts";
+import type { Milliseconds, ServiceUID } from "../core/brand.ts";
 import type { Call } from "./call.ts";
 
 /**
@@ -8,7 +8,7 @@ import type { Call } from "./call.ts";
  * Names that Fairlead does not know have no effect.
  *
  * - `instance`       the machine with this `Instance.key`; without `key`, any machine of the source
- * - `load-balancer`  the load balancer of this group, as listed; without `group`, any of them
+ * - `load-balancer`  the load balancer of this Service, or of one with the same default name; without `owner`, any of them
  *
  * `version` is anything that differs when what `list` returns for the object differs. A hint with the version of the previous one for
  * the same object is ignored. Without it, each hint counts.
@@ -22,7 +22,7 @@ export type ChangeHint =
     }
   | {
       readonly of: "load-balancer";
-      readonly group?: string | undefined;
+      readonly owner?: ServiceUID | undefined;
       readonly version?: string | undefined;
     };
 

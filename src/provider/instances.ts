@@ -1,7 +1,7 @@
 // The machines of a cloud: a source lists all of them page by page, and may look some up by key. The framework caches, matches
 // Nodes to machines, and decides when a machine is gone.
 
-import type { Milliseconds, ProviderID } from "../core/brand.ts";
+import type { ProviderID } from "../core/brand.ts";
 import type { Call } from "./call.ts";
 import type { Facts } from "./plan.ts";
 import type { Problem } from "./reasons.ts";
@@ -140,11 +140,6 @@ export interface InstanceSource {
    * id wait for this source's turn. Absent: at most one listing, or one series of lookups, per second.
    */
   readonly requestsPerHour?: number | undefined;
-  /**
-   * How long a listing or lookup may show an earlier state of the cloud; the longer one, if they differ. The two proofs that a machine is
-   * gone are further apart than this. Absent: less than `--absence-confirmation`.
-   */
-  readonly readsLag?: Milliseconds | undefined;
 }
 
 /**

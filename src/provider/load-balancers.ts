@@ -1,7 +1,7 @@
 // Load balancers: the framework observes, requests a plan, and applies its steps. It owns finalizers, events, retries
 // and the status of Services.
 
-import type { Cidr, IpAddress, Milliseconds, NodeName, ServiceUID } from "../core/brand.ts";
+import type { Cidr, IpAddress, NodeName, ServiceUID } from "../core/brand.ts";
 import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
 import type { Machine } from "./instances.ts";
@@ -91,13 +91,14 @@ export interface BalancerAddress {
   readonly ipMode?: "VIP" | "Proxy" | undefined;
 }
 
-/** What the cloud has for one group, including incomplete and left-over parts. Extend it with what your plan needs. */
+/** What the cloud has for one Service, including incomplete and left-over parts. Extend it with what your plan needs. */
 export interface ObservedLoadBalancer {
-  /** The group that it belongs to, as `LoadBalancers.groupOf` names it. */
-  readonly group: string;
   /** Its name or id in the cloud, for messages. */
-  readonly name?: string | undefined;
-  /** The Services it serves according to its marks. If none of them exists, it is an orphan. */
+  readonly name: string;
+  /**
+   * The Service that it serves according to its mark. If that does not exist, it is an orphan. Several uids where the mark does not
+   * say which of them it is: see `ownersOfDefaultName`.
+   */
   readonly owners: readonly ServiceUID[];
   /**
    * `ours` carries the cluster's mark. `unmarked` is changed only after a Service adopts it. `foreign` carries another cluster's
@@ -159,17 +160,9 @@ export type Publication =
   /** Another component announces the address (kube-vip, an agent): Fairlead never writes this status. */
   | { readonly kind: "not-ours" };
 
-/** Further input of a plan. */
-export interface PlanContext<V> {
-  /** The result of `LoadBalancers.prefetch`. */
-  readonly prefetched: V;
-  /** Owners in the marks whose Services no longer exist. Keep the parts of owners that are neither members nor orphans. */
-  readonly orphans: readonly ServiceUID[];
-}
-
 /**
- * The load balancers of a cloud. A group is what is observed and changed together: one Service on most clouds, several where
- * they share a load balancer. Only `list`, `plan`, `apply` and `publish` are required.
+ * The load balancers of a cloud: one per Service. Where several Services share what the cloud has, the provider lists one view of it
+ * per Service. Only `list`, `plan`, `apply` and `publish` are required.
  */
 export interface LoadBalancers<
   A extends Fields,
@@ -181,23 +174,23 @@ export interface LoadBalancers<
   prefetch?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
   /**
    * Pure. What the plan of this Service needs of `prefetch`, such as "certificates". Services with the same answer share one prefetch,
-   * and its failure holds up only them. A plan whose members all leave gets any result. Absent: all Services share one.
+   * and its failure holds up only them. A plan of a removal gets any result. Absent: all Services share one.
    */
-  prefetchKey?(member: DesiredLoadBalancer<A>): string;
+  prefetchKey?(desired: DesiredLoadBalancer<A>): string;
   /**
    * Pure. Whether this Service names this load balancer as the one to adopt, whatever its mark. Only an unmarked one is adopted.
    * If two Services name it, neither adopts it.
    */
-  adopts?(member: DesiredLoadBalancer<A>, found: O): boolean;
+  adopts?(desired: DesiredLoadBalancer<A>, found: O): boolean;
   /**
    * Pure. What this Service asks to adopt, as its user wrote it: an id or a name. Undefined: nothing. If it cannot be adopted, no
    * load balancer is created, and the Service reports why. Implement it together with `adopts`.
    */
-  requestsAdoption?(member: DesiredLoadBalancer<A>): string | undefined;
+  requestsAdoption?(desired: DesiredLoadBalancer<A>): string | undefined;
   /**
    * Pure. The settings as they are in the cloud. A field with an invalid annotation keeps this value, never its default. A changed field
    * with `whenChanged` is noticed only if its value is here, and if the Service has the annotation: without it, the value stays.
-   * Without this function, or without the field in its result, nothing of the group changes until the annotation is fixed,
+   * Without this function, or without the field in its result, nothing of the load balancer changes until the annotation is fixed,
    * unless this process has seen a valid value. `published` are the addresses in the status of the Service, for settings that decide only
    * which addresses are published.
    */
@@ -205,7 +198,7 @@ export interface LoadBalancers<
   /**
    * Pure. The source ranges as they are in the cloud, or `unspecified` where none are set there. They stay while a Service has an
    * invalid range. Without this function, a process that has not seen the valid ranges uses those that can be parsed; if there
-   * are none, nothing of the group changes until they are corrected.
+   * are none, nothing of the load balancer changes until they are corrected.
    */
   rangesOf?(observed: O, owner: ServiceUID): readonly Cidr[] | "unspecified" | undefined;
   /**
@@ -215,21 +208,15 @@ export interface LoadBalancers<
    * Answer true while what it depends on is unknown, such as `Machine.handles`: a target that cannot be reached is removed.
    * Absent: all Nodes are reachable.
    */
-  reaches?(member: DesiredWithoutTargets<A>, observed: O | undefined): (target: BalancerTarget) => Reached;
+  reaches?(desired: DesiredWithoutTargets<A>, observed: O | undefined): (target: BalancerTarget) => Reached;
   /**
    * Pure. The maximum number of targets of this load balancer. If it reaches more Nodes, a stable subset of these is selected.
    */
-  targetLimit?(member: DesiredWithoutTargets<A>, observed: O | undefined): number | undefined;
-  /**
-   * Pure. The group of a Service. Default: one group per Service, named by its uid. Two groups that share a member
-   * or an observed owner are never reconciled at the same time.
-   */
-  groupOf?(desired: DesiredLoadBalancer<A>): string;
+  targetLimit?(desired: DesiredWithoutTargets<A>, observed: O | undefined): number | undefined;
   /**
    * Pure. For a cloud without a place for the owner, where the mark is on the Service: a name made of its uid or its own name, or an id that a
    * step has remembered. Returns the keys of the load balancer of this Service; none for a Service that gives it up. What is listed with
-   * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`; its group is the `defaultName`, which
-   * `groupOf` must return. An id counts only on a Service with the finalizer, which does not own another one by name; otherwise `adopts`
+   * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`. An id counts only on a Service with the finalizer, which does not own another one by name; otherwise `adopts`
    * decides. If several Services have the same id, the one with its address is the owner, then the oldest of these, then one without
    * an address. If that is not certain, it is `unmarked`. A Service with the finalizer and without an id owns what has its address.
    */
@@ -242,39 +229,31 @@ export interface LoadBalancers<
    */
   list(call: Call): AsyncIterable<readonly O[]>;
   /**
-   * Reads one group. Called before a plan when the listing has nothing for the group, or only a `shallow` object; plans also follow
-   * each complete listing. A complete group is planned only after a listing that shows a change, or every 15 to 45 minutes. Without
-   * members, there is always a `listed` object. Undefined is a definite answer: a load balancer that existed may then be created again,
-   * without a second listing that confirms it. Without a definite answer, throw a `CloudError`, such as for a 404 that another read of
-   * the cloud contradicts: nothing is changed, and `observe` is called again at its `retryAfter`, or after a backoff. Return only a load
-   * balancer with the cluster's mark, or the `listed` one, which is unmarked while a Service adopts it. With `recall`, `listed` has
-   * `outdated` after steps with `outdates`.
+   * Reads the load balancer of one Service; undefined for a Service that is gone, with what is `listed`. Called before a plan when the
+   * listing has nothing for the Service, or only a `shallow` object; plans also follow each complete listing. A complete load balancer is
+   * planned only after a listing that shows a change, or every 15 to 45 minutes. Undefined is a definite answer: a load balancer that
+   * existed may then be created again, without a second listing that confirms it. Without a definite answer, throw a `CloudError`, such as
+   * for a 404 that another read of the cloud contradicts: nothing is changed, and `observe` is called again at its `retryAfter`, or after
+   * a backoff. Return only a load balancer with the cluster's mark, or the `listed` one, which is unmarked while a Service adopts it. With
+   * `recall`, `listed` has `outdated` after steps with `outdates`.
    */
   observe?(
-    members: readonly DesiredLoadBalancer<A>[],
+    desired: DesiredLoadBalancer<A> | undefined,
     listed: O | undefined,
     call: Call,
   ): Promise<O | undefined>;
   /**
    * Pure. What is `listed`, with what was observed in depth `before`, and no longer `shallow`. Undefined if the listing shows that this has
-   * changed, or if it lacks what a plan of these members needs. For up to an hour, a plan from it may find that nothing is to be done.
+   * changed, or if it lacks what a plan needs. For up to an hour, a plan from it may find that nothing is to be done.
    * Before steps, `observe` reads again what they change, or all of the load balancer, which it knows as `listed` and `mark`; all of it
    * also if the plan has an error. Absent: `observe` precedes each plan, and a listing each change if the last one is not recent.
    */
-  recall?(members: readonly DesiredLoadBalancer<A>[], listed: O, before: O): O | undefined;
+  recall?(desired: DesiredLoadBalancer<A>, listed: O, before: O): O | undefined;
   /**
-   * How long `list` or `observe` may show a state from before a step that the cloud has accepted; the longer one, if they differ. Within this time, an accepted step
-   * is not sent again, an error of `plan` is not reported, and a difference is no drift. A load balancer that is not shown counts
-   * as absent only after it. Absent: reads show every accepted step.
+   * Pure. The steps from the observed to the desired state. With `ending`, and for a Service that is gone (undefined), the load balancer
+   * is removed; when all steps are done, nothing of it may be left that a listing could hide. `prefetched`: the result of `prefetch`.
    */
-  readonly readsLag?: Milliseconds | undefined;
-  /**
-   * Pure. The steps from the observed to the desired state. Members that leave have `ending`; if owners remain that are neither
-   * members nor orphans, their parts stay. Without members, everything observed is to be deleted: no other owner remains. When all
-   * steps for a leaving member are done, nothing of it may be left that a listing could hide. Without `groupOf` there is at most one
-   * member.
-   */
-  plan(members: readonly DesiredLoadBalancer<A>[], observed: O | undefined, context: PlanContext<V>): Plan<S>;
+  plan(desired: DesiredLoadBalancer<A> | undefined, observed: O | undefined, prefetched: V): Plan<S>;
   /**
    * Pure. The part of a step that changes only targets: the step itself, a smaller one, or undefined. With
    * `--load-balancer-drift=report`, Nodes that join or leave apply these parts and nothing else. Absent: they apply nothing while
@@ -300,7 +279,7 @@ export interface LoadBalancers<
    */
   moveMark?(observed: O): readonly S[];
   /** Pure. The status of one Service. */
-  publish(member: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
+  publish(desired: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
   /** What names the cluster in marks, where that is not `--cluster-name`: a setting and its value. Shown in messages. */
   readonly clusterSetting?: { readonly name: string; readonly value: string } | undefined;
   /**
@@ -309,8 +288,7 @@ export interface LoadBalancers<
    */
   readonly marksNameCluster?: false | undefined;
   /**
-   * The provider supports `ending: "release"`. Shared load balancers: only what belongs to this Service alone is released.
-   * Absent: the deletion of a Service that requests a release is on hold, with an event.
+   * The provider supports `ending: "release"`. Absent: the deletion of a Service that requests a release is on hold, with an event.
    */
   readonly releases?: true | undefined;
   /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */

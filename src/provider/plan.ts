@@ -10,26 +10,21 @@ export type Facts = Readonly<Record<string, string>>;
 
 /**
  * One change. `do` names it in logs, events, metrics and dry runs; further members are what `apply` needs, as plain data. Two steps with
- * the same data are the same step. Where reads lag, steps with the same `do` and `on` for the same desired state are the same too, so a
- * step may contain a revision.
+ * the same data are the same step.
  */
 export interface Step {
   readonly do: string;
-  /**
-   * The name or id of the object that is changed, for messages. Where reads lag, steps that change different parts need different
-   * values of `do` or `on`: otherwise the second one waits until the first one is shown.
-   */
+  /** The name or id of the object that is changed, for messages. */
   readonly on?: string | undefined;
   /**
    * When this step is done, the load balancer is gone, although a Service still needs one: it failed and cannot be repaired. The next
-   * plan may then create one immediately, without proof that the old one is absent. Not needed for members with `ending`. Never set it
+   * plan may then create one immediately, without proof that the old one is absent. Not needed with `ending`. Never set it
    * on a step that leaves a part of the load balancer.
    */
   readonly removes?: true | undefined;
   /**
    * When this step is done, the load balancer stays in the cloud without the mark, although its Service wants it deleted: the cloud
-   * protects it against deletion. The Service then reports a release, and not a deletion. Not needed for members whose `ending` is
-   * `release`.
+   * protects it against deletion. The Service then reports a release, and not a deletion. Not needed if `ending` is `release`.
    */
   readonly releases?: true | undefined;
   /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
@@ -84,14 +79,12 @@ export interface RefusedTarget {
   readonly node: string;
   /** Why, in the cloud's words. */
   readonly text: string;
-  /** The Service whose target it is. Absent: every Service of the group that has this target. */
-  readonly owner?: ServiceUID | undefined;
   /** When to try it again; the time doubles while the cloud refuses it. Default: one minute. For what ends within seconds. */
   readonly retryAfter?: Milliseconds | undefined;
 }
 
 /**
- * What to do for one load balancer group. No steps and no `wait` means that the observed state is the desired one.
+ * What to do for one load balancer. No steps and no `wait` means that the observed state is the desired one.
  */
 export interface Plan<S extends Step> {
   /** Applied in order. A step may rely on those before it. After the last one the framework observes and plans again. */

@@ -145,8 +145,10 @@ const shipped: readonly (readonly [string, AnyProvider, readonly string[], reado
       "--leader-elect=false",
     ],
     [
-      ...["--allow-untagged-cloud", "--concurrent-node-lifecycle-syncs"],
-      ...gatesOf137.map(() => "--feature-gates"),
+      "--allow-untagged-cloud",
+      "--concurrent-node-lifecycle-syncs",
+      // Flagz and Statusz are served.
+      ...gatesOf137.flatMap((gate) => (/^Component(Flagz|Statusz)$/.test(gate) ? [] : "--feature-gates")),
     ],
   ],
   [

@@ -79,7 +79,7 @@ const reasonsIn = (problems: readonly { reason: string }[] | undefined) =>
 
 test("withDeclaredReasons replaces an undeclared reason wherever a provider reports problems, and logs it once", async () => {
   const { cloud, logged } = connected();
-  const { problems } = cloud.loadBalancers?.plan([], undefined, {} as never) ?? {};
+  const { problems } = cloud.loadBalancers?.plan(undefined, undefined, {} as never) ?? {};
   const generic = "ProviderProblem";
   expect(reasonsIn(problems)).toEqual(["CertificateExpired", "PortConflict", generic, generic]);
   const [source] = cloud.instances?.sources ?? [];
@@ -100,7 +100,7 @@ test("withDeclaredReasons replaces an undeclared reason wherever a provider repo
 test("withDeclaredReasons keeps the state of providers that are instances of classes", async () => {
   const { cloud } = connected();
   const { loadBalancers, instances } = cloud;
-  loadBalancers?.plan([], undefined, {} as never);
+  loadBalancers?.plan(undefined, undefined, {} as never);
   expect(loadBalancers?.publish({} as never, undefined)).toEqual({ kind: "wait", waitingFor: "1" });
   const [source] = instances?.sources ?? [];
   if (source === undefined) throw new Error("There is no source.");
@@ -113,7 +113,7 @@ test("withDeclaredReasons passes on what has no undeclared reason without copyin
   const plain = { ...new Balancers(), list: async function* () {}, plan: () => plan };
   const unexpected = { onUndeclared: () => expect.unreachable(), redact: (text: string) => text };
   const cloud = withDeclaredReasons({ loadBalancers: plain }, reasons, unexpected);
-  expect(cloud.loadBalancers?.plan([], undefined, {} as never)).toBe(plan);
+  expect(cloud.loadBalancers?.plan(undefined, undefined, {} as never)).toBe(plan);
 });
 
 test.each(["certificateExpired", "Certificate expired", "PortConflict", "ProviderProblem", ""])(

@@ -42,7 +42,7 @@ const uses = {
   pending: { check: (part) => part.check(["1"], call) } satisfies Uses<Pending>,
   loadBalancers: {
     list: (part) => firstOf(part.list(call)),
-    observe: async (part) => part.observe?.([], undefined, call),
+    observe: async (part) => part.observe?.(undefined, undefined, call),
     prefetch: async (part) => part.prefetch?.([], call),
     apply: (part) => part.apply({ do: "create" }, call),
   } satisfies Uses<AnyBalancers>,

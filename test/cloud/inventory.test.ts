@@ -320,21 +320,6 @@ describe("lookups and listings", () => {
   });
 });
 
-test.each([
-  [undefined, "list"],
-  [seconds(60), "find name n1"],
-] as const)(
-  "with reads that lag by %p, a Node that a listing did not show needs %p",
-  async (readsLag, what) => {
-    const { first, answer } = setUp([{ lookups: { name: 5 } }]);
-    Object.assign(first, { readsLag });
-    await answer(named("n1"));
-    first.calls.length = 0;
-    await answer(named("n1"));
-    expect(first.calls.map((call) => call.what)).toEqual([what]);
-  },
-);
-
 describe("the interval between listings", () => {
   const next = (interval: number | undefined, hasChanged: boolean, pages: number, fixed?: number) =>
     refreshInterval(fixed === undefined ? {} : { fixed: milliseconds(fixed) }, {

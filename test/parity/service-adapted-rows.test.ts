@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { fake } from "../../providers/fake/index.ts";
-import { GroupStates } from "../../src/controllers/service/state/group-states.ts";
-import { ServiceStates } from "../../src/controllers/service/state/service-states.ts";
-import type { ServiceUID } from "../../src/core/brand.ts";
+import { ServiceRecords } from "../../src/controllers/service/state/service-records.ts";
+import type { Service } from "../../src/kube/objects.ts";
+import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
 // Rows of upstream's controllers/service/controller_test.go whose setup does not exist in Fairlead: a nil in a cache,
@@ -55,52 +55,35 @@ describe("TestNodeChangesInExternalLoadBalancer", () => {
   );
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: a test bends a provider to any shape.
-type Bent = any;
-
-test("TestSyncService 1: a key may contain anything that the provider returns and is never parsed", async () => {
-  const groupOf = (uid: string): string => `invalid/key/${uid}`;
-  const provider = {
-    ...fake,
-    connect: (config: Bent, context: Bent) => {
-      const cloud = (fake as Bent).connect(config, context);
-      const { loadBalancers } = cloud;
-      return {
-        ...cloud,
-        loadBalancers: {
-          ...loadBalancers,
-          groupOf: ({ owner }: Bent) => groupOf(owner.uid),
-          list: async function* (call: Bent) {
-            for await (const page of loadBalancers.list(call)) {
-              yield page.map((one: Bent) => ({ ...one, group: groupOf(one.owners[0]) }));
-            }
-          },
-        },
-      };
-    },
-  };
-  const w = new ServiceWorld({ provider });
-  await w.start();
-  w.create("web");
+test("TestSyncService 1: a key is the uid of a Service, may contain anything and is never parsed", async () => {
+  const w = await worldOf(3, 1);
+  const service = w.create("web");
+  const uid = "invalid/key/string";
+  const other = { ...service, metadata: { ...service.metadata, name: "other", uid } };
+  w.server.store.put(resourceNamed("services"), other as unknown as KubeObject);
   await w.pass(30);
-  expect(w.addressesOf("web")).toHaveLength(1);
-  w.delete("web");
+  expect(w.addressesOf("other")).toHaveLength(1);
+  expect(w.owners()).toEqual([service.metadata.uid, uid].toSorted());
+  w.manager.queues["service"]?.add("another/invalid/key");
+  for (const name of ["web", "other"]) w.delete(name);
   await w.pass(30);
   expect([w.owners(), w.services(), w.unexpectedErrors]).toEqual([[], [], []]);
   await w.stop();
 });
 
-// Only the store caches Services; the controller remembers just the group of each.
+// Only the store caches Services; the controller remembers just what it knows about each.
 test("TestServiceCache: a Service is added, removed, added again, and found beside a second one", () => {
-  const groups = new GroupStates(new ServiceStates());
-  const uid = (name: string) => name as ServiceUID;
-  groups.assign("default/a", uid("1"), "g1");
-  expect([...groups.names]).toEqual(["g1"]);
-  groups.dismiss("default/a");
-  expect([...groups.names]).toEqual([]);
-  groups.assign("default/a", uid("1"), "g1");
-  expect(groups.groupOf(uid("1"))).toBe("g1");
-  groups.assign("default/b", uid("2"), "g2");
-  expect([...groups.names].toSorted()).toEqual(["g1", "g2"]);
-  expect(groups.membersOf("g2")).toEqual(["default/b"]);
+  const records = new ServiceRecords();
+  const of = (name: string, uid: string) => ({ metadata: { name, namespace: "default", uid } }) as Service;
+  const uids = (): readonly string[] => records.all.map(({ uid }) => uid);
+  const first = records.manage(of("a", "1"));
+  expect(uids()).toEqual(["1"]);
+  records.dismiss(first.uid);
+  records.end(first.uid);
+  expect(uids()).toEqual([]);
+  records.manage(of("a", "1"));
+  expect(records.managed("default/a")?.uid).toBe(first.uid);
+  const second = records.manage(of("b", "2"));
+  expect(uids()).toEqual(["1", "2"]);
+  expect(records.get(second.uid)?.key).toBe("default/b");
 });

@@ -3,13 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import {
   collect,
-  converge,
   type Harness,
   instancesConformance,
   Lab,
   loadBalancersConformance,
   makeDesired,
-  noInputs,
   routesConformance,
 } from "#ccm/testing";
 import { awkward } from "../support/awkward/awkward.ts";
@@ -42,37 +40,9 @@ const harness: Harness = {
 
 instancesConformance("awkward", harness);
 loadBalancersConformance("awkward", harness);
-loadBalancersConformance("awkward, shared", harness, { pool: "p" });
 routesConformance("awkward", harness);
 
 describe("awkward", () => {
-  const inPool = (name: string, port: number, ending?: "delete") =>
-    makeDesired(harness, { name, ports: [port], annotations: { pool: "p" }, ...(ending && { ending }) });
-  const frontsOf = (lab: Lab) =>
-    (lab.simulated.state() as { balancers: { fronts: { port: number; user: string }[] }[] }).balancers.map(
-      ({ fronts }) => fronts.map(({ port }) => port),
-    );
-
-  test("serves a pool with one load balancer until its last Service leaves", async () => {
-    const lab = new Lab(harness);
-    await converge(lab, [inPool("one", 80)]);
-    await converge(lab, [inPool("one", 80), inPool("two", 81)]);
-    expect(frontsOf(lab)).toEqual([[80, 81]]);
-    await converge(lab, [inPool("one", 80, "delete"), inPool("two", 81)]);
-    expect(frontsOf(lab)).toEqual([[81]]);
-    await converge(lab, [inPool("two", 81, "delete")]);
-    expect(frontsOf(lab)).toEqual([]);
-  });
-
-  test("names the Service that already uses the port", () => {
-    const { loadBalancers } = new Lab(harness).cloud;
-    const given = { prefetched: undefined, inputs: noInputs, orphans: [] };
-    const { problems } = loadBalancers?.plan([inPool("one", 80), inPool("two", 80)], undefined, given) ?? {};
-    expect(problems?.map(({ text }) => text)).toEqual([
-      "TCP 80 of default/two is taken by Service 5e1f-one of this pool; use another port or pool.",
-    ]);
-  });
-
   test("leaves the status to another announcer", () => {
     const desired = makeDesired(harness, { name: "one", annotations: { announcer: "vip-agent" } });
     expect(new Lab(harness).cloud.loadBalancers?.publish(desired, undefined)).toEqual({ kind: "not-ours" });

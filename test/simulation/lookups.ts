@@ -46,7 +46,7 @@ export function withLookups(base: Balancers, api: FakeApi, mark: Context["mark"]
   };
   const looking: Balancers = {
     ...base,
-    observe: ([member], listed, call) => observe(member?.owner.uid, listed, call),
+    observe: (desired, listed, call) => observe(desired?.owner.uid, listed, call),
   };
   return listings === "complete" ? looking : { ...looking, ...shallow(base) };
 }

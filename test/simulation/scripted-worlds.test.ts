@@ -38,7 +38,7 @@ afterEach(() => {
   }
 });
 
-test("no Node is deleted before its removal is stored on the Lease, although each leader crashes [N13]", async () => {
+test("no Node is deleted before its removal is stored on the Lease, although each leader crashes [F22]", async () => {
   const world = await settled({ seed: 6, nodes: 10, replicas: 1 });
   const { clock, server, invariants } = world;
   server.faults.intercept = ({ body }, { plural, verb }) =>

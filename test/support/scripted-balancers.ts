@@ -1,4 +1,4 @@
-// Scripted load balancers in memory: shared by groups, adopted by name, prefetched, and created immediately or by
+// Scripted load balancers in memory: adopted by name, prefetched, and created immediately or by
 // operations. Their provider implements everything in the contract that the fake provider lacks.
 
 import type { Milliseconds } from "../../src/core/brand.ts";
@@ -16,7 +16,6 @@ import { type Clock, sleep } from "../../src/platform/clock.ts";
 import {
   annotations,
   type Desired,
-  groupOf,
   type Observed,
   planOf,
   type ScriptedStep,
@@ -29,17 +28,15 @@ const addresses = { IPv4: ipAddress("192.0.2.7"), IPv6: ipAddress("2001:db8::7")
 
 export class ScriptedBalancers {
   readonly things = new Map<string, Thing>();
-  /** Steps in the order in which they began: "make group-x". */
+  /** Steps in the order in which they began: "make" and the uid of the Service. */
   readonly applied: string[] = [];
-  /** The number of plans: one for every reconcile of a group with a recent listing. */
+  /** The number of plans: one for every reconcile with a recent listing. */
   plans = 0;
   /** Steps that changed one owner at the same time. Must stay empty. */
   readonly overlaps: string[] = [];
   prefetches: (readonly string[])[] = [];
   takes: Milliseconds | undefined;
   refusal: CloudError | undefined;
-  /** Names of Services on which groupOf throws. */
-  readonly unplaceable = new Set<string>();
   /** Whether source ranges are stored, and whether the cloud can report them. */
   ranges: "none" | "kept" | "readable" = "none";
   /** Publishes an address per requested family instead of a hostname. */
@@ -100,10 +97,6 @@ export class ScriptedBalancers {
           matchBy: ["name"],
         },
         loadBalancers: {
-          groupOf: (desired: Desired) => {
-            if (this.unplaceable.has(desired.owner.name)) throw new TypeError("no group");
-            return groupOf(desired);
-          },
           prefetch: async (desiredServices: readonly Desired[]) => {
             this.prefetches.push(desiredServices.map(({ owner }) => owner.name));
             return new Set<string>(desiredServices.map(({ owner }) => owner.uid));
@@ -116,13 +109,13 @@ export class ScriptedBalancers {
             yield [...this.things.values()].map(toObserved);
           }.bind(this),
           plan: (
-            members: readonly Desired[],
+            desired: Desired | undefined,
             observed: Observed | undefined,
-            { prefetched, orphans }: { prefetched: Set<string>; orphans: readonly ServiceUID[] },
+            prefetched: ReadonlySet<string>,
           ) => {
             this.plans += 1;
-            const running = members.find(({ facts }) => this.#open.has(facts["operation"] ?? ""));
-            if (this.remembersOperations && running !== undefined) {
+            const isRunning = this.#open.has(desired?.facts["operation"] ?? "");
+            if (this.remembersOperations && isRunning) {
               return { steps: [], wait: { checkAfter: seconds(1), waitingFor: "the remembered operation" } };
             }
             if (this.conflict !== undefined) {
@@ -130,7 +123,7 @@ export class ScriptedBalancers {
               return { steps: [], problems: [{ severity: "error", reason: "PortConflict", text }] };
             }
             const keepsRanges = this.ranges !== "none";
-            return planOf(members, observed, { prefetched, orphans, keepsRanges });
+            return planOf(desired, observed, { prefetched, keepsRanges });
           },
           apply: (step: ScriptedStep) => this.#apply(step),
           publish: ({ families }: Desired, observed: Observed | undefined) =>
@@ -149,14 +142,13 @@ export class ScriptedBalancers {
   async #apply(step: ScriptedStep): Promise<StepOutcome> {
     if (this.refusal !== undefined) throw this.refusal;
     this.applied.push(`${step.do} ${step.on}`);
-    for (const owner of step.touches) {
-      if (this.#busy.has(owner)) this.overlaps.push(`${step.do} ${owner}`);
-      this.#busy.add(owner);
-    }
+    const { owner = "" } = step;
+    if (this.#busy.has(owner)) this.overlaps.push(`${step.do} ${owner}`);
+    this.#busy.add(owner);
     try {
       if (this.takes !== undefined) await sleep(this.#clock, this.takes, new AbortController().signal);
     } finally {
-      for (const owner of step.touches) this.#busy.delete(owner);
+      this.#busy.delete(owner);
     }
     if (this.operationLimit === undefined) {
       this.#applyStep(step);
@@ -164,7 +156,7 @@ export class ScriptedBalancers {
     }
     const operation = `operation-${this.applied.length}`;
     this.#open.set(operation, step);
-    const remember = new Map(step.touches.map((owner) => [owner as ServiceUID, { operation }]));
+    const remember = new Map([[owner as ServiceUID, { operation }]]);
     const facts = this.remembersOperations ? { remember } : {};
     return { done: false, checkAfter: seconds(1), waitingFor: "the work", operation, ...facts };
   }

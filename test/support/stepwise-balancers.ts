@@ -29,7 +29,7 @@ export interface StepwiseOptions {
 }
 
 export class StepwiseBalancers {
-  /** The parts of each load balancer by group: "80 pool". */
+  /** The parts of each load balancer by the uid of the Service: "80 pool". */
   readonly balancers = new Map<string, Set<string>>();
   /** The share of requests that fail. */
   failing = 0.25;
@@ -78,16 +78,16 @@ export class StepwiseBalancers {
           list: async function* (this: StepwiseBalancers) {
             this.#maybeFail("GET /balancers");
             yield [...this.balancers].map(
-              ([group, present]): Observed => ({
-                group,
-                owners: [group as ServiceUID],
+              ([uid, present]): Observed => ({
+                name: uid,
+                owners: [uid as ServiceUID],
                 ownership: "ours",
                 state: "ready",
                 parts: new Set(present),
               }),
             );
           }.bind(this),
-          plan: ([desired]: readonly Desired[], observed: Observed | undefined) => {
+          plan: (desired: Desired | undefined, observed: Observed | undefined) => {
             if (desired === undefined) return { steps: [] };
             const { uid } = desired.owner;
             const wanted = desired.ports.flatMap(({ port }) => parts.map((part) => `${port} ${part}`));

@@ -256,7 +256,6 @@ export function awsLoadBalancers(
   const identity = (call: Call) => identityOf(cluster, call);
   const id = operator["kubernetes-cluster-id"] ?? operator["kubernetes-cluster-tag"];
   return {
-    groupOf: ({ defaultName }) => defaultName,
     ownKeys: ({ defaultName }) => [defaultName],
     // The tag names the cluster, but not with --cluster-name.
     marksNameCluster: false,
@@ -264,9 +263,9 @@ export function awsLoadBalancers(
     list: async function* (call) {
       yield await listBalancers(api, await identity(call), call);
     },
-    observe: async ([member], listed, call) =>
-      observeBalancer({ api, operator, identity: await identity(call) }, member, listed, call),
-    recall: ([member], listed, before) => recallBalancer(member, listed, before),
+    observe: async (desired, listed, call) =>
+      observeBalancer({ api, operator, identity: await identity(call) }, desired, listed, call),
+    recall: recallBalancer,
     prefetchKey: (desired) => (discoversSubnets(desired) ? "discovery" : ""),
     prefetch: (desired, call) =>
       identity(call).then((known) => readNetwork(api, known, desired, cluster.zones, call)),
@@ -275,8 +274,7 @@ export function awsLoadBalancers(
       () =>
       ({ machine }) =>
         machine === undefined || machine.key.startsWith("i-") || { byDesign: "they are no EC2 instances" },
-    plan: ([desired], observed, { prefetched }) =>
-      planLoadBalancer(desired, observed, { operator, network: prefetched }),
+    plan: (desired, observed, network) => planLoadBalancer(desired, observed, { operator, network }),
     targetsOnly: (step) => (step.isTargets === true ? step : undefined),
     hasTarget: ({ classic, inDepth }, { machine }) => {
       const ofGroups = Object.values(inDepth?.targets ?? {}).map((all) => all.map(({ Target }) => Target.Id));

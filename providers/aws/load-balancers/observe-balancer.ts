@@ -119,7 +119,6 @@ function toObserved(
   const targetGroups = arn === undefined ? [] : targetGroupsFor(service, arn, parts);
   return {
     lb,
-    group: lb,
     keys: [lb],
     classic,
     network,
@@ -435,7 +434,6 @@ async function lookUpRest(
     ending === undefined || ids.length === 0 ? [] : await api.ec2.describeSecurityGroups({ Filter }, call);
   return {
     lb,
-    group: lb,
     keys: [lb],
     name: lb,
     owners: [owner.uid],

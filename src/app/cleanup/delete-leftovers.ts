@@ -202,16 +202,15 @@ export class LeftoverRemoval {
       progress(`waiting for ${waitingFor}`);
       return checkAfter;
     };
-    const observed = needsLookup(balancer, 0)
-      ? await balancers.observe?.([], balancer, this.#call)
+    const observed = needsLookup(balancer, undefined)
+      ? await balancers.observe?.(undefined, balancer, this.#call)
       : balancer;
     if (observed === undefined) return shortest;
     // A lookup may show more than the listing did, so it is decided again whether it is a leftover.
     const clusterName = settings.flags["cluster-name"];
     const found = leftoverOf(observed, { provider, clusterName, cloud: this.#cloud, cluster, selection });
     if (found === undefined || found.kept !== undefined) return shortest;
-    const context = { prefetched: await prefetched(), orphans: observed.owners };
-    const { steps, wait, problems = [] } = balancers.plan([], observed, context);
+    const { steps, wait, problems = [] } = balancers.plan(undefined, observed, await prefetched());
     const error = problems.find(({ severity }) => severity === "error");
     if (error !== undefined) throw new Error(error.text);
     for (const { text } of problems) progress(text);

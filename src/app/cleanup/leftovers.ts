@@ -6,7 +6,6 @@ import type { RouteListing } from "../../controllers/route/observed/table-listin
 import { planRoutes, type RoutePlan } from "../../controllers/route/plan/plan.ts";
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
 import { toDesired } from "../../controllers/service/desired/to-desired.ts";
-import { nameOf } from "../../controllers/service/observed/ownership.ts";
 import type { Cidr } from "../../core/brand.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
@@ -77,10 +76,10 @@ export function leftoverOf(
   if (loadBalancers === undefined || (balancer.ownership !== "ours" && !isNamesake)) return undefined;
   const addresses = addressesOf(provider, loadBalancers, balancer);
   const marksNameCluster = loadBalancers.marksNameCluster !== false && balancer.marksNameCluster !== false;
-  const name = nameOf(balancer);
+  const { name } = balancer;
   return {
     what: "load balancer",
-    key: `load balancer ${balancer.group} ${name}`,
+    key: `load balancer ${balancer.owners[0]} ${name}`,
     name,
     place: undefined,
     owners: balancer.owners,
@@ -143,7 +142,7 @@ function addressesOf(
   observed: ObservedLoadBalancer,
 ): readonly string[] {
   const { values: settings } = readSettings(annotationsOf(provider).fields, {}, { what: "annotation" });
-  const uid = observed.owners[0] ?? observed.group;
+  const uid = observed.owners[0] ?? observed.name;
   const found = (["IPv4", "IPv6"] as const).flatMap((family) => {
     const service: Service = {
       metadata: { uid, name: "leftover", namespace: "default" },

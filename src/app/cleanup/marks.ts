@@ -2,7 +2,7 @@
 // if all its owners are Services of this cluster: their uids are the proof, not the name. A copy of a cluster has the same uids, so a
 // person must know which one is the original.
 
-import { milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { minutes, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { countOf } from "../../core/text.ts";
 import { keyOf } from "../../kube/objects.ts";
@@ -12,7 +12,7 @@ import type { AnyCloud } from "../../provider/provider.ts";
 import { callOf, cloudOf, type Operator } from "../operator.ts";
 import { applySteps } from "./apply-and-wait.ts";
 import { type ClusterState, newLeaderOf, readCluster } from "./cluster-state.ts";
-import { listCloud, readsLagOf } from "./survey.ts";
+import { listCloud } from "./survey.ts";
 
 export interface MarkedBalancer {
   readonly name: string;
@@ -83,9 +83,8 @@ export async function moveMarks(
     }
   }
   const left = new Set<string>();
-  const delay = milliseconds(Math.max(seconds(1), readsLagOf(cloud) ?? 0));
   for (let listing = 1; listing <= maxListings; listing += 1) {
-    if (listing > 1) await sleep(clock, delay, signal);
+    if (listing > 1) await sleep(clock, seconds(1), signal);
     const { balancers, problems } = await listed();
     if (problems.length > 0) throw new Error(problems.join(" "));
     left.clear();
@@ -113,7 +112,7 @@ async function findMarks(operator: Operator, given?: AnyCloud) {
   const { loadBalancers } = cloud;
   const { balancers, problems } = await listCloud({ loadBalancers }, platform.clock, callOf(signal));
   const found = balancers.flatMap((observed): readonly Found[] => {
-    const { group, name = group, owners, ownership, cluster, clusterUID } = observed;
+    const { name, owners, ownership, cluster, clusterUID } = observed;
     if (ownership === "unmarked" || observed.marksNameCluster === false) return [];
     const services = owners.flatMap((uid) => keys.get(uid) ?? []);
     const isOwn = services.length > 0 && services.length === owners.length;

@@ -59,12 +59,9 @@ export async function listCloud(
 }
 
 /** The time within which a listing may still show what is deleted. */
-export function readsLagOf({ loadBalancers, routes }: AnyCloud): Milliseconds | undefined {
-  const lags = [
-    loadBalancers?.readsLag ?? 0,
-    ...(routes === undefined ? [] : tablesOf(routes).map((table) => table.routes.readsLag ?? 0)),
-  ];
-  const longest = Math.max(...lags);
+export function readsLagOf({ routes }: AnyCloud): Milliseconds | undefined {
+  const lags = routes === undefined ? [] : tablesOf(routes).map((table) => table.routes.readsLag ?? 0);
+  const longest = Math.max(0, ...lags);
   return longest > 0 ? milliseconds(longest) : undefined;
 }
 

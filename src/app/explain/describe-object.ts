@@ -149,13 +149,10 @@ export class Describer {
   #leftInCloud(name: string): Pick<NotFound, "left"> {
     const { service } = this.#reports;
     if (service === undefined) return {};
-    const namesOf = (list: typeof service.orphans): string =>
-      shortList(list.map(({ name: known, group }) => known ?? group));
+    const namesOf = (list: typeof service.orphans): string => shortList(list.map(({ name: known }) => known));
     const own = service.leftOf(name);
     if (own.length > 0) {
-      const hold = service.holds.find(({ services, group }) =>
-        own.some((one) => one.group === group || services.includes(name)),
-      );
+      const hold = service.holds.find((one) => one.service === name);
       const why = hold === undefined ? "" : ` (${hold.reason}: ${hold.message})`;
       return { left: `Its load balancer is still in the cloud: ${namesOf(own)}${why}` };
     }
@@ -244,9 +241,9 @@ export class Describer {
     const general = hasAddress(service) ? this.#general.service : this.#general.newService;
     const otherController = this.#reports.service?.otherControllerOf(service);
     const { failure: listingFailure } = this.#manager.balancers ?? {};
-    // A group that waits for a listing that failed has no time in the queue.
+    // A Service that waits for a listing that failed has no time in the queue.
     const listingAt = listingFailure === undefined ? [] : [listingFailure.retryAt];
-    const keys = knowledge === undefined ? [] : [knowledge.group];
+    const keys = knowledge === undefined ? [] : [knowledge.uid];
     return serviceSubject({
       service,
       knowledge,

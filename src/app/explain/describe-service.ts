@@ -3,6 +3,7 @@
 import { isPaused } from "../../controllers/pause.ts";
 import { isHint } from "../../controllers/problem-order.ts";
 import type { ServiceKnowledge } from "../../controllers/service/controller.ts";
+import { defaultLoadBalancerName } from "../../controllers/service/desired/to-desired.ts";
 import {
   isBeingDeleted,
   isLoadBalancer,
@@ -154,12 +155,10 @@ function judge(known: KnownService, notes: readonly ObjectNote[], decisions: rea
   return { state: "working", summary: "It has not been reconciled yet." };
 }
 
-function balancerText({ balancer, listedAt, group }: ServiceKnowledge, now: number): string {
+function balancerText({ balancer, listedAt }: ServiceKnowledge, now: number): string {
   if (listedAt === undefined) return "unknown: the load balancers of the cloud were not listed yet";
   const shown =
-    balancer === undefined
-      ? "none with the mark of this Service"
-      : `${balancer.name ?? group} (${balancer.state})`;
+    balancer === undefined ? "none with the mark of this Service" : `${balancer.name} (${balancer.state})`;
   return `${shown}, as listed ${roughDuration((now - listedAt) / 1000)} ago`;
 }
 
@@ -172,7 +171,13 @@ function targetsText(targets: readonly string[] | undefined): string | undefined
 export function serviceSubject(known: KnownService): Subject {
   const { service, knowledge, nextAttemptInSeconds } = known;
   const name = keyOf(service.metadata);
-  const balancers = [knowledge?.group, knowledge?.balancer?.name].filter((one) => one !== undefined);
+  const balancers =
+    knowledge === undefined
+      ? []
+      : [
+          defaultLoadBalancerName(knowledge.uid),
+          ...(knowledge.balancer === undefined ? [] : [knowledge.balancer.name]),
+        ];
   return {
     kind: "Service",
     name,
@@ -186,7 +191,7 @@ export function serviceSubject(known: KnownService): Subject {
 
 function factsOf({ service, knowledge, listingFailure, now }: KnownService): Description["facts"] {
   const { spec, metadata } = service;
-  const { targets, sharedWith = [] } = knowledge ?? {};
+  const { targets } = knowledge ?? {};
   const addresses = addressesOf(service);
   return defined({
     Type: spec.type ?? "ClusterIP",
@@ -195,7 +200,6 @@ function factsOf({ service, knowledge, listingFailure, now }: KnownService): Des
     Ports: (spec.ports ?? []).map(({ port, protocol = "TCP" }) => `${port}/${protocol}`).join(" "),
     "Load balancer": knowledge && balancerText(knowledge, now),
     Listings: knowledge && listingsText(listingFailure, now),
-    "Shared with": sharedWith.length === 0 ? undefined : shortList(sharedWith),
     Targets: targetsText(targets),
     Deletion: metadata.deletionTimestamp,
   }) as Description["facts"];

@@ -37,15 +37,9 @@ export function replaceAfterAbandonedCalls(deps: AbandonedCallsDeps): void {
 
 /** What the workers have not finished, such as `service default/shop`. */
 function inProgress({ queues, service }: Controllers): string {
-  const namesOf = (key: string, isService: boolean): readonly string[] => {
-    const members = isService ? (service?.membersOf(key) ?? []) : [];
-    return members.length === 0 ? [key] : members;
-  };
   return shortList(
     Object.entries(queues).flatMap(([name, queue]) =>
-      queue.activeKeys
-        .flatMap((key) => namesOf(key, queue === service?.queue))
-        .map((object) => `${name} ${object}`),
+      queue.activeKeys.map((key) => `${name} ${queue === service?.queue ? service.nameOf(key) : key}`),
     ),
   );
 }

@@ -4,6 +4,7 @@ import { ChangeHints } from "../../cloud/change-hints.ts";
 import { ChangeStream, type Hinted } from "../../cloud/change-stream.ts";
 import type { SourceInventory } from "../../cloud/source-inventory.ts";
 import { identityOf, isUninitialized, providerIDOf } from "../../controllers/node-facts.ts";
+import { defaultLoadBalancerName } from "../../controllers/service/desired/to-desired.ts";
 import type { ChangeHint } from "../../provider/changes.ts";
 import { PausableWork } from "../../runtime/pausable-work.ts";
 import type { Task } from "../../runtime/run-together.ts";
@@ -66,7 +67,7 @@ export function composeChanges(context: ControllerContext, composed: Controllers
 /** Returns whether it is about something that is known, and not a repetition. */
 function addHint({ instances, balancers }: Targets, hint: ChangeHint): boolean {
   if (hint.of === "instance") return instances.get(hint.source)?.add(hint.key, hint.version) === true;
-  return balancers?.add(hint.group, hint.version) === true;
+  return balancers?.add(hint.owner && defaultLoadBalancerName(hint.owner), hint.version) === true;
 }
 
 function targetsOf(context: ControllerContext, composed: Controllers): Targets {

@@ -46,19 +46,19 @@ async function checkForDrift(
 /** Logs each set of orphans once, after the listing that shows it. Returns how to unsubscribe. */
 function reportOrphans(
   listing: Pick<SharedListing<unknown>, "subscribe">,
-  orphans: () => readonly { readonly group: string; readonly name?: string | undefined }[],
+  orphans: () => readonly { readonly name: string }[],
   log: Log,
 ): () => void {
   let reported = "";
   return listing.subscribe(() => {
-    const groups = orphans()
-      .map(({ group, name }) => (name === undefined ? group : `${group} (${name})`))
+    const names = orphans()
+      .map(({ name }) => name)
       .toSorted();
-    const text = groups.join(", ");
+    const text = names.join(", ");
     if (text !== reported && text !== "") {
       log.warn("Orphaned load balancers: they have this cluster's mark, and no Service needs them", {
-        count: groups.length,
-        groups: text,
+        count: names.length,
+        names: text,
       });
     }
     reported = text;
@@ -69,7 +69,7 @@ export interface ComposedServices
   extends Task,
     Pick<
       ServiceController,
-      "queue" | "report" | "membersOf" | "requestForHints" | "reconsider" | "forgetEvidence"
+      "queue" | "report" | "nameOf" | "requestForHints" | "reconsider" | "forgetEvidence"
     > {
   readonly listing: SharedListing<ObservedLoadBalancer>;
   /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
@@ -113,7 +113,7 @@ export function composeServices(
     clock,
     random,
     signal: life,
-    keyOf: ({ group, name }) => `${group} ${name}`,
+    keyOf: ({ owners, name }) => `${owners[0]} ${name}`,
     list: async function* (call) {
       const { ownKeys } = balancers;
       if (ownKeys === undefined) {
@@ -173,12 +173,12 @@ export function composeServices(
     removals,
     warn: (message, fields) => log.warn(message, fields),
     note: (message, fields) => log.info(message, fields),
-    journal: ({ step, group, why, outcome, detail }) =>
+    journal: ({ step, balancer, why, outcome, detail }) =>
       journal.record(
         defined({
           target: "cloud" as const,
           action: step.do,
-          object: `balancer/${step.on ?? group}`,
+          object: `balancer/${step.on ?? balancer}`,
           why,
           at: clock.now(),
           outcome,
@@ -221,7 +221,7 @@ export function composeServices(
     firewall,
     listing,
     report: () => controller.report(),
-    membersOf: (group) => controller.membersOf(group),
+    nameOf: (uid) => controller.nameOf(uid),
     requestForHints: (groups, since) => controller.requestForHints(groups, since),
     run,
     forgetEvidence: () => controller.forgetEvidence(),

@@ -14,8 +14,10 @@ import type { ControllerReport } from "../../controllers/reporter.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
 import type { ServiceReport } from "../../controllers/service/controller.ts";
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
+import { addressesOf } from "../../controllers/service/status/status.ts";
 import type { VolumeReport } from "../../controllers/volume/controller.ts";
 import type { ReportedKind } from "../../controllers/volume/deps.ts";
+import { serviceUID } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
@@ -193,13 +195,12 @@ export function reportOf(manager: ReportedManager) {
       waiting: queue.depth,
       delayed: queue.delayed,
       active: queue.active,
-      /** When each delayed key is tried again. The key of a load balancer has the names of its Services. */
+      /** When each delayed key is tried again. */
       get next() {
         return [...queue.dueTimes]
           .toSorted(([, a], [, b]) => a - b)
           .map(([key, due]) => ({
-            key,
-            ...(name === "service" && { services: service?.membersOf(key) ?? [] }),
+            key: name === "service" ? (service?.nameOf(key) ?? key) : key,
             inSeconds: secondsOf(Math.max(0, due - now)),
           }));
       },
@@ -240,7 +241,7 @@ export function reportOf(manager: ReportedManager) {
       }));
     },
     get balancers() {
-      return balancersOf(manager, service);
+      return balancersOf(manager);
     },
     /** The listing of load balancers, if the cloud has them. */
     balancerListings: [manager.balancers ?? []].flat().map((listing) => listingReport(listing, ageOf)),
@@ -269,8 +270,7 @@ export function reportOf(manager: ReportedManager) {
   };
 }
 
-const namesOf = (balancers: ServiceReport["orphans"] = []) =>
-  balancers.map(({ group, name }) => defined({ group, name }));
+const namesOf = (balancers: ServiceReport["orphans"] = []) => balancers.map(({ name }) => ({ name }));
 
 function findingsAbout(
   object: "Node" | "Service" | "RouteTable" | ReportedKind,
@@ -293,15 +293,18 @@ function changesOf({ changes }: ReportedManager, ageOf: (monotonic: number) => n
   return { openForSeconds: openSince && ageOf(openSince), heardSecondsAgo: ageOf(heardAt), failure };
 }
 
-/** Each load balancer with Fairlead's mark, with its Services and their addresses. */
-function balancersOf({ balancers, services }: ReportedManager, service: ServiceReport | undefined) {
-  const byKey = new Map(services.list().map((one) => [keyOf(one.metadata), one]));
+/** Each load balancer with Fairlead's mark, with its Service and its addresses. */
+function balancersOf({ balancers, services }: ReportedManager) {
+  const byUID = new Map(services.list().map((one) => [serviceUID(one.metadata.uid), one]));
   return (balancers?.latest?.items ?? [])
     .filter(({ ownership }) => ownership === "ours")
-    .map(({ group, state }) => {
-      const members = service?.membersOf(group) ?? [];
-      const ingress = members.flatMap((key) => byKey.get(key)?.status?.loadBalancer?.ingress ?? []);
-      const addresses = ingress.flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
-      return { group, state, services: members, addresses: [...new Set(addresses)] };
+    .map(({ name, state, owners }) => {
+      const [owner] = owners.flatMap((uid) => byUID.get(uid) ?? []);
+      return defined({
+        name,
+        state,
+        service: owner && keyOf(owner.metadata),
+        addresses: owner === undefined ? [] : addressesOf(owner),
+      });
     });
 }

@@ -185,14 +185,13 @@ export function holdsPart({ report }: StatusView): Html {
     id: "holds-table",
     caption: "Load balancers that are neither created nor removed for now",
     columns: [
-      { title: "Services", cell: ({ services, group }) => services.join(", ") || group },
+      { title: "Service", cell: ({ service }) => service },
       { title: "Reason", cell: ({ reason }) => reason },
       { title: "Message", kind: "wide", cell: ({ message }) => message },
     ],
     rows: [
       ...deletionsOnHold(report).map(({ name, reason, text }) => ({
-        services: [name],
-        group: name,
+        service: name,
         reason,
         message: text,
       })),
@@ -200,7 +199,7 @@ export function holdsPart({ report }: StatusView): Html {
     ].slice(0, maxHolds),
     empty: "No load balancer waits for a proof or for a user.",
   });
-  const namesOf = (list: typeof orphans) => shortList(list.map(({ name, group }) => name ?? group));
+  const namesOf = (list: typeof orphans) => shortList(list.map(({ name }) => name));
   const kept = html`<p>Load balancers without a Service, which are kept: ${namesOf(orphans)}</p>`;
   const possible = html`<p>Load balancers without a Service in this cluster, whose marks name no cluster: ${namesOf(possibleOrphans)}. They are kept. If no other cluster has them, delete them with the command <code>cleanup</code>.</p>`;
   const orphaned =

@@ -1,4 +1,4 @@
-// What was created and never shown since: load balancers of a group, or the routes of a table. If listings never show them, each proof
+// What was created and never shown since: the load balancer of a Service, or the routes of a table. If listings never show them, each proof
 // of their absence would lead to one more.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";

@@ -184,7 +184,7 @@ export class LifecycleController {
       isChecked: candidate.nextCheck !== undefined,
       mass: (isProved) => this.#massCount.decide(isProved),
       isReleased: removals.isReleased("nodes", node.metadata.uid),
-      settings: { ...settings, confirmAfter: inventory.proofsApart(identity, settings.confirmAfter) },
+      settings,
       now,
     });
     return this.#apply(node, decision, signal);

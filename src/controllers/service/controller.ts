@@ -1,8 +1,8 @@
-// The service controller: its state, the queue of groups, what enqueues them, the workers that reconcile them, and what it reports. To
+// The service controller: its records, the queue of Services, what enqueues them, the workers that reconcile them, and what it reports. To
 // follow one reconcile, start at `reconcile/reconcile.ts`.
 
 import type { Hinted } from "../../cloud/change-stream.ts";
-import { seconds, serviceUID } from "../../core/brand.ts";
+import { type ServiceUID, seconds, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
@@ -15,55 +15,55 @@ import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
 import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
 import { SharedPrefetch } from "./desired/shared-prefetch.ts";
+import { defaultLoadBalancerName } from "./desired/to-desired.ts";
 import { BalancerMassLimit, removalKind } from "./observed/balancer-mass-count.ts";
 import { EvidenceUpdates } from "./observed/evidence-updates.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
-import { GroupAssignment } from "./queue/group-assignment.ts";
 import { followDeletions, isRelevantChange, StandbyChanges } from "./queue/relevant-change.ts";
+import { ServiceTracking } from "./queue/service-tracking.ts";
 import { NodeSyncLatency, startTriggers } from "./queue/triggers.ts";
-import { OwnerLock, type ReconcileDeps } from "./reconcile/context.ts";
+import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
 import { targetRemovalHeld } from "./reconcile/limit-changes.ts";
-import { reconcileGroup } from "./reconcile/reconcile.ts";
-import type { Change } from "./state/group-parts.ts";
-import { isBackingOff } from "./state/group-state.ts";
-import { GroupStates } from "./state/group-states.ts";
-import { type ServiceState, ServiceStates } from "./state/service-states.ts";
+import { reconcileService } from "./reconcile/reconcile.ts";
+import type { Change } from "./state/record-parts.ts";
+import { isBackingOff, type ServiceState } from "./state/service-record.ts";
+import { ServiceRecords } from "./state/service-records.ts";
 import { describeMassHold, type MassHold, massHoldEnded } from "./status/events.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
 import { EndpointNodes } from "./targets/endpoint-nodes.ts";
 
 export interface BalancerHold {
-  readonly group: string;
-  readonly services: readonly string[];
+  /** The key of the Service. */
+  readonly service: string;
   readonly reason: string;
   readonly message: string;
 }
 
 export interface ServiceReport extends ControllerReport {
-  /** Groups whose load balancer is neither created nor removed for now. */
+  /** Services whose load balancer is neither created nor removed for now. */
   readonly holds: readonly BalancerHold[];
   /** Load balancers with Fairlead's mark that no Service needs. */
   readonly orphans: readonly ObservedLoadBalancer[];
   /** Their marks name no cluster, and a Service that this process never saw: orphans, or load balancers of another cluster. */
   readonly possibleOrphans: readonly ObservedLoadBalancer[];
-  /** Keys of the Services in a group. */
-  membersOf(group: string): readonly string[];
   /** What the cloud lists for a Service that is gone from the API, by its key. */
   leftOf(key: string): readonly ObservedLoadBalancer[];
+  /** The key of a Service in the queue. */
+  nameOf(uid: string): string;
   /** Undefined for a Service that is not managed, or was not seen yet. */
   knowledgeOf(service: Service): ServiceKnowledge | undefined;
   /** Why another controller serves the Service, as its annotations say; undefined if none does. */
   otherControllerOf(service: Service): string | undefined;
 }
 
-/** For hints: a group that has not waited for longer is checked about once per second. */
+/** For hints: a Service that has not waited for longer is checked about once per second. */
 const shortWait = seconds(15);
 const soon = seconds(2);
 
 export class ServiceController {
-  /** The groups to reconcile. */
+  /** The uids of the Services to reconcile. */
   readonly queue: WorkQueue;
   readonly #endpoints: EndpointNodes;
   readonly #parts: ReconcileDeps;
@@ -71,33 +71,22 @@ export class ServiceController {
   constructor(deps: ServiceControllerDeps) {
     const { clock } = deps;
     const queue = new WorkQueue(clock);
-    const serviceStates = new ServiceStates();
-    const groupStates = new GroupStates(serviceStates, {
-      remembersGroups: deps.balancers.marksNameCluster === false,
-    });
-    followDeletions(deps, serviceStates);
-    const reporter = createServiceReporter(deps.report, serviceStates);
+    const records = new ServiceRecords({ remembersFormer: deps.balancers.marksNameCluster === false });
+    followDeletions(deps, records);
+    const reporter = createServiceReporter(deps.report, records);
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
     const endpoints = new EndpointNodes(deps);
-    const desiredServices = new DesiredServices(deps, serviceStates, endpoints);
+    const desiredServices = new DesiredServices(deps, records, endpoints);
     const freshListing = new FreshListing(deps, desiredServices);
-    const evidenceUpdates = new EvidenceUpdates(deps, groupStates, freshListing.index);
+    const evidenceUpdates = new EvidenceUpdates(deps, records, freshListing.index);
     deps.removals.account.follow(evidenceUpdates.witness, deps.listing);
     const massLimit = new BalancerMassLimit(
       { ...deps, onHold: (hold) => onHold(deps, hold) },
-      groupStates,
+      records,
       freshListing.index,
     );
-    const assignment = new GroupAssignment({
-      controller: deps,
-      groupStates,
-      serviceStates,
-      desiredServices,
-      evidenceUpdates,
-      reporter,
-      queue,
-    });
-    const ownWrites = new OwnServiceWrites(deps.writes, isRelevantTo(deps), (key) => assignment.enqueue(key));
+    const tracking = new ServiceTracking({ controller: deps, records, evidenceUpdates, queue });
+    const ownWrites = new OwnServiceWrites(deps.writes, isRelevantTo(deps), (key) => tracking.enqueue(key));
     const controller: ServiceControllerDeps = { ...deps, writes: ownWrites };
 
     this.queue = queue;
@@ -105,19 +94,17 @@ export class ServiceController {
     this.#parts = {
       controller,
       queue,
-      groupStates,
-      serviceStates,
+      records,
       desiredServices,
       freshListing,
       evidenceUpdates,
       massLimit,
       nodeSyncLatency,
-      assignment,
+      tracking,
       ownWrites,
       standbyChanges: new StandbyChanges(deps),
       prefetch: new SharedPrefetch(controller),
-      operations: new Operations(controller, (group) => queue.add(group)),
-      ownerLock: new OwnerLock(),
+      operations: new Operations(controller, (uid) => queue.add(uid)),
       reporter,
     };
   }
@@ -125,12 +112,12 @@ export class ServiceController {
   /** Reconciles during one leadership session, until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const deps = this.#parts;
-    const { controller, groupStates, operations, freshListing, evidenceUpdates, standbyChanges } = deps;
+    const { controller, records, operations, freshListing, evidenceUpdates, standbyChanges } = deps;
     deps.massLimit.begin();
     freshListing.expire();
     evidenceUpdates.begin();
     standbyChanges.isLeading = true;
-    for (const state of groupStates.all) state.reset("session");
+    for (const state of records.all) state.beginSession();
     operations.begin(signal);
     const stopTriggers = startTriggers(deps);
     const stopReleases = controller.removals.subscribe((kind) => this.#onRelease(kind));
@@ -140,15 +127,14 @@ export class ServiceController {
           {
             queue: this.queue,
             count: controller.concurrency,
-            reconcile: (group, workerSignal) => reconcileGroup(deps, group, workerSignal),
-            onError: (group, error, failures) => handleError(deps, group, error, failures),
+            reconcile: (uid, workerSignal) => reconcileService(deps, serviceUID(uid), workerSignal),
+            onError: (uid, error, failures) => handleError(deps, serviceUID(uid), error, failures),
             clock: controller.clock,
           },
           signal,
         ),
-        deps.assignment.run(signal),
         this.#endpoints.run(signal, (keys) => {
-          for (const key of keys) deps.assignment.enqueue(key);
+          for (const key of keys) deps.tracking.enqueue(key);
         }),
       ]);
     } finally {
@@ -161,30 +147,29 @@ export class ServiceController {
   }
 
   /**
-   * The cloud says that these load balancers may have changed: lists them, unless none of them is known, or a group that has
-   * waited for a short time lists them soon anyway. After a change, the cloud reports each of its effects.
+   * The cloud says that the load balancers with these default names may have changed: lists them, unless none of them is known, or a
+   * Service that has waited for a short time lists them soon anyway. After a change, the cloud reports each of its effects.
    */
-  requestForHints(groups: Hinted, since: number): void {
-    const { groupStates, controller } = this.#parts;
-    const isKnown = (group: string): boolean => groupStates.get(group) !== undefined;
-    if (groups !== "any" && ![...groups].some(isKnown)) return;
-    const isListedSoon = [...this.queue.dueTimes].some(([group, due]) => {
-      const waitingSince = groupStates.get(group)?.waitingSince ?? Number.NEGATIVE_INFINITY;
-      return isKnown(group) && due - since < soon && since - waitingSince < shortWait;
+  requestForHints(names: Hinted, since: number): void {
+    const { records, controller } = this.#parts;
+    const isHinted = ({ uid }: ServiceState): boolean =>
+      names === "any" || names.has(defaultLoadBalancerName(uid));
+    if (names !== "any" && !records.all.some(isHinted)) return;
+    const isListedSoon = [...this.queue.dueTimes].some(([uid, due]) => {
+      const { waitingSince } = records.get(serviceUID(uid)) ?? {};
+      return waitingSince !== undefined && due - since < soon && since - waitingSince < shortWait;
     });
     if (!isListedSoon) controller.listing.request(since, "refresh");
   }
 
-  /** The settings have changed: every group is reconciled again, unless it waits for a backoff. */
+  /** The settings have changed: every Service is reconciled again, unless it waits for a backoff. */
   reconsider(): void {
-    const { groupStates, serviceStates, controller } = this.#parts;
+    const { records, controller } = this.#parts;
     const now = controller.clock.monotonic();
     // Another account or network may accept what was refused.
-    for (const state of serviceStates.all) state.endRefusals();
-    for (const group of groupStates.names) {
-      const state = groupStates.get(group);
-      if (state !== undefined && isBackingOff(state, now)) continue;
-      this.queue.add(group, { priority: priorities.background });
+    for (const state of records.all) state.endRefusals();
+    for (const state of records.active) {
+      if (!isBackingOff(state, now)) this.queue.add(state.uid, { priority: priorities.background });
     }
   }
 
@@ -197,76 +182,70 @@ export class ServiceController {
 
   /** An operator released what the mass limit holds, or the doubt about the account has changed. */
   #onRelease(kind: RemovalKind): void {
-    const { groupStates, massLimit, desiredServices, controller } = this.#parts;
+    const { records, massLimit, desiredServices, controller } = this.#parts;
     if (kind !== removalKind) return;
     massLimit.invalidate();
-    for (const { group, hold } of groupStates.all) {
-      const isReleased = controller.removals.isReleased(removalKind, group);
+    for (const { uid, hold } of records.all) {
+      const isReleased = controller.removals.isReleased(removalKind, uid);
       if (isReleased && hold?.reason === targetRemovalHeld) desiredServices.targets.vanished.believe();
-      if (hold !== undefined) this.queue.add(group);
+      if (hold !== undefined) this.queue.add(uid);
     }
   }
 
   report(): ServiceReport {
-    const { groupStates, serviceStates } = this.#parts;
+    const { records } = this.#parts;
     const findings = new Map<string, readonly Finding[]>();
-    for (const state of serviceStates.all) {
-      const found = findingsOf(groupStates, state);
+    for (const state of records.all) {
+      const found = findingsOf(state);
       // An earlier Service of this name may still be known by its uid.
       if (found.length > 0) findings.set(state.key, [...(findings.get(state.key) ?? []), ...found]);
     }
     return {
       findings,
-      holds: groupStates.all.flatMap(({ group, hold, members }) =>
-        hold === undefined
-          ? []
-          : { group, services: [...members], reason: hold.reason, message: hold.message },
+      holds: records.all.flatMap(({ key, hold }) =>
+        hold === undefined ? [] : { service: key, reason: hold.reason, message: hold.message },
       ),
       orphans: this.orphans(),
       possibleOrphans: this.#unowned().filter((one) => this.#mayBeForeign(one)),
-      membersOf: (group) => groupStates.membersOf(group),
       leftOf: (key) => this.#leftOf(key),
+      nameOf: (uid) => this.nameOf(uid),
       knowledgeOf: (service) => knowledgeOf(this.#parts, service),
       otherControllerOf: (service) => otherControllerOf(this.#parts.controller.annotations, service)?.text,
     };
   }
 
-  /** Keys of the Services in a group. */
-  membersOf(group: string): readonly string[] {
-    return this.#parts.groupStates.membersOf(group);
+  /** The key of a Service in the queue, for messages. */
+  nameOf(uid: string): string {
+    return this.#parts.records.get(serviceUID(uid))?.key ?? uid;
   }
 
-  /**
-   * Load balancers with Fairlead's mark whose group has no Service and none that has left it, or whose Services vanished; and those
-   * beyond the first of a group.
-   */
+  /** Load balancers with Fairlead's mark without a Service, or whose Service vanished; and those beyond the first of a Service. */
   orphans(): readonly ObservedLoadBalancer[] {
     const unowned = this.#unowned().filter((one) => !this.#mayBeForeign(one));
-    return [...unowned, ...this.#parts.groupStates.all.flatMap(({ duplicates }) => duplicates)];
+    return [...unowned, ...this.#parts.records.all.flatMap(({ duplicates }) => duplicates)];
   }
 
   #leftOf(key: string): readonly ObservedLoadBalancer[] {
-    const { groupStates, freshListing } = this.#parts;
-    return groupStates.all.flatMap(({ group, goneServices }) =>
-      [...goneServices.values()].some((gone) => gone.key === key) ? freshListing.index.ofGroup(group) : [],
+    const { records, freshListing } = this.#parts;
+    return records.all.flatMap((state) =>
+      state.key === key && state.goneAt !== undefined ? freshListing.index.of(state.uid) : [],
     );
   }
 
   #unowned(): readonly ObservedLoadBalancer[] {
-    const { groupStates, freshListing } = this.#parts;
-    const { names } = groupStates;
-    const isOwned = (group: string): boolean => {
-      const state = groupStates.get(group);
-      return names.has(group) && (state?.hold === undefined || state.members.size > 0);
+    const { records, freshListing } = this.#parts;
+    const isOwner = (uid: ServiceUID): boolean => {
+      const { phase, hold } = records.get(uid) ?? {};
+      return phase === "managed" || (phase === "leaving" && hold === undefined);
     };
-    return freshListing.index.marked.filter(({ group }) => !isOwned(group));
+    return freshListing.index.marked.filter(({ owners }) => !owners.some(isOwner));
   }
 
   /** Without the cluster in the mark, an owner that was never seen may be a Service of another cluster. */
-  #mayBeForeign({ group, marksNameCluster }: ObservedLoadBalancer): boolean {
-    const { groupStates, controller } = this.#parts;
+  #mayBeForeign({ owners, marksNameCluster }: ObservedLoadBalancer): boolean {
+    const { records, controller } = this.#parts;
     const isNamed = marksNameCluster ?? controller.balancers.marksNameCluster ?? true;
-    return !isNamed && !groupStates.wasKnown(group);
+    return !isNamed && !owners.some((uid) => records.wasKnown(uid));
   }
 }
 
@@ -286,9 +265,7 @@ function isRelevantTo({ annotations, facts }: Pick<ServiceControllerDeps, "annot
 
 export interface ServiceKnowledge {
   /** The key of its queue. */
-  readonly group: string;
-  /** The Services that share its load balancer, without itself. */
-  readonly sharedWith: readonly string[];
+  readonly uid: ServiceUID;
   readonly balancer: ObservedLoadBalancer | undefined;
   /** When the listing began that shows what the cloud has for it (monotonic); undefined before the first one. */
   readonly listedAt: number | undefined;
@@ -302,34 +279,27 @@ export interface ServiceKnowledge {
 
 /** Undefined for a Service that the controller has not seen, or does not manage. */
 function knowledgeOf(
-  { groupStates, serviceStates, desiredServices, freshListing }: ReconcileDeps,
+  { records, desiredServices, freshListing }: ReconcileDeps,
   service: Service,
 ): ServiceKnowledge | undefined {
-  const uid = serviceUID(service.metadata.uid);
-  const known = serviceStates.get(uid);
-  if (known?.group === undefined) return undefined;
-  const { group, key } = known;
-  const state = groupStates.get(group);
-  const listed = freshListing.index.ofGroup(group);
+  const state = records.get(serviceUID(service.metadata.uid));
+  if (state?.phase !== "managed") return undefined;
+  const { uid, managed, change } = state;
+  const listed = freshListing.index.of(uid);
   return {
-    group,
-    sharedWith: groupStates.membersOf(group).filter((member) => member !== key),
-    balancer: listed.find(({ name }) => name !== undefined && name === state?.managed?.name) ?? listed[0],
-    listedAt: state && Number.isFinite(freshListing.beganAt) ? freshListing.beganAt : undefined,
+    uid,
+    balancer: listed.find(({ name }) => name === managed?.name) ?? listed[0],
+    listedAt: Number.isFinite(freshListing.beganAt) ? freshListing.beganAt : undefined,
     get targets() {
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
     },
-    change: state?.change,
-    findings: findingsOf(groupStates, known),
+    change,
+    findings: findingsOf(state),
   };
 }
 
-/** The hold of its group, and the events that were published and still apply. */
-function findingsOf(
-  groupStates: ReconcileDeps["groupStates"],
-  { group, published }: ServiceState,
-): readonly Finding[] {
-  const hold = group === undefined ? undefined : groupStates.get(group)?.hold;
+/** Its hold, and the events that were published and still apply. */
+function findingsOf({ hold, published }: ServiceState): readonly Finding[] {
   const held: readonly Finding[] =
     hold === undefined ? [] : [{ kind: "hold", reason: hold.reason, text: hold.message }];
   return [...held, ...allFindings(published)];

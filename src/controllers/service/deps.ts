@@ -26,7 +26,7 @@ import type { ServiceSettings } from "./settings.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
 
-/** The listing that all groups share. */
+/** The listing that all Services share. */
 export type BalancerListing = Pick<
   SharedListing<ObservedLoadBalancer>,
   "latest" | "failure" | "request" | "subscribe"
@@ -55,7 +55,8 @@ export type OpenSlices = (
 
 export interface StepEntry {
   readonly step: Step;
-  readonly group: string;
+  /** The name of the load balancer, if the step has none. */
+  readonly balancer: string;
   readonly why: string;
   readonly outcome: "done" | "failed" | "refused" | "observed";
   readonly detail?: string;

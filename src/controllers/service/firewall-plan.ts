@@ -43,7 +43,10 @@ export function planFirewall(
     );
   };
   return {
-    ...{ step: stepTo(wanted), opening: stepTo(new Map([...open, ...wanted])) },
-    ...{ open: open.size, opens: missingIn(open, wanted), closes: missingIn(wanted, open) },
+    step: stepTo(wanted),
+    opening: stepTo(new Map([...open, ...wanted])),
+    open: open.size,
+    opens: missingIn(open, wanted),
+    closes: missingIn(wanted, open),
   };
 }

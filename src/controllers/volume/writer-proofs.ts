@@ -142,8 +142,7 @@ export class WriterProofs {
     this.#waiting.set(ref, { ...known, evidence });
     const hasAnswer = "asOf" in answer && answer.asOf >= evidence.since;
     if ("asOf" in answer && this.#lookups.isUsedUpBy(ref, answer.asOf)) this.#lookups.forget(ref);
-    const apart = inventory.proofsApart(identity, settings.confirmAfter);
-    const next = missingProof(evidence, apart, inventory.proofsFor(identity));
+    const next = missingProof(evidence, settings.confirmAfter, inventory.proofsFor(identity));
     const isDoubtful = evidence.isGone && this.#limit.hold(attachment, this.#countGone()) !== undefined;
     if (next === undefined && !isDoubtful) return undefined;
     const isNew = now - known.began < reportAfter;

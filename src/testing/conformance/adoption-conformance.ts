@@ -3,14 +3,13 @@
 // have `adopts`.
 
 import { expect, test } from "bun:test";
-import { milliseconds } from "../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { converge, crashAt } from "./converge.ts";
-import { type Desired, listBalancers } from "./converge-groups.ts";
 import { balancerTargets, type DesiredOptions, labWithTargets, makeDesired } from "./desired.ts";
 import { expectSameEndAfterCrashes, expectSameEndAfterFaults } from "./end-states.ts";
 import { faultKinds } from "./faulty-transport.ts";
 import { Lab } from "./lab.ts";
+import { type Desired, listBalancers } from "./plan-inputs.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
 type World = ReturnType<typeof createWorld>;
@@ -31,11 +30,7 @@ function createWorld(harness: Harness) {
   return { lab, desired, adopting: desired({ annotations }), heir: desired({ name: "heir", annotations }) };
 }
 
-/** What is listed when all changes are shown. */
-async function listOf({ lab }: World): Promise<readonly ObservedLoadBalancer[]> {
-  await lab.clock.advance(lab.cloud.loadBalancers?.readsLag ?? milliseconds(0));
-  return listBalancers(lab);
-}
+const listOf = ({ lab }: World): Promise<readonly ObservedLoadBalancer[]> => listBalancers(lab);
 
 /** Without load balancers of other clusters. */
 async function ownershipOf(world: World): Promise<readonly unknown[]> {
@@ -52,10 +47,11 @@ export function adoptionConformance(harness: Harness): void {
   test("adopts the load balancer that a Service names, and creates no second one [F39]", async () => {
     const world = fresh();
     expect(await ownershipOf(world)).toEqual([["unmarked", []]]);
-    const { observed, members } = await converge(world.lab, [world.adopting]);
+    const { observed, planned } = await converge(world.lab, [world.adopting]);
     expect(await ownershipOf(world)).toEqual([["ours", [world.adopting.owner.uid]]]);
-    const [[group = "", [member] = []] = []] = members;
-    const publication = member && world.lab.cloud.loadBalancers?.publish(member, observed.get(group));
+    const [desired] = planned.values();
+    const publication =
+      desired && world.lab.cloud.loadBalancers?.publish(desired, observed.get(desired.owner.uid));
     expect(publication?.kind).not.toBe("wait");
   });
 

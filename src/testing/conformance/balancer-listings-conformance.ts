@@ -5,9 +5,9 @@ import { expect, test } from "bun:test";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { actOnListing, converge } from "./converge.ts";
-import { type Desired, listBalancers } from "./converge-groups.ts";
 import { labWithTargets } from "./desired.ts";
 import { failureOf } from "./lab.ts";
+import { type Desired, listBalancers } from "./plan-inputs.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
 /** Two Services: as they are created, as they are changed, and as they are deleted. */

@@ -1,25 +1,23 @@
 // Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. It applies
-// the framework's rules about one plan (when to look up, which targets, accepted steps, refusals), without backoff and evidence.
+// the framework's rules about one plan (when to look up, which targets, refusals), without backoff and evidence.
 
-import { type RecentSteps, withoutRecent } from "../../cloud/reads-lag.ts";
-import { fingerprintOf, hashStep, textOfDesired } from "../../controllers/service/desired/difference.ts";
 import { needsLookup } from "../../controllers/service/reconcile/observe.ts";
-import { keptAfter } from "../../controllers/service/state/group-parts.ts";
+import { keptAfter } from "../../controllers/service/state/record-parts.ts";
 import { type Milliseconds, milliseconds, type ServiceUID } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../provider/plan.ts";
+import type { Lab } from "./lab.ts";
 import {
   adoptableOf,
   type Balancers,
   type Desired,
-  groupMembers,
   listBalancers,
   prefetchFor,
   saveFacts,
   withChosenTargets,
-} from "./converge-groups.ts";
-import type { Lab } from "./lab.ts";
+  withFacts,
+} from "./plan-inputs.ts";
 import { Crash, endOfOperation, memoryOf, ProcessMemory, repeatPasses } from "./process-memory.ts";
 
 /** Which Services are unknown to `converge`, and where the process crashes. */
@@ -45,14 +43,14 @@ export function crashAt(
 export interface Converged {
   /** Steps applied. */
   readonly steps: number;
-  readonly observed: ReadonlyMap<string, ObservedLoadBalancer | undefined>;
-  /** The Services of each group, with their targets as they were planned last. */
-  readonly members: ReadonlyMap<string, readonly Desired[]>;
+  readonly observed: ReadonlyMap<ServiceUID, ObservedLoadBalancer | undefined>;
+  /** The Services, with their targets as they were planned last. */
+  readonly planned: ReadonlyMap<ServiceUID, Desired>;
   /** The Nodes that the cloud refused as targets. */
   readonly refused: ReadonlySet<string>;
 }
 
-/** Reconciles all groups until a pass finds nothing to do. A cloud error ends the pass; the next one repeats it. */
+/** Reconciles all Services until a pass finds nothing to do. A cloud error ends the pass; the next one repeats it. */
 export function converge(
   lab: Lab,
   desired: readonly Desired[],
@@ -61,7 +59,7 @@ export function converge(
   return new Convergence(lab, desired, options).run();
 }
 
-/** Reconciles all groups once, as if this were the listing. What the cloud refuses is skipped. */
+/** Reconciles all Services once, as if this were the listing. What the cloud refuses is skipped. */
 export function actOnListing(
   lab: Lab,
   desired: readonly Desired[],
@@ -71,27 +69,18 @@ export function actOnListing(
   return new Convergence(lab, desired, {}, new ProcessMemory()).runOnce(listed);
 }
 
-/** Everything that one reconcile of a group needs. */
+/** Everything that one reconcile needs. */
 interface Listed {
   readonly found: ObservedLoadBalancer | undefined;
-  /** The group has no second load balancer with the mark. */
+  /** The Service has no second load balancer with its mark. */
   readonly isOnlyOne: boolean;
   readonly prefetched: unknown;
-  /** When the listing began. */
-  readonly beganAt: number;
-}
-
-/** The step whose operation runs. */
-interface Pending {
-  readonly recentSteps: RecentSteps;
-  readonly hash: string;
-  readonly members: readonly Desired[];
 }
 
 interface Result {
   readonly isConverged: boolean;
   readonly observed: ObservedLoadBalancer | undefined;
-  readonly members: readonly Desired[];
+  readonly planned?: Desired | undefined;
 }
 
 class Convergence {
@@ -102,8 +91,10 @@ class Convergence {
   readonly #balancers: Balancers;
   readonly #memory: ProcessMemory;
   readonly #refused = new Set<string>();
-  /** What the next pass reads again, by group, to compare it with the listing. */
-  readonly #kept = new Map<string, ObservedLoadBalancer>();
+  /** What the next pass reads again, by Service, to compare it with the listing. */
+  readonly #kept = new Map<ServiceUID, ObservedLoadBalancer>();
+  readonly #observed = new Map<ServiceUID, ObservedLoadBalancer | undefined>();
+  readonly #planned = new Map<ServiceUID, Desired>();
   #steps = 0;
   #note: (text: string) => void = () => {};
 
@@ -122,113 +113,97 @@ class Convergence {
   }
 
   async run(): Promise<Converged> {
-    let members = new Map<string, readonly Desired[]>();
-    const observed = new Map<string, ObservedLoadBalancer | undefined>();
-    const readsLag = this.#balancers.readsLag ?? milliseconds(0);
-    await repeatPasses(this.#lab, "load balancers", readsLag, async (note) => {
-      members = groupMembers(this.#balancers, this.#desired, this.#lab);
-      observed.clear();
+    await repeatPasses(this.#lab, "load balancers", milliseconds(0), async (note) => {
       this.#note = note;
-      return this.#reconcileAll(members, observed);
+      return this.#reconcileAll();
     });
-    return { steps: this.#steps, observed, members, refused: this.#refused };
+    return { steps: this.#steps, observed: this.#observed, planned: this.#planned, refused: this.#refused };
   }
 
   async runOnce(listed: readonly ObservedLoadBalancer[]): Promise<void> {
     try {
-      await this.#reconcileAll(groupMembers(this.#balancers, this.#desired, this.#lab), new Map(), listed);
+      await this.#reconcileAll(listed);
     } catch (error) {
       if (!CloudError.is(error)) throw error;
     }
   }
 
   /** Whether there was nothing to do. */
-  async #reconcileAll(
-    members: Map<string, readonly Desired[]>,
-    observed: Map<string, ObservedLoadBalancer | undefined>,
-    given?: readonly ObservedLoadBalancer[],
-  ): Promise<boolean> {
+  async #reconcileAll(given?: readonly ObservedLoadBalancer[]): Promise<boolean> {
     const lab = this.#lab;
-    const beganAt = lab.clock.monotonic();
     const listed = given ?? (await listBalancers(lab));
-    const all = [...members.values()].flat();
-    const prefetched = await prefetchFor(lab, all);
-    for (const { group, ownership } of listed) {
-      if (ownership === "ours" && !members.has(group)) members.set(group, []);
-    }
+    const services = withFacts(this.#desired, lab);
+    const prefetched = await prefetchFor(lab, [...services.values()]);
+    this.#observed.clear();
+    this.#planned.clear();
+    const ours = listed.filter(({ ownership }) => ownership === "ours");
+    const left = ours.flatMap(({ owners }) => {
+      const isPresent = owners.some((uid) => this.#presentOwners.has(uid));
+      return isPresent ? [] : owners.slice(0, 1);
+    });
     let isConverged = true;
-    for (const [group, desired] of members) {
-      const marked = listed.filter((balancer) => balancer.ownership === "ours" && balancer.group === group);
+    for (const uid of new Set([...services.keys(), ...left])) {
+      const marked = ours.filter(({ owners }) => owners.includes(uid));
+      const desired = services.get(uid);
       const found = marked[0] ?? adoptableOf(this.#balancers, desired, listed);
-      const details = { found, isOnlyOne: marked.length < 2, prefetched, beganAt };
-      const result = await this.#reconcile(group, desired, details);
-      observed.set(group, result.observed);
-      members.set(group, result.members);
+      const details = { found, isOnlyOne: marked.length < 2, prefetched };
+      const result = await this.#reconcile(uid, desired, details);
+      this.#observed.set(uid, result.observed);
+      if (result.planned !== undefined) this.#planned.set(uid, result.planned);
       isConverged &&= result.isConverged;
     }
     return isConverged;
   }
 
-  async #reconcile(group: string, desired: readonly Desired[], listed: Listed): Promise<Result> {
+  async #reconcile(uid: ServiceUID, desired: Desired | undefined, listed: Listed): Promise<Result> {
     const lab = this.#lab;
     const balancers = this.#balancers;
-    const recentSteps = this.#memory.recentSteps(group);
     const { observe } = balancers;
-    recentSteps.observedAt = listed.beganAt;
+    const { prefetched } = listed;
     let observed = listed.found;
-    if (observe !== undefined && needsLookup(observed, desired.length)) {
-      recentSteps.observedAt = lab.clock.monotonic();
+    if (observe !== undefined && needsLookup(observed, desired))
       observed = await lab.run((call) => observe.call(balancers, desired, listed.found, call));
-    }
+    const refused = this.#memory.refused(uid);
     const now = lab.clock.monotonic();
-    const members = desired.map((one) =>
-      withChosenTargets(balancers, one, observed, { refused: this.#memory.refused(one.owner.uid), now }),
-    );
-    const orphans = (observed?.owners ?? []).filter((uid) => !this.#presentOwners.has(uid));
-    const servesOnlyUnknownOwners =
-      observed !== undefined && observed.owners.length > 0 && orphans.length === 0;
-    if (members.length === 0 && servesOnlyUnknownOwners) return { isConverged: true, observed, members };
-    const context = { prefetched: listed.prefetched, orphans };
-    const planned = balancers.plan(members, observed, context);
-    if (JSON.stringify(balancers.plan(members, observed, context)) !== JSON.stringify(planned)) {
-      throw new Error(`plan() is not pure: it returned two different plans for group ${group}.`);
+    const planned = desired && withChosenTargets(balancers, desired, observed, { refused, now });
+    const plan = balancers.plan(planned, observed, prefetched);
+    if (JSON.stringify(balancers.plan(planned, observed, prefetched)) !== JSON.stringify(plan)) {
+      throw new Error(`plan() is not pure: it returned two different plans for Service ${uid}.`);
     }
-    const text = textOfDesired(fingerprintOf(members));
-    const plan = withoutRecent(planned, recentSteps, balancers, { hashOf: hashStep, desired: () => text });
-    this.#note(`The last plan of group ${group}: ${JSON.stringify(plan)}`);
-    if (this.#noteRefused(members, plan.refused)) return { isConverged: false, observed, members };
-    await this.#checkKept(group, desired, (again) =>
-      JSON.stringify(again === "listed" ? planned : balancers.plan(members, again, context)),
+    this.#note(`The last plan of Service ${uid}: ${JSON.stringify(plan)}`);
+    if (this.#noteRefused(planned, plan.refused)) return { isConverged: false, observed, planned };
+    await this.#checkKept(uid, desired, (again) =>
+      JSON.stringify(again === "listed" ? plan : balancers.plan(planned, again, prefetched)),
     );
-    const isConverged = await this.#apply(group, members, plan, text);
-    if (isConverged && observed !== undefined && listed.found?.shallow === true) {
-      const recalled = balancers.recall?.(members, listed.found, observed);
-      const { steps } = recalled === undefined ? plan : balancers.plan(members, recalled, context);
+    const isConverged = await this.#apply(planned, plan);
+    if (isConverged && planned !== undefined && observed !== undefined && listed.found?.shallow === true) {
+      const recalled = balancers.recall?.(planned, listed.found, observed);
+      const { steps } = recalled === undefined ? plan : balancers.plan(planned, recalled, prefetched);
       if (steps.length > 0)
         throw new Error(
-          `recall() lacks something of group ${group}, which has just been observed: the plan is ${JSON.stringify(steps)}.`,
+          `recall() lacks something of Service ${uid}, which has just been observed: the plan is ${JSON.stringify(steps)}.`,
         );
     }
-    const leaving = members.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));
+    const isLeaving = planned === undefined || planned.ending !== undefined;
     const { steps } = plan;
     const kept =
       observed?.ownership === "ours" && listed.isOnlyOne
-        ? keptAfter({ ...observed, outdated: [] }, { leaving, steps })
+        ? keptAfter({ ...observed, outdated: [] }, { isLeaving, steps })
         : undefined;
-    if (kept !== undefined && steps.length > 0) this.#kept.set(group, kept);
-    return { isConverged, observed, members };
+    if (kept !== undefined && steps.length > 0) this.#kept.set(uid, kept);
+    return { isConverged, observed, planned };
   }
 
   /** After a change, what `observe` reads again leads to the same plan as a new listing does. */
   async #checkKept(
-    group: string,
-    desired: readonly Desired[],
+    uid: ServiceUID,
+    desired: Desired | undefined,
     planFor: (observed: ObservedLoadBalancer | "listed" | undefined) => string,
   ): Promise<void> {
-    const kept = this.#kept.get(group);
-    const { observe, readsLag, recall } = this.#balancers;
-    this.#kept.delete(group);
-    if (kept === undefined || observe === undefined || readsLag !== undefined) return;
+    const kept = this.#kept.get(uid);
+    const { observe, recall } = this.#balancers;
+    this.#kept.delete(uid);
+    if (kept === undefined || observe === undefined) return;
     for (const outdated of [kept.outdated ?? [], ...(recall === undefined ? [] : [["listed", "mark"]])]) {
       const again = await this.#lab.run((call) =>
         observe.call(this.#balancers, desired, { ...kept, outdated }, call),
@@ -236,28 +211,20 @@ class Convergence {
       const [fromKept, fromListing] = [planFor(again), planFor("listed")];
       if (fromKept === fromListing) continue;
       throw new Error(
-        `observe() read ${outdated.join(", ")} again for group ${group}, and the plan differs from that after a listing: ${fromKept} instead of ${fromListing}. Name all parts that a step changes in its \`outdates\`.`,
+        `observe() read ${outdated.join(", ")} again for Service ${uid}, and the plan differs from that after a listing: ${fromKept} instead of ${fromListing}. Name all parts that a step changes in its \`outdates\`.`,
       );
     }
   }
 
   /** Whether there was nothing to do. */
-  async #apply(
-    group: string,
-    members: readonly Desired[],
-    { steps, wait, problems = [] }: Plan<Step>,
-    desired: string,
-  ): Promise<boolean> {
+  async #apply(planned: Desired | undefined, { steps, wait, problems = [] }: Plan<Step>): Promise<boolean> {
     const lab = this.#lab;
     const crash = this.#crash;
     // An error stops the plan until something changes.
     if (problems.some(({ severity }) => severity === "error")) return true;
-    const recentSteps = this.#memory.recentSteps(group);
     for (const step of steps) {
       const outcome = await lab.run((call) => this.#balancers.apply(step, call));
-      const hash = hashStep(step);
-      recentSteps.note(hash, { at: lab.clock.monotonic(), step, desired });
-      this.#noteRefused(members, outcome.refused);
+      this.#noteRefused(planned, outcome.refused);
       const isCrashing = crash?.atStep === this.#steps++;
       if (isCrashing && crash.when === "before-facts") throw new Crash();
       saveFacts(lab, outcome.remember);
@@ -265,7 +232,7 @@ class Convergence {
       if (outcome.done) continue;
       const { operation, checkAfter } = outcome;
       if (operation === undefined) await lab.clock.advance(checkAfter);
-      else await this.#waitForOperation(operation, checkAfter, { recentSteps, hash, members });
+      else await this.#waitForOperation(operation, checkAfter, planned);
       break;
     }
     if (wait !== undefined) await lab.clock.advance(wait.checkAfter);
@@ -275,31 +242,24 @@ class Convergence {
   async #waitForOperation(
     operation: string,
     checkAfter: Milliseconds,
-    { recentSteps, hash, members }: Pending,
+    planned: Desired | undefined,
   ): Promise<void> {
-    const lab = this.#lab;
-    const done = await endOfOperation(lab, operation, checkAfter).catch((error: unknown) => {
-      if (CloudError.is(error)) recentSteps.forget(hash);
-      throw error;
-    });
+    const done = await endOfOperation(this.#lab, operation, checkAfter);
     // The cloud has lost the operation; the next pass observes its result.
     if (done === undefined) return;
-    recentSteps.renew(hash, lab.clock.monotonic());
-    this.#noteRefused(members, done.refused);
-    saveFacts(lab, done.remember);
+    this.#noteRefused(planned, done.refused);
+    saveFacts(this.#lab, done.remember);
   }
 
   /** Whether the next plan has fewer targets because of it. */
-  #noteRefused(members: readonly Desired[], refused: readonly RefusedTarget[] = []): boolean {
+  #noteRefused(planned: Desired | undefined, refused: readonly RefusedTarget[] = []): boolean {
     const now = this.#lab.clock.monotonic();
     let isNews = false;
-    for (const { node, text, owner } of refused) {
+    for (const { node, text } of refused) {
       this.#refused.add(node);
-      for (const { owner: member, targets } of members) {
-        const target = targets.find((one) => one.node === node);
-        if (target === undefined || (owner !== undefined && owner !== member.uid)) continue;
-        if (this.#memory.refused(member.uid).note(target, text, now)) isNews = true;
-      }
+      const target = planned?.targets.find((one) => one.node === node);
+      if (planned === undefined || target === undefined) continue;
+      if (this.#memory.refused(planned.owner.uid).note(target, text, now)) isNews = true;
     }
     return isNews;
   }

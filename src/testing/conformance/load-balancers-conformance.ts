@@ -9,7 +9,6 @@ import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { adoptionConformance } from "./adoption-conformance.ts";
 import { balancerListingConformance, type Phases } from "./balancer-listings-conformance.ts";
 import { converge, crashAt } from "./converge.ts";
-import { contextOf, listBalancers, prefetchFor } from "./converge-groups.ts";
 import {
   balancerTargets,
   type DesiredOptions,
@@ -22,6 +21,7 @@ import { expectSameEndAfterCrashes, expectSameEndAfterFaults } from "./end-state
 import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import type { Lab } from "./lab.ts";
 import { operationsConformance } from "./operations-conformance.ts";
+import { listBalancers, prefetchFor } from "./plan-inputs.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
 /** Runs the contract of `loadBalancers` as bun tests. Call it at the top level of a test file. */
@@ -71,7 +71,7 @@ export function loadBalancersConformance(
         const plans = async (desired: typeof first): Promise<readonly unknown[]> => {
           const prefetched = await prefetchFor(lab, desired);
           expect(prefetched).toBeDefined();
-          return desired.map((one) => lab.loadBalancers.plan([one], undefined, contextOf(prefetched)));
+          return desired.map((one) => lab.loadBalancers.plan(one, undefined, prefetched));
         };
         const alone = [...(await plans(first.slice(0, 1))), ...(await plans(first.slice(1)))];
         expect(await plans(first)).toEqual(alone);
@@ -147,13 +147,13 @@ export function loadBalancersConformance(
       test("distinguishes steps that change only targets from those that change more", async () => {
         const lab = fresh();
         const [web] = first;
-        const { observed, members } = await converge(lab, web === undefined ? [] : [web]);
-        const [[group = "", [current] = []] = []] = members;
+        const { observed, planned } = await converge(lab, web === undefined ? [] : [web]);
+        const [current] = planned.values();
         if (current === undefined) throw new Error("Expected a Service.");
         const { loadBalancers } = lab;
-        const context = contextOf(await prefetchFor(lab, [current]));
+        const prefetched = await prefetchFor(lab, [current]);
         const planFor = (changes: Partial<typeof current>) =>
-          loadBalancers.plan([{ ...current, ...changes }], observed.get(group), context).steps;
+          loadBalancers.plan({ ...current, ...changes }, observed.get(current.owner.uid), prefetched).steps;
         const targetsIn = (steps: ReturnType<typeof planFor>) =>
           steps.flatMap((step) => loadBalancers.targetsOnly?.(step) ?? []);
         const ports = desired({ name: "web", ports: [80, 8443] }).ports;
@@ -170,9 +170,9 @@ export function loadBalancersConformance(
     if (parts?.hasTarget !== undefined) {
       test("`hasTarget` is true for the targets of a load balancer, and false for all other Nodes", async () => {
         const lab = fresh();
-        const { observed, members } = await converge(lab, first.slice(0, 1));
-        const [[group = "", [web] = []] = []] = members;
-        const balancer = observed.get(group);
+        const { observed, planned } = await converge(lab, first.slice(0, 1));
+        const [web] = planned.values();
+        const [balancer] = observed.values();
         const has = targets.filter((one) => balancer && lab.loadBalancers.hasTarget?.(balancer, one));
         expect(has.map(({ node }) => node)).toEqual(web?.targets.map(({ node }) => node) ?? []);
       });
@@ -180,12 +180,10 @@ export function loadBalancersConformance(
 
     test("publishes addresses once converged, or declares that it does not own the status", async () => {
       const lab = fresh();
-      const { observed, members } = await converge(lab, first);
-      for (const [group, desired] of members) {
-        for (const member of desired) {
-          const publication = lab.loadBalancers.publish(member, observed.get(group));
-          expect(publication?.kind).not.toBe("wait");
-        }
+      const { observed, planned } = await converge(lab, first);
+      for (const [uid, desired] of planned) {
+        const publication = lab.loadBalancers.publish(desired, observed.get(uid));
+        expect(publication?.kind).not.toBe("wait");
       }
     });
 
@@ -205,12 +203,10 @@ export function loadBalancersConformance(
 
     test("returns in `settingsOf` every setting that cannot be changed", async () => {
       const lab = fresh();
-      const { observed, members } = await converge(lab, first);
+      const { observed } = await converge(lab, first);
       const { fields = {} } = harness.definition.annotations ?? {};
-      for (const [group, [member]] of members) {
-        const balancer = observed.get(group);
-        if (member === undefined || balancer === undefined) continue;
-        const settings = lab.loadBalancers.settingsOf?.(balancer, member.owner.uid, []);
+      for (const [uid, balancer] of observed) {
+        const settings = balancer && lab.loadBalancers.settingsOf?.(balancer, uid, []);
         expect(unobservedSettings(fields, settings)).toEqual([]);
       }
     });
@@ -224,10 +220,10 @@ export function loadBalancersConformance(
       for (const own of [{}, ...values]) {
         const lab = fresh();
         const web = desired({ name: "web", ports: [80, 443], annotations: { ...annotations, ...own } });
-        const { observed, members } = await converge(lab, [{ ...web, targets }]);
-        const [[group = "", [member = web] = []] = []] = members;
-        const context = contextOf(await prefetchFor(lab, [member]));
-        const balancer = observed.get(group);
+        const { observed, planned } = await converge(lab, [{ ...web, targets }]);
+        const [member = web] = planned.values();
+        const prefetched = await prefetchFor(lab, [member]);
+        const [balancer] = observed.values();
         const publication = lab.loadBalancers.publish(member, balancer);
         const addresses = publication.kind === "addresses" ? publication.addresses : [];
         const published = addresses.flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
@@ -237,7 +233,7 @@ export function loadBalancersConformance(
           if ("value" in field.parse("(") || unreadable(frozen, current).length > 0) continue;
           const settings = mergeObserved(member.settings, frozen, current);
           const kept = { ...member, settings };
-          const { steps } = lab.loadBalancers.plan([kept], balancer, context);
+          const { steps } = lab.loadBalancers.plan(kept, balancer, prefetched);
           const found = { own, invalid, steps, publication: lab.loadBalancers.publish(kept, balancer) };
           expect(found).toEqual({ own, invalid, steps: [], publication });
         }

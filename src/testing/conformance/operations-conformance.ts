@@ -7,10 +7,10 @@ import { readParameters } from "../../csi/volume-requests.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Pending } from "../../provider/plan.ts";
 import type { ObservedVolume, VolumeDriver } from "../../provider/volumes.ts";
-import { contextOf, prefetchFor } from "./converge-groups.ts";
 import { balancerTargets, labWithTargets, makeDesired } from "./desired.ts";
 import { readFaultKinds } from "./faulty-transport.ts";
 import { failureOf, type Lab } from "./lab.ts";
+import { prefetchFor } from "./plan-inputs.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { addMachines } from "./volume-orchestrator.ts";
 
@@ -58,10 +58,10 @@ export function operationsConformance(harness: Harness): void {
         targets: balancerTargets(harness).slice(0, 1),
       }),
     );
-    const context = contextOf(await prefetchFor(lab, desired));
+    const prefetched = await prefetchFor(lab, desired);
     const operations: string[] = [];
     for (const wanted of desired) {
-      const [step] = loadBalancers.plan([wanted], undefined, context).steps;
+      const [step] = loadBalancers.plan(wanted, undefined, prefetched).steps;
       if (step === undefined)
         throw new Error("plan() returned no steps for a Service without a load balancer.");
       const outcome = await lab.run((call) => loadBalancers.apply(step, call));

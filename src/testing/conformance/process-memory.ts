@@ -1,9 +1,8 @@
-// The manager's process, as load balancers and routes see it: what it remembers between two plans (accepted steps, refused targets, and
+// The manager's process, as load balancers and routes see it: what it remembers between two plans (refused targets, and
 // its own route changes; a restart loses it), how it repeats passes and waits for operations, and its crashes. All in virtual time.
 
 import { requestedDelay } from "../../cloud/error-policies.ts";
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
-import { RecentSteps } from "../../cloud/reads-lag.ts";
 import { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
 import { type Milliseconds, milliseconds, type ServiceUID, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
@@ -18,16 +17,8 @@ import type { Lab } from "./lab.ts";
 export class Crash extends Error {}
 
 export class ProcessMemory {
-  readonly #recentSteps = new Map<string, RecentSteps>();
   readonly #refused = new Map<ServiceUID, RefusedTargets>();
   #routeTables: readonly RouteTable[] | undefined;
-
-  /** The steps of a group that the cloud accepted recently. */
-  recentSteps(group: string): RecentSteps {
-    const known = this.#recentSteps.get(group) ?? new RecentSteps();
-    this.#recentSteps.set(group, known);
-    return known;
-  }
 
   refused(uid: ServiceUID): RefusedTargets {
     const known = this.#refused.get(uid) ?? new RefusedTargets();

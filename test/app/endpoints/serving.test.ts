@@ -153,7 +153,7 @@ describe("secure port of a manager with one load balancer", () => {
     expect(state.balancers.first).toContainEqual(
       expect.objectContaining({
         state: "ready",
-        services: ["default/web"],
+        service: "default/web",
         addresses: world.addressesOf("web"),
       }),
     );

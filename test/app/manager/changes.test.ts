@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
-import { minutes } from "../../../src/core/brand.ts";
+import { minutes, serviceUID } from "../../../src/core/brand.ts";
 import type { ChangeHint } from "../../../src/provider/changes.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -62,7 +62,7 @@ test("sends no request for names that it does not know", async () => {
   stream.report(
     machine("4711"),
     { of: "instance", source: "elsewhere" },
-    { of: "load-balancer", group: "unknown" },
+    { of: "load-balancer", owner: serviceUID("unknown") },
   );
   await world.pass(10);
   expect(requests()).toEqual([]);
@@ -76,7 +76,8 @@ test("lists load balancers once for all that may have changed, and not where no 
   await world.pass(10);
   world.forget();
   const { uid } = world.get("web").metadata;
-  stream.report({ of: "load-balancer", group: uid }, { of: "load-balancer", group: uid });
+  const hint = { of: "load-balancer", owner: serviceUID(uid) } as const;
+  stream.report(hint, hint);
   await world.pass(10);
   expect(requests()).toEqual(["GET /balancers"]);
   const nodesOnly = await started("cloud-node");

@@ -58,8 +58,8 @@ const report: Pick<
     finding("Service", "wait", "default/mail", "WaitingForCloud"),
     finding("Node", "notice", "g", "Notice"),
   ],
-  orphans: [{ group: "x" }, { group: "y" }, { group: "z" }],
-  possibleOrphans: [{ group: "v" }, { group: "w" }],
+  orphans: [{ name: "x" }, { name: "y" }, { name: "z" }],
+  possibleOrphans: [{ name: "v" }, { name: "w" }],
   accounts: [],
   inventory: [
     { source: "machines", objects: 3, ageSeconds: 12.5, failure: undefined },

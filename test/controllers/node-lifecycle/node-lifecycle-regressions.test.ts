@@ -1,9 +1,8 @@
 import { expect, test } from "bun:test";
-import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
+import { milliseconds, minutes } from "../../../src/core/brand.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
-import type { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { NodeControllers, uninitialized } from "../../support/node-controllers.ts";
-import { machine, ScriptedSource } from "../../support/scripted-source.ts";
+import { machine } from "../../support/scripted-source.ts";
 
 // Regressions of the lifecycle controller: bugs that deleted a Node based on stale evidence, or kept a Node forever.
 
@@ -126,19 +125,6 @@ test.each([3, 10])(
     await w.stop();
   },
 );
-
-test("a source whose reads lag needs more time between two proofs [F20]", async () => {
-  const lag = seconds(120);
-  const source = (clock: VirtualClock) =>
-    Object.assign(new ScriptedSource({ clock, name: "cloud" }, [machine("x")]), { readsLag: lag });
-  const w = new NodeControllers({ sources: (clock) => [source(clock)] }).start("lifecycle");
-  add(w, "n0", "False");
-  await w.pass(120);
-  expect(w.nodes.names()).toEqual(["n0"]);
-  await w.pass(120);
-  expect(w.nodes.names()).toEqual([]);
-  await w.stop();
-});
 
 test.each([page, { ...page, lookups: { id: 100 } }])(
   "a listing for another controller that shows the machine resets the proofs [%#]",

@@ -1,5 +1,4 @@
 import { expect, test } from "bun:test";
-import type { ServiceUID } from "../../../src/core/brand.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { refused } from "../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
@@ -8,7 +7,6 @@ import { TrackedCollections } from "../../support/tracked-collections.ts";
 // The end of a reconcile: records that stay while something is left in the cloud, records that are dropped, and
 // clouds that end in unexpected states.
 
-const group = "scripted.example/group";
 const size = "scripted.example/size";
 const onDelete = "fairlead.dev/on-delete";
 
@@ -16,10 +14,10 @@ const onDelete = "fairlead.dev/on-delete";
 const protectedWorld = () => {
   const guard = { isOn: true };
   const world = scriptedWorld(undefined, ({ plan }) => ({
-    plan: (members, observed, given) =>
-      guard.isOn && members.every(({ ending }) => ending !== undefined)
+    plan: (desired, observed, given) =>
+      guard.isOn && (desired === undefined || desired.ending !== undefined)
         ? { steps: [] }
-        : plan(members, observed, given),
+        : plan(desired, observed, given),
   }));
   return { ...world, guard };
 };
@@ -51,40 +49,17 @@ test("a load balancer that could not be deleted with its Service is deleted late
   expect(script.things.size).toBe(0);
 });
 
-test("a Service that joins a group late gets its own events from the beginning", async () => {
-  const { w, script } = scriptedWorld();
+test("a Service whose annotation is corrected gets its events from the beginning", async () => {
+  const { w } = scriptedWorld();
   await w.start();
-  w.create("a", { annotations: { [group]: "x" } });
-  await w.pass(30);
-  w.create("late", { annotations: { [group]: "x", [size]: "lagre" } });
-  w.annotate("a", { [group]: "y" });
+  w.create("web", { annotations: { [size]: "lagre" } });
   await w.pass(60);
-  expect([...script.things.keys()]).toEqual(["thing-of-group-y"]);
-  w.annotate("late", { [size]: "large" });
+  expect(w.events("web").join()).not.toContain("Normal EnsuringLoadBalancer");
+  w.annotate("web", { [size]: "large" });
   await w.pass(30);
-  const reported = w.events("late").join();
+  const reported = w.events("web").join();
   expect(reported).toContain("Normal EnsuringLoadBalancer");
   expect(reported).toContain("Normal EnsuredLoadBalancer");
-});
-
-test("the shorter of two drain times applies to a load balancer that two Services share", async () => {
-  const { w, script } = scriptedWorld(undefined, () => ({ drains: true }));
-  await w.start();
-  w.create("a", { annotations: { [group]: "x", "fairlead.dev/target-drain": "1m" } });
-  w.create("b", { annotations: { [group]: "x" } });
-  await w.pass(30);
-  w.changeNode("node-1", ({ metadata, ...node }) => ({
-    ...node,
-    metadata: {
-      ...metadata,
-      labels: { ...metadata.labels, "node.kubernetes.io/exclude-from-external-load-balancers": "true" },
-    },
-  }));
-  const targets = () => script.things.get("thing-of-group-x")?.targets;
-  await w.pass(30);
-  expect(targets()).toBe(3);
-  await w.pass(60);
-  expect(targets()).toBe(2);
 });
 
 test("a Service whose address another program announces gets no status write", async () => {
@@ -98,16 +73,16 @@ test("a Service whose address another program announces gets no status write", a
   expect([w.written, w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
-test("a released load balancer is not passed to the plan as an orphan, and its owner only once it is gone", async () => {
-  const asked: (readonly [readonly (string | undefined)[], readonly ServiceUID[]])[] = [];
+test("a load balancer whose Service disappears during its release is planned as a release until it has no mark", async () => {
+  const asked: (readonly [observed: string | undefined, ending: string | undefined])[] = [];
   const { w, script } = scriptedWorld(
     (one) => {
       one.releases = true;
     },
     ({ plan }) => ({
-      plan: (members, observed, given) => {
-        asked.push([members.map(({ ending }) => ending), given.orphans]);
-        return plan(members, observed, given);
+      plan: (desired, observed, given) => {
+        asked.push([observed?.name, desired?.ending]);
+        return plan(desired, observed, given);
       },
     }),
   );
@@ -115,16 +90,15 @@ test("a released load balancer is not passed to the plan as an orphan, and its o
   const { uid } = w.create("web", { annotations: { [onDelete]: "release" } }).metadata;
   await w.pass(30);
   w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
-  asked.length = 0;
-  // The release begins before the deletion is seen.
   await w.pass(0);
+  asked.length = 0;
   w.delete("web");
   await w.pass(60);
   expect([...script.things.values()]).toMatchObject([{ owners: [] }]);
-  const released = asked.filter(([endings]) => endings.includes("release"));
-  expect(released).toEqual(released.map(() => [["release"], []]));
-  expect(released).not.toEqual([]);
-  expect(asked.at(-1)).toEqual([[], [uid as ServiceUID]]);
+  const marked = asked.filter(([observed]) => observed !== undefined);
+  expect(marked).toEqual(marked.map(() => [`thing-of-${uid}`, "release"]));
+  expect(marked).not.toEqual([]);
+  expect(asked.at(-1)).toEqual([undefined, undefined]);
 });
 
 test("a released load balancer is forgotten, whether its Service remains or is deleted", async () => {
@@ -195,16 +169,17 @@ test("a failed check of an operation is forgotten when its load balancer is gone
   }
 });
 
-test("a group whose last Service leaves still reports a Service that vanished before", async () => {
+test("a Service that vanished is still reported when another one takes its name", async () => {
   const { w } = scriptedWorld();
   await w.start();
-  for (const name of ["a", "b"]) w.create(name, { annotations: { [group]: "x" } });
+  w.create("web");
   await w.pass(60);
-  const vanished = w.server.store.get("services", "default", "b");
-  if (vanished === undefined) throw new Error("There is no Service b.");
+  const vanished = w.server.store.get("services", "default", "web");
+  if (vanished === undefined) throw new Error("There is no Service web.");
   w.server.store.remove(resourceNamed("services"), vanished);
-  // It leaves the group at once. A deleted one stays until its finalizer is removed, and the hold would be known by then.
-  w.editSpec("a", { type: "ClusterIP" });
+  w.create("web");
   await w.pass(5);
-  expect(w.manager.report().balancersOnHold).toMatchObject([{ reason: "ServiceVanished" }]);
+  expect(w.manager.report().balancersOnHold).toMatchObject([
+    { service: "default/web", reason: "ServiceVanished" },
+  ]);
 });

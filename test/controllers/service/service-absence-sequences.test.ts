@@ -158,9 +158,9 @@ test("a lookup without a Service proves nothing about a load balancer that a lis
       list: async function* () {
         yield isHidden ? [] : await all();
       },
-      observe: async (members, listed) => {
-        const uids = members.map(({ owner }) => owner.uid);
-        return listed ?? (await all()).find(({ owners }) => uids.some((uid) => owners.includes(uid)));
+      observe: async (desired, listed) => {
+        if (listed !== undefined || desired === undefined) return listed;
+        return (await all()).find(({ owners }) => owners.includes(desired.owner.uid));
       },
     };
   });

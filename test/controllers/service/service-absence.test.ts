@@ -45,7 +45,7 @@ test.each([
     expect(w.changes).toEqual([]);
     expect(w.written).toEqual([]);
     expect(names.map((name) => w.addressesOf(name))).toEqual(addresses);
-    // One listing decides for all groups.
+    // One listing decides for all Services.
     expect(countOf(w, "GET /balancers")).toBeLessThanOrEqual(3);
     await w.stop();
   },
@@ -192,12 +192,12 @@ test("a load balancer that a lookup does not find is created again without a sec
   await w.stop();
 });
 
-test("a group that no Service has left deletes nothing", async () => {
+test("a load balancer of a Service that was never seen is not deleted", async () => {
   const { w, script } = scriptedWorld();
-  script.things.set("thing", { id: "thing", group: "group-x", owners: ["gone"], targets: 3 });
+  script.things.set("thing", { id: "thing", owners: ["gone"], targets: 3 });
   await w.start();
   await w.pass(5);
-  w.manager.queues["service"]?.add("group-x");
+  w.manager.queues["service"]?.add("gone");
   await w.pass(120);
   expect([script.applied, script.things.size]).toEqual([[], 1]);
   expect(w.manager.report().orphans).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // A Service that asks to adopt a load balancer: what cannot be adopted is never replaced by a new one, and is reported.
@@ -88,4 +89,28 @@ test("adopts no load balancer of another Service, and names that Service", async
   expect(w.events("web").join()).toContain(
     "AdoptionRefused default/web asks to adopt load balancer b1, which belongs to default/shop. It is not adopted,",
   );
+});
+
+test("an unmarked load balancer is adopted only by the Service that names it [F39]", async () => {
+  const { w, script } = scriptedWorld();
+  for (const id of ["mine", "other"]) script.things.set(id, { id, owners: [], targets: 0 });
+  await w.start();
+  w.create("a", { annotations: { "scripted.example/adopt": "mine" } });
+  await w.pass(30);
+  expect(script.applied).toEqual(["adopt mine"]);
+  expect(script.things.get("other")).toEqual({ id: "other", owners: [], targets: 0 });
+  expect(w.get("a").status.loadBalancer?.ingress).toEqual([{ hostname: "mine.example" }]);
+});
+
+test("a load balancer that two Services name is adopted by neither, and none is created in its place [F39]", async () => {
+  const { w, script } = scriptedWorld();
+  script.things.set("mine", { id: "mine", owners: [], targets: 0 });
+  for (const name of ["a", "b"]) w.create(name, { annotations: { "scripted.example/adopt": "mine" } });
+  await w.start();
+  await w.pass(60);
+  expect(script.applied).toEqual([]);
+  expect(w.events("a").join()).toContain("AmbiguousAdoption");
+  w.annotate("b", { "scripted.example/adopt": undefined });
+  await w.pass(1800);
+  expect(script.applied.toSorted()).toEqual(["adopt mine", `make ${w.get("b").metadata.uid}`]);
 });

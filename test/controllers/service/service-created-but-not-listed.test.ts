@@ -41,7 +41,7 @@ test("creates two load balancers for a Service whose load balancer is never list
     /^Warning CreatedButNotListed Fairlead sent 2 requests to create the load balancer of this Service \(\S+\), and no listing shows one, so no further one is created until a listing does\. /,
   );
   expect(w.manager.report().balancersOnHold).toMatchObject([
-    { services: ["default/web"], reason: "CreatedButNotListed" },
+    { service: "default/web", reason: "CreatedButNotListed" },
   ]);
   w.addNode("late");
   await w.pass(600);
@@ -138,7 +138,7 @@ test("a load balancer that a lost operation creates late is not created twice", 
   await w.pass(10);
   script.neverSettles = false;
   const { uid } = w.get("web").metadata;
-  script.things.set(`thing-of-${uid}`, { id: `thing-of-${uid}`, group: uid, owners: [uid], targets: 3 });
+  script.things.set(`thing-of-${uid}`, { id: `thing-of-${uid}`, owners: [uid], targets: 3 });
   await w.pass(120);
   expect(script.applied.filter((step) => step === `make ${uid}`)).toHaveLength(1);
   await w.stop();

@@ -101,7 +101,6 @@ test("a Service that is released with a duplicate names both", async () => {
 
 test("the load balancer in use is managed, then the one that was, then a ready one that may be that of the Service, then the first", () => {
   const of = (name: string, state: ObservedLoadBalancer["state"]): ObservedLoadBalancer => ({
-    group: "g",
     name,
     owners: [],
     ownership: "ours",
@@ -117,7 +116,7 @@ test("the load balancer in use is managed, then the one that was, then a ready o
     primaryOf(given, {
       isInUse: ({ name }) => name === used,
       isManaged: ({ name }) => name === managed,
-      isOther: ({ name = "" }) => others.includes(name),
+      isOther: ({ name }) => others.includes(name),
     })?.name;
   expect(chosen([failed, ready, other], "c", "b")).toBe("c");
   expect(chosen([failed, ready, other], "", "a")).toBe("a");

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Desired } from "../../../src/controllers/service/deps.ts";
-import { describeTargetChanges, fingerprintOf } from "../../../src/controllers/service/desired/difference.ts";
+import { changesBetween, fingerprintOf } from "../../../src/controllers/service/desired/difference.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import type { BalancerTarget } from "../../../src/provider/load-balancers.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -59,13 +59,13 @@ describe("a change of targets", () => {
     ],
     ["of nothing", before.map((one) => ({ ...one })), ""],
   ])("%s is described", (_, now, text) => {
-    expect(describeTargetChanges([before, before], [now, now])).toBe(text);
+    expect(changesBetween(before, now).join("; ")).toBe(text);
   });
 });
 
 describe("the fingerprint of the desired state", () => {
   const of = (targets: readonly BalancerTarget[]) =>
-    fingerprintOf([{ targets, facts: {}, ports: [] } as unknown as Desired]);
+    fingerprintOf({ targets, facts: {}, ports: [] } as unknown as Desired);
 
   test.each<[string, Partial<BalancerTarget>]>([
     ["the labels", { labels: { pool: "web" } }],

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { type Milliseconds, seconds } from "../../../src/core/brand.ts";
-import type { BalancerTarget, DesiredLoadBalancer, RefusedTarget } from "../../../src/index.ts";
+import type { BalancerTarget, DesiredLoadBalancer, Fields, RefusedTarget } from "../../../src/index.ts";
 import type { ScriptedBalancers } from "../../support/scripted-balancers.ts";
 import type { Thing } from "../../support/scripted-plan.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
@@ -18,8 +18,8 @@ const refusalsOf = (
     refuses.has(node) ? [{ node, text: why, retryAfter }] : [],
   );
 
-const targetsOf = (members: readonly DesiredLoadBalancer<never>[]) =>
-  members.flatMap(({ targets }) => targets);
+const targetsOf = (desired: Pick<DesiredLoadBalancer<Fields>, "targets"> | undefined) =>
+  desired?.targets ?? [];
 
 /** The cloud applies each step without the refused targets, and says so in its answer. */
 const refusingWorld = (
@@ -28,9 +28,9 @@ const refusingWorld = (
 ) => {
   const refuses = new Set(["node-1"]);
   const world = scriptedWorld(change, ({ plan, apply }) => ({
-    plan: (members, observed, given) => {
-      const planned = plan(members, observed, given);
-      const refused = refusalsOf(targetsOf(members as never), refuses, retryAfter);
+    plan: (desired, observed, given) => {
+      const planned = plan(desired, observed, given);
+      const refused = refusalsOf(targetsOf(desired), refuses, retryAfter);
       return { ...planned, steps: planned.steps.map((step) => ({ ...step, refused })) };
     },
     apply: async (step, call) => {
@@ -168,9 +168,9 @@ test("the result of an operation may refuse a target", async () => {
 test("a target that the cloud lists as rejected is left out of the next plan", async () => {
   const refuses = new Set(["node-1"]);
   const { w, script } = scriptedWorld(undefined, ({ plan }) => ({
-    plan: (members, observed, given) => {
-      const refused = observed === undefined ? [] : refusalsOf(targetsOf(members as never), refuses);
-      return { ...plan(members, observed, given), refused };
+    plan: (desired, observed, given) => {
+      const refused = observed === undefined ? [] : refusalsOf(targetsOf(desired), refuses);
+      return { ...plan(desired, observed, given), refused };
     },
   }));
   await w.start();
@@ -186,18 +186,18 @@ test("a target that the cloud lists as rejected is left out of the next plan", a
   expect(w.events("web").filter((event) => event.startsWith("Warning "))).toEqual([`Warning ${text}`]);
 });
 
-test("a refusal of one Service leaves the targets of the others in its group", async () => {
+test("a refusal of one Service leaves the targets of the others", async () => {
   const seen = new Map<string, number>();
   const { w } = scriptedWorld(undefined, ({ plan }) => ({
-    plan: (members, observed, given) => {
-      for (const { owner, targets } of members) seen.set(owner.name, targets.length);
-      const mail = members.find(({ owner }) => owner.name === "mail");
-      const refused = { node: "node-1", text: why, owner: mail?.owner.uid };
-      return { ...plan(members, observed, given), refused: mail === undefined ? [] : [refused] };
+    plan: (desired, observed, given) => {
+      const name = desired?.owner.name ?? "";
+      seen.set(name, targetsOf(desired).length);
+      const refused = name === "mail" ? [{ node: "node-1", text: why }] : [];
+      return { ...plan(desired, observed, given), refused };
     },
   }));
   await w.start();
-  for (const name of ["web", "mail"]) w.create(name, { annotations: { "scripted.example/group": "x" } });
+  for (const name of ["web", "mail"]) w.create(name);
   await w.pass(30);
   expect(Object.fromEntries(seen)).toEqual({ web: 3, mail: 2 });
 });

@@ -1,11 +1,10 @@
 import { expect, test } from "bun:test";
-import { asTransport } from "#ccm/testing";
 import { fake } from "../../../providers/fake/index.ts";
 import { integer } from "../../../src/core/fields.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // Regressions that once deleted a working load balancer, left one behind, or stopped the manager: a provider that
-// recreates, groups that change, and exceptions in provider code.
+// recreates, and exceptions in provider code.
 
 const prefix = "balancer.fake.example/";
 const lbFields = fake.annotations?.fields ?? {};
@@ -48,99 +47,19 @@ test("a load balancer is not recreated while another annotation is wrong", async
   expect(ids(w)).not.toEqual(before);
 });
 
-/** The group depends on the algorithm, and each group has its own load balancer. */
-const moving = bend((all) => ({
-  ...all,
-  groupOf: ({ settings, owner }: Bent) => (settings.algorithm === other ? `${owner.uid}-b` : owner.uid),
-  list: async function* (call: Bent) {
-    for await (const page of all.list(call)) {
-      yield page.map((one: Bent) => ({
-        ...one,
-        group: one.balancer.labels.part === "b" ? `${one.group}-b` : one.group,
-      }));
-    }
-  },
-  plan: (members: Bent, observed: Bent, given: Bent) => {
-    const plan = all.plan(members, observed, given);
-    const isB = members[0]?.settings.algorithm === other;
-    const steps = plan.steps.map((step: Bent) =>
-      step.do === "create balancer" && isB
-        ? {
-            ...step,
-            spec: {
-              ...step.spec,
-              name: `${step.spec.name}b`,
-              labels: { ...step.spec.labels, part: "b" },
-            },
-          }
-        : step,
-    );
-    return { ...plan, steps };
-  },
-}));
-
-test("the finalizer stays until the group that the Service left has released it, also across a crash", async () => {
-  let isBad = true;
-  const w: ServiceWorld = new ServiceWorld({
-    provider: moving,
-    cloud: () => (request, signal) =>
-      isBad && request.method === "DELETE" && request.url.endsWith("/b1")
-        ? Promise.resolve(new Response("{}", { status: 500 }))
-        : asTransport(w.cloud)(request, signal),
-  });
-  await w.start();
-  w.create("web");
-  await w.pass(30);
-  expect(ids(w)).toHaveLength(1);
-  w.annotate("web", { [`${prefix}algorithm`]: other });
-  await w.pass(30);
-  expect(ids(w)).toHaveLength(2);
-  w.delete("web");
-  await w.pass(60);
-  expect(w.find("web")).toBeDefined();
-  w.crash();
-  isBad = false;
-  await w.start();
-  await w.pass(120);
-  expect(w.find("web")).toBeUndefined();
-  expect(ids(w)).toEqual([]);
-});
-
-test("a Service that changed its group while no manager ran keeps no load balancer in the old one", async () => {
-  const w = new ServiceWorld({ provider: moving });
-  await w.start();
-  w.create("web");
-  await w.pass(30);
-  await w.stop();
-  w.annotate("web", { [`${prefix}algorithm`]: other });
-  await w.start();
-  await w.pass(120);
-  expect(w.cloud.balancers.list()).toMatchObject([{ labels: { part: "b" } }]);
-  expect(w.addressesOf("web")).toHaveLength(1);
-});
-
-test("a wrong annotation moves no Service to another group, also across a restart", async () => {
-  const w = new ServiceWorld({ provider: moving });
-  await w.start();
-  w.create("web", { annotations: { [`${prefix}algorithm`]: other } });
-  await w.pass(30);
-  const before = ids(w);
-  w.annotate("web", { [`${prefix}algorithm`]: "rund" });
-  await w.pass(3600);
-  expect(ids(w)).toEqual(before);
-  w.crash();
-  await w.start();
-  await w.pass(3600);
-  expect(ids(w)).toEqual(before);
-});
+/** Plans that throw for the Service with this name, while `isBad` returns true. */
+const throwing = (isBad: () => boolean, name: string) =>
+  bend((all) => ({
+    ...all,
+    plan: (desired: Bent, ...given: Bent[]) => {
+      if (isBad() && desired?.owner.name === name) throw new TypeError("boom");
+      return all.plan(desired, ...given);
+    },
+  }));
 
 test("a Service on which the provider throws gets an event and a retry, and the others continue", async () => {
   let isBad = true;
-  const groupOf = ({ owner }: Bent) => {
-    if (isBad && owner.name === "bad") throw new TypeError("boom");
-    return owner.uid;
-  };
-  const w = new ServiceWorld({ provider: bend((all) => ({ ...all, groupOf })) });
+  const w = new ServiceWorld({ provider: throwing(() => isBad, "bad") });
   w.create("bad");
   await w.start();
   w.create("web");
@@ -157,11 +76,7 @@ test("a Service on which the provider throws gets an event and a retry, and the 
 
 test("a leftover load balancer on which the provider throws does not stop the listings", async () => {
   let isBad = false;
-  const groupOf = ({ owner }: Bent) => {
-    if (isBad) throw new TypeError("boom");
-    return owner.uid;
-  };
-  const w = new ServiceWorld({ provider: bend((all) => ({ ...all, groupOf })) });
+  const w = new ServiceWorld({ provider: throwing(() => isBad, "web") });
   await w.start();
   w.create("web");
   await w.pass(30);

@@ -145,38 +145,6 @@ test("the release completes after any failing request and after a crash at any r
   }
 });
 
-test("a shared load balancer is released only by its last Service [F41]", async () => {
-  const { w, script } = scriptedWorld((one) => {
-    one.releases = true;
-  });
-  await w.start();
-  const shared = { "scripted.example/group": "x", ...release };
-  w.create("web", { annotations: shared });
-  w.create("mail", { annotations: shared });
-  await w.pass(30);
-  w.delete("web");
-  await w.pass(30);
-  const { uid } = w.get("mail").metadata;
-  expect([...script.things.values()]).toMatchObject([{ group: "group-x", owners: [uid] }]);
-  w.delete("mail");
-  await w.pass(30);
-  expect(script.applied.at(-1)).toBe("release thing-of-group-x");
-  expect([...script.things.values()]).toMatchObject([{ id: "thing-of-group-x", owners: [] }]);
-  expect([...script.things.values()][0]?.group).toBeUndefined();
-});
-
-test("a Service that moves to another group leaves no load balancer behind, whatever its on-delete", async () => {
-  const { w, script } = scriptedWorld((one) => {
-    one.releases = true;
-  });
-  await w.start();
-  w.create("web", { annotations: { "scripted.example/group": "x", ...release } });
-  await w.pass(30);
-  w.annotate("web", { "scripted.example/group": "y" });
-  await w.pass(60);
-  expect([...script.things.keys()]).toEqual(["thing-of-group-y"]);
-});
-
 test("a Service with on-delete=release gets a warning when the cloud cannot release, and keeps its load balancer when deleted", async () => {
   const { w, script } = scriptedWorld();
   await w.start();

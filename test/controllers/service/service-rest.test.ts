@@ -11,14 +11,13 @@ async function atRest() {
     list: async function* (call) {
       for await (const page of list(call)) {
         const others = foreign.map((uid) => ({
-          ...{
-            group: `other-${uid}`,
-            name: "other",
-            owners: [uid],
-            ownership: "foreign",
-            cluster: "staging",
-          },
-          ...{ state: "ready", thing: { id: "other", owners: [uid], targets: 1 } },
+          group: `other-${uid}`,
+          name: "other",
+          owners: [uid],
+          ownership: "foreign",
+          cluster: "staging",
+          state: "ready",
+          thing: { id: "other", owners: [uid], targets: 1 },
         }));
         yield [...page, ...(others as unknown as typeof page)];
       }

@@ -56,9 +56,9 @@ class SharedBalancer {
     const member = { ...desired, facts: savedFacts.get(desired.owner.uid) ?? {} };
     const listed = await this.#lab.list((call) => loadBalancers.list(call));
     const own = listed.find(({ keys = [] }) => keys.includes(tagOf(desired.owner.name)));
-    const observed = await this.#lab.run(async (call) => loadBalancers.observe?.([member], own, call));
+    const observed = await this.#lab.run(async (call) => loadBalancers.observe?.(member, own, call));
     const prefetched = await this.#lab.run(async (call) => loadBalancers.prefetch?.([member], call));
-    return loadBalancers.plan([member], observed, { prefetched, orphans: [] });
+    return loadBalancers.plan(member, observed, prefetched);
   }
 
   /** Plans, and applies until this step is next. */

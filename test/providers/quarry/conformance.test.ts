@@ -37,7 +37,14 @@ function observed(changes: Partial<Observed["pool"]> = {}): Observed {
     front: { id: "f1", address: "192.0.2.1" },
     ...changes,
   } as Observed["pool"];
-  return { group: owner.uid, owners: [owner.uid], ownership: "ours", state: "ready", region: "east", pool };
+  return {
+    name: "p1",
+    owners: [owner.uid],
+    ownership: "ours",
+    state: "ready",
+    region: "east",
+    pool,
+  };
 }
 
 test("plans nothing for the desired state", () => {
@@ -71,7 +78,7 @@ test("does not take over the pool of another Service that a changed fact names",
   await converge(lab, [web]);
   const facts = lab.savedFacts.get(web.owner.uid) ?? {};
   const look = (member: typeof web) =>
-    lab.run(async (call) => lab.cloud.loadBalancers?.observe?.([{ ...member, facts }], undefined, call));
+    lab.run(async (call) => lab.cloud.loadBalancers?.observe?.({ ...member, facts }, undefined, call));
   expect(await look(web)).toMatchObject({ owners: [web.owner.uid], ownership: "ours" });
   expect(await look(makeDesired(quarryHarness, { name: "shop" }))).toBeUndefined();
 });

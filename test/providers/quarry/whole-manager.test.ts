@@ -92,7 +92,7 @@ test("waits with one event and rare lookups after the deletion of a broken load 
   });
   const [deleted = 0] = deletedAt(sent);
   const [, again = 0] = createdAt(sent);
-  expect(again - deleted).toBeWithin(50, 60);
+  expect(again - deleted).toBeWithin(30, 40);
   const waits = w.events("web").filter((event) => event.includes("the cloud to list the load balancer"));
   expect(waits).toHaveLength(1);
   const reads = timesOf(sent, "GET /pools").filter((at) => at > deleted && at < again);

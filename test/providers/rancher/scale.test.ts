@@ -4,9 +4,9 @@ import { expect, test } from "bun:test";
 import { converge, makeDesired, targetOf } from "#ccm/testing";
 import { harness } from "../../../providers/rancher/simulator/harness.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
-import { listBalancers } from "../../../src/testing/conformance/converge-groups.ts";
 import { labWithTargets } from "../../../src/testing/conformance/desired.ts";
 import { comparedIn } from "../../../src/testing/conformance/load-balancers-conformance.ts";
+import { listBalancers } from "../../../src/testing/conformance/plan-inputs.ts";
 import { RancherWorld } from "./rancher-world.ts";
 
 const requestsOf = (h: RancherWorld, status: number) =>

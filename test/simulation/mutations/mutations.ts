@@ -93,7 +93,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/state/group-state.ts",
+        file: "src/controllers/service/state/service-record.ts",
         find: "if (isReplaced || mayBeRenamed) this.managed",
         replace: "if (isReplaced || true) this.managed",
       },
@@ -110,8 +110,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
-        find: "return services.some((service) => {",
-        replace: "return false && services.some((service) => {",
+        find: "  return hadOther(balancers, { service, desired }, observed);",
+        replace: "  return false && hadOther(balancers, { service, desired }, observed);",
       },
     ],
   },
@@ -124,7 +124,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/state/group-state.ts",
+        file: "src/controllers/service/state/service-record.ts",
         find: 'if (result === "lost") {',
         replace: 'if (result === "lost") return;\n    if (result === ("never" as string)) {',
       },
@@ -192,8 +192,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/reconcile.ts",
-        find: "latest?.metadata.uid === metadata.uid && !isEnding(latest);",
-        replace: "latest?.metadata.uid === metadata.uid && isBeingDeleted(latest);",
+        find: "latest?.metadata.uid === context.state.uid && !isEnding(latest);",
+        replace: "latest?.metadata.uid === context.state.uid && isBeingDeleted(latest);",
       },
     ],
   },
@@ -332,7 +332,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "wait-for-a-listing-that-nothing-requests",
-    breaks: "A Service whose group became known after the last listing waits for a time that moves.",
+    breaks: "A Service that became known after the last listing waits for a time that moves.",
     foundBy: { invariants: [26], seed: 8 },
     edits: [
       {
@@ -342,12 +342,12 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: "listedAt: freshListing.knownAt });",
-        replace: "listedAt: controller.clock.monotonic() });",
+        find: "listedAt: freshListing.knownAt,",
+        replace: "listedAt: controller.clock.monotonic(),",
       },
       {
         file: "src/controllers/service/reconcile/complete.ts",
-        find: "context.evidenceUpdates.forgetFinalizer(uid);",
+        find: "context.evidenceUpdates.forgetFinalizer(state.uid);",
         replace: "",
       },
     ],
@@ -422,9 +422,9 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/state/group-state.ts",
-        find: "  if (isGone) evidence.noteRemoved(leaving, at);\n",
-        replace: "  if (isGone || at > 0) evidence.noteRemoved(leaving, at);\n",
+        file: "src/controllers/service/state/service-record.ts",
+        find: "      if (isGone) evidence.noteRemoved(at);\n",
+        replace: "      if (isGone || at > 0) evidence.noteRemoved(at);\n",
       },
     ],
   },
@@ -506,9 +506,9 @@ export const mutations: readonly Mutation[] = [
     foundBy: scripted("a Service that gets a class while its load balancer is deleted"),
     edits: [
       {
-        file: "src/controllers/service/queue/group-assignment.ts",
-        find: " || this.#hasOwnFinalizer(service));",
-        replace: ");",
+        file: "src/controllers/service/queue/service-tracking.ts",
+        find: " || this.#hasOwnFinalizer(service);",
+        replace: ";",
       },
     ],
   },
@@ -522,7 +522,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/queue/group-assignment.ts",
+        file: "src/controllers/service/queue/service-tracking.ts",
         find: "isManaged(service) && !this.#isServedElsewhere(service)",
         replace: "isManaged(service)",
       },
@@ -561,21 +561,6 @@ export const mutations: readonly Mutation[] = [
         file: "providers/fake/load-balancers.ts",
         find: "uid !== undefined && mark.clusterUID !== undefined && uid !== mark.clusterUID;",
         replace: "false;",
-      },
-    ],
-  },
-  {
-    name: "share-owners",
-    breaks: "Two load balancers of one owner are changed at the same time.",
-    foundBy: {
-      file: "test/simulation/shared-balancers.test.ts",
-      test: "the load balancers of one owner are changed one at a time",
-    },
-    edits: [
-      {
-        file: "src/controllers/service/reconcile/context.ts",
-        find: "      lock.waiting.add(group);\n      return false;\n",
-        replace: "      lock.waiting.add(group);\n",
       },
     ],
   },
@@ -732,7 +717,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "rest-although-a-listing-shows-a-change",
-    breaks: "A complete group rests although the listing shows another object for it.",
+    breaks: "A complete load balancer rests although the listing shows another object for it.",
     foundBy: {
       file: "test/controllers/service/service-cost.test.ts",
       test: "of 40 complete Services, a listing plans only the one whose load balancer was changed",
@@ -740,14 +725,14 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "this.index.onlyOneOf(group) === rest.listed",
+        find: "this.index.onlyOneOf(uid) === rest.listed",
         replace: "rest.listed !== undefined",
       },
     ],
   },
   {
     name: "rest-for-ever",
-    breaks: "A complete group rests for as long as listings repeat its load balancer.",
+    breaks: "A complete load balancer rests for as long as listings repeat its load balancer.",
     foundBy: {
       file: "test/controllers/service/service-cost.test.ts",
       test: "each of 40 complete Services is planned again after a regular listing",
@@ -762,10 +747,10 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "rest-longer-than-a-reading-lasts",
-    breaks: "A complete group rests although what was read of it is too old to be recalled.",
+    breaks: "A complete load balancer rests although what was read of it is too old to be recalled.",
     foundBy: {
       file: "test/controllers/service/observed/fresh-listing.test.ts",
-      test: "ends the rest of its group when it is an hour old",
+      test: "ends the rest of its Service when it is an hour old",
     },
     edits: [
       {
@@ -777,7 +762,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "rest-on-a-listing-from-before-the-change",
-    breaks: "A group rests while listings repeat what was there before its last change.",
+    breaks: "A load balancer rests while listings repeat what was there before its last change.",
     foundBy: {
       file: "test/providers/aws/read-again.test.ts",
       test: "a change that a user takes back at once is repaired with the next listing",
@@ -792,7 +777,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "rest-beside-another-cluster",
-    breaks: "A group rests although another cluster has a load balancer for its Service.",
+    breaks: "A load balancer rests although another cluster has a load balancer for its Service.",
     foundBy: {
       file: "test/controllers/service/service-rest.test.ts",
       test: "a load balancer of another cluster for a Service at rest is reported",
@@ -829,7 +814,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/state/group-state.ts",
+        file: "src/controllers/service/state/service-record.ts",
         find: "this.editedAt !== undefined && this.editedAt <= at",
         replace: "at >= 0",
       },
@@ -842,7 +827,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
-        find: "if (own.some((uid) => balancer.owners.includes(uid))) return false;",
+        find: "if (balancer === undefined || balancer.owners.includes(state.uid)) return false;",
         replace: "return false;",
       },
     ],
@@ -874,8 +859,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
-        find: "ending !== undefined && state.evidence.isRemoved(owner.uid)",
-        replace: "ending !== undefined && owner !== undefined",
+        find: "ending !== undefined && state.evidence.isRemoved",
+        replace: "ending !== undefined",
       },
     ],
   },
@@ -955,7 +940,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: " || evidence.isRemoved(uid)",
+        find: " || evidence.isRemoved",
         replace: "",
       },
     ],
@@ -987,8 +972,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/state/balancer-evidence.ts",
-        find: 'if (known?.certainty === "exists") return;',
-        replace: "if (known !== undefined) return;",
+        find: 'if (this.#known?.certainty === "exists") return;',
+        replace: "if (this.#known !== undefined) return;",
       },
     ],
   },

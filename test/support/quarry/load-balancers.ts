@@ -14,7 +14,6 @@ import {
   publishIPs,
   type ServiceUID,
   type StepOutcome,
-  seconds,
   updateWithETag,
 } from "#ccm";
 import type { ApiPool, Created, ListedPool, PoolSpec, Region } from "./api.ts";
@@ -25,7 +24,7 @@ function toObserved(pool: Observed["pool"], region: string, { cluster }: Context
   const owner = (pool.labels["service"] ?? pool.id) as ServiceUID;
   const state = pool.state === "ready" ? "ready" : "changing";
   const ownership = pool.labels["cluster"] === cluster ? "ours" : "foreign";
-  const base = { group: owner, owners: [owner], name: pool.id, ownership, state, region, pool } as const;
+  const base = { owners: [owner], name: pool.id, ownership, state, region, pool } as const;
   return ownership === "foreign" ? { ...base, cluster: pool.labels["cluster"] } : base;
 }
 
@@ -109,9 +108,8 @@ export function loadBalancers(
   const regionOf = ({ settings }: Pick<Desired, "settings">, observed: Observed | undefined) =>
     observed?.region ?? settings.region ?? names[0] ?? "";
   return {
-    readsLag: seconds(20),
     list: (call) => listPools(all, mark, call),
-    observe: async ([member], listed, call) => {
+    observe: async (member, listed, call) => {
       if (listed !== undefined)
         return observePool(regions, { region: listed.region, id: listed.pool.id }, mark, call);
       const [region, id] = member?.facts["pool"]?.split("/") ?? [];
@@ -131,7 +129,7 @@ export function loadBalancers(
     rangesOf: ({ pool: { ranges } }) =>
       ranges === null ? "unspecified" : ranges?.flatMap((range) => parseCidr(range) ?? []),
     supports: ["sourceRanges", "UDP"],
-    plan: ([desired], observed) => planPool(desired, observed, names),
+    plan: (desired, observed) => planPool(desired, observed, names),
     targetsOnly: (step) => {
       if (step.do !== "change pool" || step.spec.members === undefined) return undefined;
       return { ...step, spec: { members: step.spec.members } };

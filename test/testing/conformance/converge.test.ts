@@ -57,7 +57,7 @@ function harnessOf(loadBalancers: (lab: () => Lab) => Partial<Balancers>): { lab
 
 const owners = (uid: string) => [uid] as unknown as ObservedLoadBalancer["owners"];
 const balancer = (uid: string, more: Partial<ObservedLoadBalancer> = {}): ObservedLoadBalancer => ({
-  group: uid,
+  name: uid,
   owners: owners(uid),
   ownership: "ours",
   state: "ready",
@@ -79,7 +79,7 @@ const failureOf = (work: Promise<unknown>): Promise<string> =>
 
 describe("converge", () => {
   test.each([
-    ["nothing for the group", [], 1],
+    ["nothing for the Service", [], 1],
     ["a shallow object", [balancer("5e1f-web", { shallow: true })], 1],
     ["a complete object", [balancer("5e1f-web")], 0],
   ] as const)("when the listing has %s, observes %p times", async (_, listed, expected) => {
@@ -105,7 +105,7 @@ describe("converge", () => {
         ({ node }) =>
           node !== "a" || "it is in another network",
       targetLimit: () => 1,
-      plan: ([member]) => {
+      plan: (member) => {
         planned.push(nodes(member?.targets ?? []));
         return { steps: [] };
       },
@@ -121,7 +121,7 @@ describe("converge", () => {
       const refused = [{ node: "b", text: "too old" }];
       let set: readonly NodeName[] | undefined;
       const { lab, harness } = harnessOf(() => ({
-        plan: ([member]) => {
+        plan: (member) => {
           const wanted = nodes(member?.targets ?? []);
           if (String(set) === String(wanted)) return { steps: [] };
           if (where === "plan" && wanted.includes("b" as NodeName)) return { steps: [], refused };
@@ -145,30 +145,9 @@ describe("converge", () => {
     },
   );
 
-  test("sends an accepted step once while listings lag behind it", async () => {
-    const made: number[] = [];
-    const { lab, harness } = harnessOf((current) => ({
-      readsLag: seconds(30),
-      list: async function* () {
-        const now = current().clock.monotonic();
-        yield made.flatMap((at, index) =>
-          at + 20_000 <= now ? [balancer("5e1f-web", { name: `${index}` })] : [],
-        );
-      },
-      plan: (_members, observed) => ({ steps: observed === undefined ? [{ do: "create" }] : [] }),
-      apply: async () => {
-        made.push(current().clock.monotonic());
-        return { done: true };
-      },
-    }));
-    expect((await convergeOne(lab, harness)).steps).toBe(1);
-    expect(made).toHaveLength(1);
-  });
-
   test("plans again at once after a restart", async () => {
     let made = 0;
     const { lab, harness } = harnessOf(() => ({
-      readsLag: seconds(30),
       plan: () => ({ steps: made === 0 ? [{ do: "create" }] : [] }),
       apply: async () => {
         made += 1;
@@ -186,7 +165,7 @@ describe("converge", () => {
       plan: () => ({ steps: [{ do: "rename", on: "lb-7" }] }),
     }));
     expect(await failureOf(convergeOne(lab, harness))).toContain(
-      'did not converge within 100 passes. The last plan of group 5e1f-web: {"steps":[{"do":"rename","on":"lb-7"}]}',
+      'did not converge within 100 passes. The last plan of Service 5e1f-web: {"steps":[{"do":"rename","on":"lb-7"}]}',
     );
   });
 

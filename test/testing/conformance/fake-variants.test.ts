@@ -42,7 +42,7 @@ const uneven = defineProvider({
         ...loadBalancers,
         list: async function* (call) {
           yield* loadBalancers.list(call);
-          yield [{ group: "other", owners: [], ownership: "foreign", state: "ready", ...unread }];
+          yield [{ name: "other", owners: [], ownership: "foreign", state: "ready", ...unread }];
         },
       },
     };

@@ -31,7 +31,7 @@ export function loadBalancers(
         yield page.flatMap((balancer) => toObserved(balancer, mark));
       }
     },
-    plan: ([desired], observed) =>
+    plan: (desired, observed) =>
       planBalancer(desired, observed, { cluster: mark.cluster, manager: mark.owner }),
     apply: (step, call) => applyStep(api, step, call),
     publish,

@@ -24,13 +24,14 @@ import {
 } from "../annotations/without-effect.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
 import { isEnding } from "../predicates.ts";
-import type { LastValid, ServiceState, ServiceStates } from "../state/service-states.ts";
+import type { LastValid, ServiceState } from "../state/service-record.ts";
+import type { ServiceRecords } from "../state/service-records.ts";
 import { addressesOf } from "../status/status.ts";
 import type { TargetPolicy } from "../targets/choose-targets.ts";
 import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
 import { Targets } from "../targets/service-targets.ts";
 import { readFacts } from "./facts.ts";
-import { hasErrors, type Member } from "./members.ts";
+import { hasErrors, type Member } from "./member.ts";
 import {
   deletionOnHold,
   type OnDelete,
@@ -78,16 +79,20 @@ interface ReadService extends Omit<ParsedService, "ranges"> {
 export class DesiredServices {
   readonly targets: Targets;
   readonly #deps: ServiceControllerDeps;
-  readonly #states: ServiceStates;
+  readonly #records: ServiceRecords;
   /** By version of the Service: a change is another object. */
   readonly #parsed = new WeakMap<Service, ParsedService>();
   readonly #ranges = new RememberedRanges();
   readonly #canRelease: boolean;
   readonly #honorsAddress: boolean;
 
-  constructor(deps: ServiceControllerDeps, states: ServiceStates, endpoints: Pick<EndpointNodes, "nodesOf">) {
+  constructor(
+    deps: ServiceControllerDeps,
+    records: ServiceRecords,
+    endpoints: Pick<EndpointNodes, "nodesOf">,
+  ) {
     this.#deps = deps;
-    this.#states = states;
+    this.#records = records;
     this.targets = new Targets(deps, endpoints);
     this.#canRelease = deps.balancers.releases === true;
     this.#honorsAddress = honorsAddress(deps.facts, deps.balancers.supports);
@@ -98,7 +103,7 @@ export class DesiredServices {
     const ends = isEnding(service, { hasBalancer: read.hasBalancer });
     const isOthers = otherControllerWith(this.#deps.annotations, read.desired.settings) !== undefined;
     const member = ends ? leavingMember(read) : isOthers ? idleMember(read) : this.#servedMember(read);
-    this.#states.noteRead(read.state, {
+    this.#records.noteRead(read.state.uid, {
       ...read.lastValid,
       lastTargetRules: member.rules,
       onDelete: onDeleteToRemember(read.onDelete, member.desired),
@@ -128,14 +133,17 @@ export class DesiredServices {
     const { annotations, facts } = this.#deps;
     const read = readAnnotations(annotations, service);
     const { settings, own } = read;
-    const ranges = this.#ranges.of(service, this.#states.of(service));
+    const ranges = this.#ranges.of(service, this.#records.of(service));
     const parsed: ParsedService = {
       read,
       ranges,
       onDelete: readOnDelete(service, own, { canRelease: this.#canRelease }),
       problems: [...serviceProblems(service, ranges), ...ignoredAnnotations(service, own)],
       desired: toDesired({
-        ...{ service, settings, facts: readFacts(service, facts), targets: [] },
+        service,
+        settings,
+        facts: readFacts(service, facts),
+        targets: [],
         sourceRanges: ranges.isSpecified ? ranges.ranges : undefined,
       }),
     };
@@ -145,7 +153,7 @@ export class DesiredServices {
 
   #read(service: Service, observed: ObservedLoadBalancer | undefined): ReadService {
     const { annotations, balancers } = this.#deps;
-    const state = this.#states.of(service);
+    const state = this.#records.of(service);
     const uid = serviceUID(service.metadata.uid);
     const { ranges: written, ...parsed } = this.#parse(service);
     const { read } = parsed;
@@ -235,8 +243,13 @@ function targetsOfCloud(
 
 /** It needs no targets, and its problems do not matter. */
 const idleMember = ({ service, desired }: ReadService): Member => ({
-  ...{ service, desired, problems: [], recreate: [] },
-  ...{ isAwaited: false, isBlocked: false, isOnHold: false },
+  service,
+  desired,
+  problems: [],
+  recreate: [],
+  isAwaited: false,
+  isBlocked: false,
+  isOnHold: false,
 });
 
 function leavingMember(read: ReadService): Member {

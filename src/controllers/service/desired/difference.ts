@@ -1,9 +1,8 @@
-// Reduces the desired state of a group to a short text that changes exactly when a plan could change, and decides with it why the
-// cloud differs: a Service, its targets, or the load balancer was changed. With --load-balancer-drift=report, only a change of a
+// Reduces the desired state of a Service to a short text that changes exactly when a plan could change, and decides with it why the
+// cloud differs: the Service, its targets, or the load balancer was changed. With --load-balancer-drift=report, only a change of the
 // Service applies everything, and a change of Nodes applies targets. Describes both for the journal, with names, ports and counts only,
 // because settings may contain secrets. Pure.
 
-import type { ServiceUID } from "../../../core/brand.ts";
 import { hash } from "../../../core/hash.ts";
 import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -11,9 +10,9 @@ import type { Step } from "../../../provider/plan.ts";
 import { cloudCondition } from "../../well-known.ts";
 import type { Desired } from "../deps.ts";
 import type { ServiceSettings } from "../settings.ts";
-import type { Change, Fingerprint } from "../state/group-parts.ts";
-import type { GroupState } from "../state/group-state.ts";
-import type { Member } from "./members.ts";
+import type { Change, Fingerprint } from "../state/record-parts.ts";
+import type { ServiceState } from "../state/service-record.ts";
+import type { Member } from "./member.ts";
 
 const targetHashes = new WeakMap<BalancerTarget, string>();
 const listHashes = new WeakMap<readonly BalancerTarget[], string>();
@@ -46,23 +45,16 @@ function hashTargets(targets: readonly BalancerTarget[]): string {
 /** Two independent hashes of 32 bits. */
 const shortHash = (text: string): string => `${hash(text).toString(36)}-${hash(`~${text}`).toString(36)}`;
 
-/** The desired state in a form that can be stored for every step. */
-export const textOfDesired = ({ targets, spec }: Fingerprint): string => shortHash(`${spec} ${targets}`);
-
 /** Recognizes a step that is applied again. */
 export const hashStep = (step: Step): string => shortHash(textOf(step));
 
 /** Excludes facts, because Fairlead writes them. */
-export function fingerprintOf(desired: readonly Desired[]): Fingerprint {
-  return {
-    targets: desired.map(({ targets }) => hashTargets(targets)).join("|"),
-    spec: textOf(desired.map(({ facts: _, targets: __, ...spec }) => spec)),
-    lists: desired.map(({ targets }) => targets),
-  };
+export function fingerprintOf({ facts: _, targets, ...spec }: Desired): Fingerprint {
+  return { targets: hashTargets(targets), spec: textOf(spec), list: targets };
 }
 
 /**
- * - `desired`: a Service has changed, or its load balancer is not complete yet
+ * - `desired`: the Service has changed, or its load balancer is not complete yet
  * - `targets`: at most the targets have changed since the last completion, or since this process first read the complete Service
  * - `drift`: nothing has changed, so the load balancer was changed outside Fairlead
  */
@@ -73,32 +65,31 @@ interface Planned extends Now {
   readonly isLost: boolean;
 }
 
-/** What the last reconciles left of a group. */
-type Before = Pick<GroupState, "change" | "lastCompleted" | "knownSpec">;
+/** What the last reconciles left. */
+type Before = Pick<ServiceState, "change" | "lastCompleted" | "knownSpec">;
 
 interface Now {
-  readonly members: readonly Member[];
+  /** Undefined: the Service is gone. */
+  readonly member: Member | undefined;
   readonly observed: ObservedLoadBalancer | undefined;
-  /** Owners that are gone. */
-  readonly gone: readonly ServiceUID[];
-  readonly fingerprint: Fingerprint;
+  readonly fingerprint: Fingerprint | undefined;
 }
 
 export function differenceOf(
   { change, lastCompleted, knownSpec }: Before,
-  { members, observed, gone, fingerprint }: Now,
-  /** A Service of the group changed while this replica did not lead. */
+  { member, observed, fingerprint }: Now,
+  /** The Service changed while this replica did not lead. */
   hasStandbyChange: boolean,
 ): Difference {
-  if (members.length === 0) return "desired";
+  if (member === undefined || fingerprint === undefined) return "desired";
   const isLargerChange = change !== undefined && change !== "update";
-  const isLeaving = gone.length > 0 || members.some(({ desired }) => desired.ending !== undefined);
+  const isLeaving = member.desired.ending !== undefined;
   const isAdoption = observed?.ownership === "unmarked";
   if (isLargerChange || isLeaving || isAdoption || hasStandbyChange) return "desired";
   const isSame = lastCompleted?.spec === fingerprint.spec && lastCompleted.targets === fingerprint.targets;
   if (change === undefined && isSame) return "drift";
   const spec = lastCompleted?.spec ?? knownSpec;
-  const isKnown = spec === undefined ? members.every(isComplete) : spec === fingerprint.spec;
+  const isKnown = spec === undefined ? isComplete(member) : spec === fingerprint.spec;
   return isKnown ? "targets" : "desired";
 }
 
@@ -132,47 +123,41 @@ export function allowedSteps(
 
 const maxPorts = 8;
 
-export function describeDesired(members: readonly Pick<Member, "desired">[]): string {
-  if (members.length === 0) return "no Service needs it";
-  return shortList(
-    members.map(({ desired: { owner, ports, targets, ending } }) => {
-      const name = `${owner.namespace}/${owner.name}`;
-      if (ending !== undefined) return `${name} no longer needs it`;
-      const list = ports.map(({ port, protocol }) => `${port}/${protocol}`);
-      const shown = list.slice(0, maxPorts).join(" ");
-      const more = list.length > maxPorts ? ` … and ${list.length - maxPorts} more` : "";
-      return `for ${name}: ports ${shown}${more} to ${targets.length} targets`;
-    }),
-  );
+export function describeDesired(member: Pick<Member, "desired"> | undefined): string {
+  if (member === undefined) return "no Service needs it";
+  const { owner, ports, targets, ending } = member.desired;
+  const name = `${owner.namespace}/${owner.name}`;
+  if (ending !== undefined) return `${name} no longer needs it`;
+  const list = ports.map(({ port, protocol }) => `${port}/${protocol}`);
+  const shown = list.slice(0, maxPorts).join(" ");
+  const more = list.length > maxPorts ? ` … and ${list.length - maxPorts} more` : "";
+  return `for ${name}: ports ${shown}${more} to ${targets.length} targets`;
 }
 
-/** Why the load balancer is changed, naming the Services. `state`: before the change. */
-export function describeReason(
-  { members, difference, observed, fingerprint, isLost }: Planned,
+/** Why the load balancer is changed, naming the Service. `state`: before the change. */
+export function describeReason(planned: Planned, change: Change, state: Before): string {
+  const { member } = planned;
+  if (member === undefined) return "its Service no longer exists";
+  const { owner, ending } = member.desired;
+  const why = ending === undefined ? reasonOf(planned, change, state) : "load balancer no longer needed";
+  return `${owner.namespace}/${owner.name}: ${why}`;
+}
+
+function reasonOf(
+  { difference, observed, fingerprint, isLost }: Planned,
   change: Change,
-  state: Before,
+  { change: current, lastCompleted, knownSpec }: Before,
 ): string {
-  const leaving = members.filter(({ desired }) => desired.ending !== undefined);
-  if (members.length === 0) return "its Services no longer exist";
-  if (leaving.length > 0) return `${namesOf(leaving)}: load balancer no longer needed`;
-  const names = namesOf(members);
-  if (isLost) return `${names}: its load balancer no longer exists in the cloud`;
-  if (difference === "drift") return `${names}: load balancer changed outside Fairlead`;
-  if (observed === undefined) return `${names}: load balancer needed`;
-  if (observed.ownership === "unmarked")
-    return `${names}: adopts load balancer ${observed.name ?? observed.group}`;
-  if (change === "update" && state.lastCompleted !== undefined) {
-    const changes = describeTargetChanges(state.lastCompleted.lists, fingerprint.lists);
-    return `${names}: ${changes === "" ? "targets changed" : changes}`;
+  if (isLost) return "its load balancer no longer exists in the cloud";
+  if (difference === "drift") return "load balancer changed outside Fairlead";
+  if (observed === undefined) return "load balancer needed";
+  if (observed.ownership === "unmarked") return `adopts load balancer ${observed.name}`;
+  if (change === "update" && lastCompleted !== undefined) {
+    const changes = changesBetween(lastCompleted.list, fingerprint?.list ?? []).join("; ");
+    return changes === "" ? "targets changed" : changes;
   }
-  const hasChanged =
-    state.change !== undefined || (state.knownSpec !== undefined && state.knownSpec !== fingerprint.spec);
-  if (!hasChanged) return `${names}: load balancer differs from the Service`;
-  return `${names}: the Service changed`;
-}
-
-function namesOf(members: readonly Pick<Member, "desired">[]): string {
-  return shortList(members.map(({ desired: { owner } }) => `${owner.namespace}/${owner.name}`));
+  const hasChanged = current !== undefined || (knownSpec !== undefined && knownSpec !== fingerprint?.spec);
+  return hasChanged ? "the Service changed" : "load balancer differs from the Service";
 }
 
 type Targets = readonly BalancerTarget[];
@@ -180,14 +165,8 @@ type Targets = readonly BalancerTarget[];
 const maxNames = 80;
 const described = new WeakMap<Targets, WeakMap<Targets, readonly string[]>>();
 
-/** The changes from one list per Service to another: "node-3 is no longer a target". Empty if they cannot be compared. */
-export function describeTargetChanges(before: readonly Targets[], now: readonly Targets[]): string {
-  if (before.length !== now.length) return "";
-  const changes = now.flatMap((list, index) => changesBetween(before[index] ?? [], list));
-  return [...new Set(changes)].join("; ");
-}
-
-function changesBetween(before: Targets, now: Targets): readonly string[] {
+/** From one list to another: "node-3 is no longer a target". */
+export function changesBetween(before: Targets, now: Targets): readonly string[] {
   if (before === now) return [];
   const known = described.get(now)?.get(before);
   if (known !== undefined) return known;

@@ -37,26 +37,22 @@ export class SharedPrefetch {
   }
 
   /** A value fetched without these desired states does not cover what they refer to. Those that leave refer to nothing. */
-  current(members: readonly Desired[], all: () => readonly Desired[], call: Call): Promise<unknown> {
+  current(desired: Desired | undefined, all: () => readonly Desired[], call: Call): Promise<unknown> {
     if (this.#balancers.prefetch === undefined) return Promise.resolve(undefined);
     const now = this.#clock.monotonic();
-    const mine = members.filter(({ ending }) => ending === undefined);
-    const keys = new Set(mine.map((desired) => this.#keyOf(desired)));
-    const key = [...keys].toSorted().join();
+    const staying = desired?.ending === undefined ? desired : undefined;
+    const key = staying === undefined ? undefined : this.#keyOf(staying);
     const isReady = ({ state, until }: Prefetched) => state === "ready" && now < until;
-    const any = mine.length === 0 ? this.#latest.values().find(isReady) : undefined;
-    const latest = any ?? this.#latest.get(key);
+    const any = key === undefined ? this.#latest.values().find(isReady) : undefined;
+    const latest = any ?? this.#latest.get(key ?? "");
     if (latest !== undefined && now < latest.until) {
-      const isCovered = mine.every((desired) => latest.covers.has(textOf(desired)));
+      const isCovered = staying === undefined || latest.covers.has(textOf(staying));
       if (isCovered || latest.state === "failed") return latest.value;
       // One at a time: its failure is shared, and all Services that have come meanwhile share the next one.
-      if (latest.state === "pending") return latest.value.then(() => this.current(mine, all, call));
+      if (latest.state === "pending") return latest.value.then(() => this.current(staying, all, call));
     }
-    return this.#fetch(
-      key,
-      all().filter((one) => keys.has(this.#keyOf(one))),
-      call,
-    );
+    const covered = key === undefined ? [] : all().filter((one) => this.#keyOf(one) === key);
+    return this.#fetch(key ?? "", covered, call);
   }
 
   /** After a step that changed it. */
@@ -96,4 +92,4 @@ export class SharedPrefetch {
   }
 }
 
-const textOf = (desired: Desired): string => fingerprintOf([desired]).spec;
+const textOf = (desired: Desired): string => fingerprintOf(desired).spec;

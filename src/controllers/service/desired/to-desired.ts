@@ -16,7 +16,7 @@ import { type AnnotationTable, type ReadAnnotations, unreadable } from "../annot
 import { type SourceRanges, sourceRangesOf } from "../annotations/source-ranges.ts";
 import { ineffectiveAnnotations } from "../annotations/without-effect.ts";
 import { familiesOf, healthCheckPathPort } from "../predicates.ts";
-import type { LastValid } from "../state/service-states.ts";
+import type { LastValid } from "../state/service-record.ts";
 
 interface DesiredInput<A extends Fields> {
   readonly service: Service;

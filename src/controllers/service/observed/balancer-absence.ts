@@ -3,7 +3,7 @@
 
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import { awaited, judge } from "../../absence/proof.ts";
-import type { OwnerEvidence } from "../state/balancer-evidence.ts";
+import type { Existence } from "../state/balancer-evidence.ts";
 
 export type BalancerAbsence =
   | { readonly kind: "certain" }
@@ -18,10 +18,10 @@ export type BalancerAbsence =
     };
 
 export interface AbsenceInput {
-  /** The owners whose load balancer is not shown. */
-  readonly owners: readonly OwnerEvidence[];
+  /** Undefined: it never existed, or it is certain that it is gone. */
+  readonly known: Existence | undefined;
   readonly confirmAfter: Milliseconds;
-  /** When a hold ended that concerned them (monotonic). */
+  /** When a hold ended that concerned it (monotonic). */
   readonly restartedAt?: number | undefined;
   /** When the last listing without it was known (monotonic). */
   readonly listedAt: number;
@@ -30,29 +30,24 @@ export interface AbsenceInput {
 /** A new load balancer is listed again after this time, then after twice the time, and so on. */
 const firstCheck: Milliseconds = seconds(2);
 
-export function absenceOf({ owners, confirmAfter, restartedAt, listedAt }: AbsenceInput): BalancerAbsence {
-  const unproved = owners.flatMap((owner) => {
-    // A definite lookup, and a removal by Fairlead, need no second answer, but one from after the hold.
-    if (owner.notFoundAt !== undefined && owner.notFoundAt >= (restartedAt ?? owner.notFoundAt)) return [];
-    const isRemoved = isOwnRemoval(owner, confirmAfter);
-    const rule = {
-      confirmAfter: isRemoved ? milliseconds(0) : confirmAfter,
-      kinds: ["listing"],
-      restartedAt,
-    } as const;
-    const next = awaited(judge(owner, rule));
-    // Without any answer about this owner, that of the last listing is the first.
-    return next === undefined ? [] : { ...owner, decidedAt: next.at ?? listedAt + confirmAfter };
-  });
-  if (unproved.length === 0) return { kind: "certain" };
-  const isExpected = unproved.every(
-    (owner) => owner.certainty === "possible" || isJustChanged(owner, confirmAfter, listedAt),
-  );
-  const decidedAt = Math.max(...unproved.map((owner) => owner.decidedAt));
-  // In whole seconds, so that groups that are due together share one listing.
-  const checkAt = isExpected
-    ? Math.min(decidedAt, toSecond(Math.max(...unproved.map((owner) => nextCheck(owner, listedAt)))))
-    : decidedAt;
+export function absenceOf({ known, confirmAfter, restartedAt, listedAt }: AbsenceInput): BalancerAbsence {
+  if (known === undefined) return { kind: "certain" };
+  // A definite lookup, and a removal by Fairlead, need no second answer, but one from after the hold.
+  if (known.notFoundAt !== undefined && known.notFoundAt >= (restartedAt ?? known.notFoundAt))
+    return { kind: "certain" };
+  const isRemoved = isOwnRemoval(known, confirmAfter);
+  const rule = {
+    confirmAfter: isRemoved ? milliseconds(0) : confirmAfter,
+    kinds: ["listing"],
+    restartedAt,
+  } as const;
+  const next = awaited(judge(known, rule));
+  if (next === undefined) return { kind: "certain" };
+  // Without any answer about this one, that of the last listing is the first.
+  const decidedAt = next.at ?? listedAt + confirmAfter;
+  const isExpected = known.certainty === "possible" || isJustChanged(known, confirmAfter, listedAt);
+  // In whole seconds, so that Services that are due together share one listing.
+  const checkAt = isExpected ? Math.min(decidedAt, toSecond(nextCheck(known, listedAt))) : decidedAt;
   return { kind: "unproved", checkAt, decidedAt, isExpected };
 }
 
@@ -61,20 +56,20 @@ export function absenceOf({ owners, confirmAfter, restartedAt, listedAt }: Absen
  * without it, because the deciding listing may still be running.
  */
 export function isJustChanged(
-  { changedAt, proofs }: Pick<OwnerEvidence, "changedAt" | "proofs">,
+  { changedAt, proofs }: Pick<Existence, "changedAt" | "proofs">,
   confirmAfter: Milliseconds,
   listedAt = Number.POSITIVE_INFINITY,
 ): boolean {
   return changedAt !== undefined && (proofs.at(-1)?.beganAt ?? listedAt) - changedAt < confirmAfter;
 }
 
-/** Reads that lag showed it once more after Fairlead removed it. */
-function isOwnRemoval({ removedAt, proofs }: OwnerEvidence, confirmAfter: Milliseconds): boolean {
+/** A read showed it once more after Fairlead removed it. */
+function isOwnRemoval({ removedAt, proofs }: Existence, confirmAfter: Milliseconds): boolean {
   const last = proofs.at(-1);
   return removedAt !== undefined && last !== undefined && last.beganAt - removedAt < confirmAfter;
 }
 
-function nextCheck({ proofs }: OwnerEvidence, listedAt: number): number {
+function nextCheck({ proofs }: Existence, listedAt: number): number {
   const [first = listedAt, last = first] = [proofs[0]?.beganAt, proofs.at(-1)?.beganAt];
   return first + Math.max(firstCheck, 2 * (last - first));
 }

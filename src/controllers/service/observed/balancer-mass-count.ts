@@ -1,15 +1,14 @@
 // The mass limit of load balancers: when too many are absent from the cloud, or too many Services vanished from the API, none is
-// created again or removed for that reason. They are counted once for all groups.
+// created again or removed for that reason. They are counted once for all Services.
 
-import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import type { ServiceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import { MassLimit, type Share, Tally } from "../../absence/mass-limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
-import type { OwnerEvidence } from "../state/balancer-evidence.ts";
-import type { GoneService } from "../state/group-parts.ts";
-import type { GroupState } from "../state/group-state.ts";
-import type { GroupStates } from "../state/group-states.ts";
+import type { Existence } from "../state/balancer-evidence.ts";
+import type { ServiceState } from "../state/service-record.ts";
+import type { ServiceRecords } from "../state/service-records.ts";
 import type { MassHold } from "../status/events.ts";
 import { isJustChanged } from "./balancer-absence.ts";
 import type { ListingIndex } from "./listing-index.ts";
@@ -30,7 +29,7 @@ export class BalancerMassLimit {
   readonly #tally: Tally<Counted>;
   readonly #limit: MassLimit;
 
-  constructor(deps: MassLimitDeps, groups: GroupStates, index: ListingIndex) {
+  constructor(deps: MassLimitDeps, records: Pick<ServiceRecords, "all" | "get">, index: ListingIndex) {
     const { settings, removals, clock } = deps;
     this.#deps = deps;
     this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
@@ -38,9 +37,9 @@ export class BalancerMassLimit {
     this.#tally = new Tally<Counted>({
       clock,
       zero: { managed: 0, missing: 0, explained: 0, vanished: 0 },
-      keys: () => groups.all.map(({ group }) => group),
-      shareOf: (group) => {
-        const state = groups.get(group);
+      keys: () => records.all.map(({ uid }) => uid),
+      shareOf: (uid) => {
+        const state = records.get(uid as ServiceUID);
         return state && this.#shareOf(state);
       },
     });
@@ -70,20 +69,20 @@ export class BalancerMassLimit {
     this.#tally.invalidate();
   }
 
-  /** After a listing: reports the end of a hold even if no group asks. */
+  /** After a listing: reports the end of a hold even if no Service asks. */
   refresh(): void {
     this.invalidate();
     if (this.isHolding) this.hold();
   }
 
-  /** Why the load balancer of this group is not created again or removed although it, or its Service, is absent. */
-  holdFor(group: string): MassHold | undefined {
-    return this.#deps.removals.isReleased(removalKind, group) ? undefined : this.hold();
+  /** Why the load balancer of this Service is not created again or removed although it, or the Service, is absent. */
+  holdFor(uid: ServiceUID): MassHold | undefined {
+    return this.#deps.removals.isReleased(removalKind, uid) ? undefined : this.hold();
   }
 
-  /** When a hold ended that concerned this group, so that its proof starts again (monotonic). */
-  restartedFor(group: string): number | undefined {
-    return this.#limit.restartedFor(group);
+  /** When a hold ended that concerned this Service, so that its proof starts again (monotonic). */
+  restartedFor(uid: ServiceUID): number | undefined {
+    return this.#limit.restartedFor(uid);
   }
 
   /** Stores that the change is about to be made. */
@@ -110,52 +109,45 @@ export class BalancerMassLimit {
     return hold;
   }
 
-  #shareOf(state: GroupState): Share<Counted> {
+  #shareOf(state: ServiceState): Share<Counted> {
     const { removals } = this.#deps;
-    const isRecorded = removals.has(removalKind, state.group);
-    const doesExist = [...state.evidence.owners].some(([, { certainty }]) => certainty === "exists");
-    const isReleased = removals.isReleased(removalKind, state.group);
-    const vanished = isReleased ? 0 : this.#countVanished(state);
+    const { uid, evidence } = state;
     // A recorded one counts as recent.
-    const isCounted = doesExist && !isRecorded;
-    const absence = isCounted && !isReleased && vanished === 0 ? this.#absenceIn(state) : undefined;
+    const isRecorded = removals.has(removalKind, uid);
+    const isReleased = removals.isReleased(removalKind, uid);
+    const isVanished = !isRecorded && !isReleased && this.#countsAsVanished(state);
+    const isCounted = evidence.known?.certainty === "exists" && !isRecorded;
+    const absence = isCounted && !isReleased && !isVanished ? this.#absenceOf(state) : undefined;
     return {
       managed: Number(isCounted),
       missing: Number(absence === "missed"),
       explained: Number(absence === "explained"),
-      vanished,
+      vanished: Number(isVanished),
     };
   }
 
-  /** Each Service counts, also when they share a load balancer. */
-  #countVanished({ group, goneServices }: GroupState): number {
-    const { services, settings, removals } = this.#deps;
-    if (goneServices.size === 0 || settings.vanished === "keep") return 0;
-    const shown = this.#index.ownersIn(group);
-    const isCounted = (uid: ServiceUID): boolean => shown.includes(uid) && !removals.has(removalKind, uid);
-    return [...goneServices].filter(([uid, gone]) => isCounted(uid) && hasVanished(services, uid, gone))
-      .length;
+  #countsAsVanished(state: ServiceState): boolean {
+    const { services, settings } = this.#deps;
+    if (state.goneAt === undefined || settings.vanished === "keep") return false;
+    return this.#index.of(state.uid).length > 0 && hasVanished(services, state);
   }
 
-  #absenceIn({ group, members, evidence }: GroupState): Absence {
-    if (!evidence.needsProof || this.#index.ofGroup(group).length > 0) return undefined;
+  #absenceOf({ phase, key, uid, evidence }: ServiceState): Absence {
+    if (phase !== "managed" || !evidence.needsProof || this.#index.of(uid).length > 0) return undefined;
     const { services, settings } = this.#deps;
-    const absences = [...members].map((key) => {
-      const service = services.get(key);
-      const known = service && evidence.get(serviceUID(service.metadata.uid));
-      if (known !== undefined && isJustChanged(known, settings.confirmAfter)) return undefined;
-      return service && absenceFor(service, known);
-    });
-    return absences.includes("missed") ? "missed" : absences.find((absence) => absence !== undefined);
+    const { known } = evidence;
+    const service = services.get(key);
+    if (service?.metadata.uid !== uid || known === undefined) return undefined;
+    return isJustChanged(known, settings.confirmAfter) ? undefined : absenceFor(service, known);
   }
 }
 
 type Absence = "missed" | "explained" | undefined;
 
 /** Also for a Service that no longer needs it, if listings are all that says that it is gone. */
-function absenceFor(service: Service, known: OwnerEvidence | undefined): Absence {
+function absenceFor(service: Service, known: Existence): Absence {
   if (!isEnding(service)) return wantsLoadBalancer(service) ? "missed" : undefined;
-  if (known?.certainty !== "exists" || !hasFinalizer(service)) return undefined;
+  if (known.certainty !== "exists" || !hasFinalizer(service)) return undefined;
   if (known.removal === "sent" || known.notFoundAt !== undefined) return undefined;
   return known.removal === undefined ? "missed" : "explained";
 }
@@ -163,8 +155,7 @@ function absenceFor(service: Service, known: OwnerEvidence | undefined): Absence
 /** Whether the Service disappeared without a deletion that was seen, and did not come back. */
 export function hasVanished(
   services: Pick<ServiceStore, "get">,
-  uid: ServiceUID,
-  { key, isDeletionSeen }: GoneService,
+  { key, uid, goneAt, isDeletionSeen }: Pick<ServiceState, "key" | "uid" | "goneAt" | "isDeletionSeen">,
 ): boolean {
-  return !isDeletionSeen && services.get(key)?.metadata.uid !== uid;
+  return goneAt !== undefined && !isDeletionSeen && services.get(key)?.metadata.uid !== uid;
 }

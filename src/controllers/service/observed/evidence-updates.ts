@@ -1,5 +1,5 @@
 // Keeps what is known about the existence of load balancers up to date: from the Services when a leadership session begins, and
-// from every listing, also for groups that are not reconciled after it.
+// from every listing, also for Services that are not reconciled after it.
 
 import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
@@ -8,8 +8,8 @@ import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddress, hasFact } from "../desired/facts.ts";
 import { hasFinalizer, isEnding, isForeignClass } from "../predicates.ts";
 import type { Certainty } from "../state/balancer-evidence.ts";
-import type { GroupState } from "../state/group-state.ts";
-import type { GroupStates } from "../state/group-states.ts";
+import type { ServiceState } from "../state/service-record.ts";
+import type { ServiceRecords } from "../state/service-records.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
 const never = Number.NEGATIVE_INFINITY;
@@ -21,7 +21,7 @@ type EvidenceDeps = Pick<ServiceControllerDeps, "listing" | "services" | "facts"
 
 export class EvidenceUpdates {
   readonly #deps: EvidenceDeps;
-  readonly #groups: GroupStates;
+  readonly #records: Pick<ServiceRecords, "all">;
   readonly #index: ListingIndex;
   /** When this leadership session began, or when evidence was forgotten in it, monotonic. Older listings show nothing. */
   #began = Number.NEGATIVE_INFINITY;
@@ -30,9 +30,9 @@ export class EvidenceUpdates {
   /** Services that had the finalizer when the session began. One that had it from its creation since then shows nothing. */
   readonly #finalized = new Set<ServiceUID>();
 
-  constructor(deps: EvidenceDeps, groups: GroupStates, index: ListingIndex) {
+  constructor(deps: EvidenceDeps, records: Pick<ServiceRecords, "all">, index: ListingIndex) {
     this.#deps = deps;
-    this.#groups = groups;
+    this.#records = records;
     this.#index = index;
   }
 
@@ -44,34 +44,29 @@ export class EvidenceUpdates {
     for (const service of services.list()) {
       if (hasFinalizer(service)) this.#finalized.add(serviceUID(service.metadata.uid));
     }
-    for (const state of this.#groups.all) {
+    for (const state of this.#records.all) {
       // Nothing was listed in between, and the other replica may have seen or created it.
       state.restartProof({ isOtherAccount: false });
-      for (const key of state.members) {
-        const service = services.get(key);
-        if (service !== undefined) this.noteTraces(state, service);
-      }
+      const service = services.get(state.key);
+      const isManaged = state.phase === "managed" && service?.metadata.uid === state.uid;
+      if (isManaged) this.noteTraces(state, service);
     }
   }
 
   /** Another account may answer from now on: what was missing so far proves nothing, nor does a listing in progress. */
   forget(): void {
     this.#began = this.#deps.clock.monotonic();
-    for (const state of this.#groups.all) state.restartProof({ isOtherAccount: true });
+    for (const state of this.#records.all) state.restartProof({ isOtherAccount: true });
   }
 
-  /**
-   * Notes what the latest listing shows of this group, including owners that became known after the last note. A known answer changes
-   * nothing.
-   */
-  noteAgain(state: GroupState): void {
-    const { group, changedAt = never } = state;
+  /** Notes whether the latest listing shows the load balancer of this Service. A known answer changes nothing. */
+  noteAgain(state: ServiceState): void {
+    const { uid, changedAt = never } = state;
     const { latest } = this.#deps.listing;
     // A listing that began before the last change shows what was there before it.
     if (latest === undefined || latest.beganAt <= Math.max(this.#began, changedAt)) return;
-    const isElsewhere = (uid: ServiceUID): boolean => this.#index.isElsewhere(uid, group);
     const { beganAt, endedAt: knownAt } = latest;
-    state.noteListing({ beganAt, knownAt }, { here: this.#index.ownersIn(group), isElsewhere });
+    state.noteListing({ beganAt, knownAt }, this.#index.of(uid).length > 0);
   }
 
   /** It is certain that the Service has no load balancer, and its finalizer is removed. */
@@ -80,9 +75,8 @@ export class EvidenceUpdates {
   }
 
   /** Before this process read the Service, another one may have created or removed its load balancer. */
-  noteTraces(state: GroupState, service: Service): void {
-    const uid = serviceUID(service.metadata.uid);
-    state.noteTraces(uid, this.tracesOf(service), isEnding(service), this.#deps.clock.monotonic());
+  noteTraces(state: ServiceState, service: Service): void {
+    state.noteTraces(this.tracesOf(service), isEnding(service), this.#deps.clock.monotonic());
   }
 
   /** What the Service shows about a load balancer that was created before this leadership session. */
@@ -108,13 +102,15 @@ export class EvidenceUpdates {
   /** A load balancer that this connection created or changed proves nothing about the account. */
   readonly witness: AccountWitness = (since) => {
     const { latest } = this.#deps.listing;
-    const recorded = this.#groups.all
-      .flatMap(({ evidence }) => [...evidence.owners])
-      .filter(([, { certainty, changedAt = never }]) => certainty === "exists" && changedAt <= since);
+    const recorded = this.#records.all.filter(({ evidence: { known } }) => {
+      const { certainty, changedAt = never } = known ?? {};
+      return certainty === "exists" && changedAt <= since;
+    });
     if (recorded.length === 0) return undefined;
     if ((latest?.beganAt ?? never) <= since) return "unknown";
-    const uids = new Set(recorded.map(([uid]) => uid));
-    return this.#index.items.some(({ owners }) => owners.some((uid) => uids.has(uid))) ? "shown" : "absent";
+    const isShown = (uid: ServiceUID): boolean =>
+      this.#index.of(uid).length + this.#index.foreignOf(uid).length > 0;
+    return recorded.some(({ uid }) => isShown(uid)) ? "shown" : "absent";
   };
 
   /** Notes what the latest listing shows and what it lacks, once per listing. */
@@ -122,6 +118,6 @@ export class EvidenceUpdates {
     const { latest } = this.#deps.listing;
     if (latest === undefined || latest.version === this.#noted) return;
     this.#noted = latest.version;
-    for (const state of this.#groups.all) this.noteAgain(state);
+    for (const state of this.#records.all) this.noteAgain(state);
   }
 }

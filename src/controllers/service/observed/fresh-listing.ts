@@ -1,5 +1,5 @@
-// Finds the load balancer of a group in the listing that all groups share, or in the last observation, if that is recent enough, and says
-// what is read again. Otherwise requests a newer listing, which enqueues the group when it arrives.
+// Finds the load balancer of a Service in the listing that all Services share, or in the last observation, if that is recent enough, and says
+// what is read again. Otherwise requests a newer listing, which enqueues the Service when it arrives.
 
 import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -10,29 +10,29 @@ import { type Outcome, waiting } from "../../../runtime/workers.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { isManaged } from "../predicates.ts";
-import type { KeptObservation } from "../state/group-parts.ts";
-import type { GroupState } from "../state/group-state.ts";
+import type { KeptObservation } from "../state/record-parts.ts";
+import type { ServiceState } from "../state/service-record.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
 import { ListingIndex } from "./listing-index.ts";
-import { type Adoption, adoptionOf, hadOther, nameOf, primaryOf } from "./ownership.ts";
+import { type Adoption, adoptionOf, hadOther, primaryOf } from "./ownership.ts";
 
 /** What is read in depth, or was read recently: these parts, all of the load balancer, or all of it after a recent listing. */
 export type Reading = readonly string[] | "all" | "after listing";
 
-/** What the listing has for a group. */
+/** What the listing has for a Service. */
 export interface Found extends Adoption {
   /** When the listing began, and when it was known (monotonic). */
   readonly beganAt: number;
   readonly knownAt: number;
-  /** Further load balancers with the mark of the group. */
+  /** Further load balancers with the mark of the Service. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** What the latest listing has for the group, as it is there, if that is one load balancer and no change came later. */
+  /** What the latest listing has for the Service, as it is there, if that is one load balancer and no change came later. */
   readonly listed: ObservedLoadBalancer | undefined;
   /** What a plan may count as recently read, once the load balancer has been observed. */
   readonly read: Reading;
 }
 
-/** Shared: most groups have no duplicates. */
+/** Shared: most Services have no duplicates. */
 const none: readonly ObservedLoadBalancer[] = [];
 
 /** In `ObservedLoadBalancer.outdated`. */
@@ -78,40 +78,43 @@ export class FreshListing {
     return this.#deps.listing.latest?.endedAt ?? never;
   }
 
-  /** The load balancer of this group, or else the one that these Services request to adopt. `reading`: the parts that a plan relies on. */
-  find(state: GroupState, members: readonly Service[], reading: Reading = []): Found | "not yet" {
-    if (!this.#isFresh(state)) return this.#keptBy(state, members, reading) ?? "not yet";
+  /**
+   * The load balancer of this Service, or else the one that it requests to adopt. `service`: undefined if it is gone. `reading`: the parts
+   * that a plan relies on.
+   */
+  find(state: ServiceState, service: Service | undefined, reading: Reading = []): Found | "not yet" {
+    if (!this.#isFresh(state)) return this.#keptBy(state, service, reading) ?? "not yet";
     const { balancers, services, listing } = this.#deps;
     const { adopts } = balancers;
-    const all = this.index.ofGroup(state.group);
-    const marked = all.length < 2 ? all[0] : this.#primaryOf(state, members, all);
+    const all = this.index.of(state.uid);
+    const marked = all.length < 2 ? all[0] : this.#primaryOf(state, service, all);
     const duplicates = all.length < 2 ? none : all.filter((one) => one !== marked);
-    if (marked !== undefined || adopts === undefined) {
-      const recalled = marked && this.#recall(state, members, reading, marked);
+    if (marked !== undefined || adopts === undefined || service === undefined) {
+      const recalled = marked && this.#recall(state, service, reading, marked);
       if (recalled !== undefined) return this.#found(state, { ...recalled, duplicates });
       const isEditedSince = state.editedAt !== undefined && state.editedAt >= this.beganAt;
       const balancer = isEditedSince && marked !== undefined ? { ...marked, outdated: [listedPart] } : marked;
       return this.#found(state, { balancer, read: "after listing", duplicates });
     }
     const adoption = adoptionOf(
-      members,
+      service,
       () => services.list().filter(isManaged),
       listing.latest?.items ?? [],
-      (service, balancer) => {
-        const { desired } = this.#desiredServices.of(service);
+      (one, balancer) => {
+        const { desired } = this.#desiredServices.of(one);
         return desired.ending === undefined && adopts.call(balancers, desired, balancer);
       },
     );
     return this.#found(state, { ...adoption, read: "after listing", duplicates });
   }
 
-  #found(state: GroupState, parts: Pick<Found, "balancer" | "read"> & Partial<Found>): Found {
+  #found(state: ServiceState, parts: Pick<Found, "balancer" | "read"> & Partial<Found>): Found {
     const { beganAt, knownAt } = this;
     return { duplicates: none, problems: [], beganAt, knownAt, listed: this.#listedFor(state), ...parts };
   }
 
   /** The last observation, with the parts that are read again. */
-  #keptBy(state: GroupState, members: readonly Service[], reading: Reading): Found | undefined {
+  #keptBy(state: ServiceState, service: Service | undefined, reading: Reading): Found | undefined {
     const { kept, listingRequestedAt, editedAt } = state;
     if (kept === undefined || listingRequestedAt !== undefined || !this.#isValid(kept.listedAt, state))
       return undefined;
@@ -130,22 +133,23 @@ export class FreshListing {
       const read = isAll ? "all" : [...kept.outdated, ...wanted];
       return this.#found(state, { balancer: { ...balancer, outdated }, read, beganAt });
     }
-    const recalled = this.#recall(state, members, wanted, balancer, further);
+    const recalled = this.#recall(state, service, wanted, balancer, further);
     return recalled && this.#found(state, { ...recalled, beganAt });
   }
 
   /** As it was observed in depth before, with these parts of it read again. */
   #recall(
-    state: GroupState,
-    members: readonly Service[],
+    state: ServiceState,
+    service: Service | undefined,
     reading: Reading,
     balancer: ObservedLoadBalancer,
     further: readonly string[] = [],
   ): Pick<Found, "balancer" | "read"> | undefined {
     const { kept, editedAt } = state;
-    if (typeof reading === "string" || editedAt !== undefined || kept === undefined) return undefined;
+    if (typeof reading === "string" || editedAt !== undefined) return undefined;
+    if (kept === undefined || service === undefined) return undefined;
     if (!this.#canRecall(state) || kept.outdated.length > 0 || !this.#isRecallable(kept)) return undefined;
-    const desired = members.map((service) => this.#desiredServices.of(service).desired);
+    const { desired } = this.#desiredServices.of(service);
     const known = this.#deps.balancers.recall?.(desired, balancer, kept.balancer);
     if (known === undefined) return undefined;
     const read = reading.length === 0 ? known : { ...known, outdated: [...reading, ...further] };
@@ -157,44 +161,42 @@ export class FreshListing {
   }
 
   /** What a Service has left, or what another process may have changed, is not decided on an older listing. */
-  #canRecall({ pendingReleases, duplicates, group }: GroupState): boolean {
-    if (this.#deps.balancers.recall === undefined || pendingReleases.size > 0) return false;
-    return duplicates.length === 0 && this.index.onlyOneOf(group) !== undefined;
+  #canRecall({ phase, duplicates, uid }: ServiceState): boolean {
+    if (this.#deps.balancers.recall === undefined || phase !== "managed") return false;
+    return duplicates.length === 0 && this.index.onlyOneOf(uid) !== undefined;
   }
 
   /** Undefined if the listing began before the last change: a later listing that repeats it shows that the change was lost. */
-  #listedFor({ group, changedAt = never }: GroupState): ObservedLoadBalancer | undefined {
-    return this.beganAt > changedAt ? this.index.onlyOneOf(group) : undefined;
+  #listedFor({ uid, changedAt = never }: ServiceState): ObservedLoadBalancer | undefined {
+    return this.beganAt > changedAt ? this.index.onlyOneOf(uid) : undefined;
   }
 
   #primaryOf(
-    { managed }: GroupState,
-    members: readonly Service[],
+    { managed }: ServiceState,
+    service: Service | undefined,
     all: readonly ObservedLoadBalancer[],
   ): ObservedLoadBalancer | undefined {
     return primaryOf(all, {
-      isInUse: (one) => this.#isInUse(one, members),
-      isManaged: (one) => nameOf(one) === managed?.name,
-      isOther: (one) =>
-        members.some((service) => {
-          const { desired } = this.#desiredServices.of(service, one);
-          return hadOther(this.#deps.balancers, { service, desired }, one);
-        }),
+      isInUse: (one) => service !== undefined && this.#isInUse(one, service),
+      isManaged: (one) => one.name === managed?.name,
+      isOther: (one) => {
+        if (service === undefined) return false;
+        const { desired } = this.#desiredServices.of(service, one);
+        return hadOther(this.#deps.balancers, { service, desired }, one);
+      },
     });
   }
 
-  /** Whether a Service has the addresses of this load balancer. */
-  #isInUse(balancer: ObservedLoadBalancer, members: readonly Service[]): boolean {
-    return members.some((service) => {
-      const { desired } = this.#desiredServices.of(service, balancer);
-      const publication = this.#deps.balancers.publish(desired, balancer);
-      if (publication.kind !== "addresses" || publication.addresses.length === 0) return false;
-      return isSameIngress(service.status.loadBalancer?.ingress, ingressOf(publication));
-    });
+  /** Whether the Service has the addresses of this load balancer. */
+  #isInUse(balancer: ObservedLoadBalancer, service: Service): boolean {
+    const { desired } = this.#desiredServices.of(service, balancer);
+    const publication = this.#deps.balancers.publish(desired, balancer);
+    if (publication.kind !== "addresses" || publication.addresses.length === 0) return false;
+    return isSameIngress(service.status.loadBalancer?.ingress, ingressOf(publication));
   }
 
   /** Requests a newer listing, unless one is under way. Throws if the one that was requested failed. */
-  request(state: GroupState): Outcome {
+  request(state: ServiceState): Outcome {
     const { clock, listing } = this.#deps;
     const { listingRequestedAt: requestedAt } = state;
     if (requestedAt !== undefined && this.beganAt < requestedAt) {
@@ -209,46 +211,46 @@ export class FreshListing {
     return waiting;
   }
 
-  /** The group was reconciled. Until then, the listing that it requested is fresh, however often it is looked at. */
-  endRequest(state: GroupState): void {
+  /** The Service was reconciled. Until then, the listing that it requested is fresh, however often it is looked at. */
+  endRequest(state: ServiceState): void {
     if (this.#isRequested(state)) state.setListingRequest(undefined);
   }
 
-  /** Requests a newer listing in the background. No group waits for it. */
+  /** Requests a newer listing in the background. No Service waits for it. */
   refresh(): void {
     this.#deps.listing.request(this.#deps.clock.monotonic(), "refresh");
   }
 
   /** A user who changes a Service may have changed something in the cloud too. A tenant may change one all the time. */
-  noteEdit(state: GroupState): void {
+  noteEdit(state: ServiceState): void {
     const at = this.#deps.clock.monotonic();
     if (at - (state.kept?.readAt ?? this.beganAt) < sameListingFor) return;
     const isReread =
-      this.#deps.balancers.recall !== undefined && this.index.onlyOneOf(state.group) !== undefined;
+      this.#deps.balancers.recall !== undefined && this.index.onlyOneOf(state.uid) !== undefined;
     if (isReread) state.noteEdit(at);
     else this.refresh();
   }
 
   /**
-   * Whether a reconcile of the group would find what it found last: it is complete, and the listing repeats its load balancer. After
-   * a while it is planned all the same, for what no listing shows.
+   * Whether a reconcile would find what it found last: the load balancer is complete, and the listing repeats it. After a while it is
+   * planned all the same, for what no listing shows.
    */
-  isAtRest({ group, rest, kept }: GroupState): boolean {
+  isAtRest({ uid, rest, kept }: ServiceState): boolean {
     if (rest === undefined || rest.since <= this.#expiredAt) return false;
     const until = Math.min(rest.since + restsFor, kept?.recalledUntil ?? Number.POSITIVE_INFINITY);
-    return this.#deps.clock.monotonic() < until && this.index.onlyOneOf(group) === rest.listed;
+    return this.#deps.clock.monotonic() < until && this.index.onlyOneOf(uid) === rest.listed;
   }
 
   /**
    * Whether the listing shows what is there just before it is removed. A lookup that does not find it afterwards is a proof only then:
    * otherwise it may have been hidden all the time. Not where readings are recalled, because a listing costs more than a deletion there.
    */
-  showsWhatIsRemoved(state: GroupState): boolean {
+  showsWhatIsRemoved(state: ServiceState): boolean {
     return this.#deps.balancers.recall !== undefined || this.isJustListed(state);
   }
 
-  /** A listing that takes long is also used by the groups that it wakes up; otherwise they would request one after the other. */
-  isJustListed(state: GroupState): boolean {
+  /** A listing that takes long is also used by the Services that it wakes up; otherwise they would request one after the other. */
+  isJustListed(state: ServiceState): boolean {
     const { latest } = this.#deps.listing;
     const took = latest === undefined ? 0 : latest.endedAt - latest.beganAt;
     const age = this.#deps.clock.monotonic() - this.beganAt;
@@ -256,18 +258,18 @@ export class FreshListing {
   }
 
   /** A listing that began at the time of the last change may not contain it. */
-  #isFresh(state: GroupState): boolean {
+  #isFresh(state: ServiceState): boolean {
     const { changedAt = never } = state;
     if (this.beganAt <= changedAt || !this.#isValid(this.beganAt, state)) return false;
     return this.#isRequested(state) || this.#isRecent(this.beganAt);
   }
 
   /** A requested listing is fresh, however long it took to arrive and to be processed. */
-  #isRequested({ listingRequestedAt }: GroupState): boolean {
+  #isRequested({ listingRequestedAt }: ServiceState): boolean {
     return listingRequestedAt !== undefined && this.beganAt >= listingRequestedAt;
   }
 
-  #isValid(began: number, { listingDueAt: dueAt }: GroupState): boolean {
+  #isValid(began: number, { listingDueAt: dueAt }: ServiceState): boolean {
     const isDue = dueAt !== undefined && dueAt <= this.#deps.clock.monotonic() && began < dueAt;
     return began > this.#expiredAt && !isDue;
   }

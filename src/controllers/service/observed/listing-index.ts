@@ -1,4 +1,4 @@
-// The load balancers of the latest listing by group and by owner. Built once per listing, for all groups.
+// The load balancers of the latest listing by the Service that they serve. Built once per listing, for all Services.
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -7,19 +7,21 @@ import type { BalancerListing } from "../deps.ts";
 type Listed = Pick<BalancerListing, "latest">;
 type Balancers = readonly ObservedLoadBalancer[];
 
+/** Shared: most Services have no load balancer of another cluster. */
+const none: Balancers = [];
+
 export class ListingIndex {
   readonly #listing: Listed;
   #built: Listed["latest"];
-  readonly #byGroup = new Map<string, ObservedLoadBalancer[]>();
-  readonly #groupsOf = new Map<ServiceUID, Set<string>>();
-  readonly #foreignOf = new Map<ServiceUID, ObservedLoadBalancer[]>();
+  readonly #ours = new Map<ServiceUID, ObservedLoadBalancer[]>();
+  readonly #foreign = new Map<ServiceUID, ObservedLoadBalancer[]>();
 
   constructor(listing: Listed) {
     this.#listing = listing;
   }
 
   get items(): Balancers {
-    return this.#listing.latest?.items ?? [];
+    return this.#listing.latest?.items ?? none;
   }
 
   /** Those with Fairlead's mark. */
@@ -27,63 +29,40 @@ export class ListingIndex {
     return this.items.filter(({ ownership }) => ownership === "ours");
   }
 
-  /** Those with Fairlead's mark for this group: usually one. */
-  ofGroup(group: string): Balancers {
+  /** Those with Fairlead's mark for this Service: usually one. */
+  of(uid: ServiceUID): Balancers {
     this.#build();
-    return this.#byGroup.get(group) ?? [];
+    return this.#ours.get(uid) ?? none;
   }
 
-  /** The one with Fairlead's mark for this group; undefined if there are several, or if another cluster has one for its owners. */
-  onlyOneOf(group: string): ObservedLoadBalancer | undefined {
-    const [one, ...others] = this.ofGroup(group);
-    const isOnlyOne = others.length === 0 && one?.owners.every((uid) => this.foreignOf(uid).length === 0);
-    return isOnlyOne === true ? one : undefined;
+  /** The one with Fairlead's mark for this Service; undefined if there are several, or if another cluster has one for it. */
+  onlyOneOf(uid: ServiceUID): ObservedLoadBalancer | undefined {
+    const [one, ...others] = this.of(uid);
+    return others.length === 0 && this.foreignOf(uid).length === 0 ? one : undefined;
   }
 
-  /** Those with another cluster's mark that serve this Service. */
+  /** Those with another cluster's mark for this Service. */
   foreignOf(uid: ServiceUID): Balancers {
     this.#build();
-    return this.#foreignOf.get(uid) ?? [];
-  }
-
-  /** The owners of everything that is listed for this group. */
-  ownersIn(group: string): readonly ServiceUID[] {
-    const [first, ...others] = this.ofGroup(group);
-    if (first === undefined) return [];
-    return others.length === 0 ? first.owners : [first, ...others].flatMap(({ owners }) => owners);
-  }
-
-  /** Whether the owner has a load balancer in another group. */
-  isElsewhere(uid: ServiceUID, group: string): boolean {
-    this.#build();
-    for (const other of this.#groupsOf.get(uid) ?? []) if (other !== group) return true;
-    return false;
+    return this.#foreign.get(uid) ?? none;
   }
 
   #build(): void {
     const { latest } = this.#listing;
     if (latest === this.#built) return;
     this.#built = latest;
-    this.#byGroup.clear();
-    this.#groupsOf.clear();
-    this.#foreignOf.clear();
-    for (const balancer of this.items) this.#add(balancer);
+    this.#ours.clear();
+    this.#foreign.clear();
+    for (const balancer of this.items) {
+      const { owners, ownership } = balancer;
+      if (ownership === "unmarked") continue;
+      const byOwner = ownership === "ours" ? this.#ours : this.#foreign;
+      for (const uid of owners) {
+        const known = byOwner.get(uid);
+        if (known === undefined) byOwner.set(uid, [balancer]);
+        // A listing whose pages shift while it is read repeats some load balancers. Those are not second ones.
+        else if (!known.some(({ name }) => name === balancer.name)) known.push(balancer);
+      }
+    }
   }
-
-  #add(balancer: ObservedLoadBalancer): void {
-    const { group, owners, ownership } = balancer;
-    if (ownership === "foreign")
-      for (const uid of owners) this.#foreignOf.set(uid, [...(this.#foreignOf.get(uid) ?? []), balancer]);
-    if (ownership !== "ours") return;
-    const known = this.#byGroup.get(group);
-    if (known === undefined) this.#byGroup.set(group, [balancer]);
-    // A listing whose pages shift while it is read repeats some load balancers. Those are not second ones.
-    else if (!known.some((other) => isSame(other, balancer))) known.push(balancer);
-    for (const uid of owners) this.#groupsOf.set(uid, (this.#groupsOf.get(uid) ?? new Set()).add(group));
-  }
-}
-
-function isSame(one: ObservedLoadBalancer, other: ObservedLoadBalancer): boolean {
-  if (one.name !== undefined || other.name !== undefined) return one.name === other.name;
-  return JSON.stringify(one) === JSON.stringify(other);
 }

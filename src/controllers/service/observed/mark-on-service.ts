@@ -103,5 +103,5 @@ function ownerByID(
 
 function ownedBy(balancer: ObservedLoadBalancer, uid: ServiceUID): ObservedLoadBalancer {
   const ownership = balancer.ownership === "foreign" ? "foreign" : "ours";
-  return { ...balancer, ownership, owners: [uid], group: defaultLoadBalancerName(uid) };
+  return { ...balancer, ownership, owners: [uid] };
 }

@@ -1,25 +1,23 @@
 // Which load balancer in the cloud belongs to which Service: by the marks in the latest listing, by adoption, and which one is
-// managed where several have the mark of one group. Reports what prevents it.
+// managed where several have the mark of one Service. Reports what prevents it.
 
-import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { serviceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
-import type { Member } from "../desired/members.ts";
+import type { Member } from "../desired/member.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import { ingressOf, isOtherIngress } from "../status/status.ts";
 import type { ListingIndex } from "./listing-index.ts";
 
-/** Whether an existing Service, other than those known to be gone, uses this load balancer. Then it must not be deleted. */
-export function isStillUsed(
+/** Whether an existing Service uses this load balancer. */
+export function isUsed(
   { services }: Pick<ServiceControllerDeps, "services">,
-  observed: ObservedLoadBalancer | undefined,
-  gone: readonly ServiceUID[],
+  { owners }: ObservedLoadBalancer,
 ): boolean {
-  const staying = new Set((observed?.owners ?? []).filter((uid) => !gone.includes(uid)));
-  return staying.size > 0 && services.list().some(({ metadata }) => staying.has(serviceUID(metadata.uid)));
+  return services.list().some(({ metadata }) => owners.includes(serviceUID(metadata.uid)));
 }
 
 /** Whether the address of the Service is not that of this load balancer, so that it is not the one that the Service had. */
@@ -69,11 +67,6 @@ export function primaryOf(
   return [first, ...others].find((one) => one?.state === "ready") ?? first;
 }
 
-/** The name in the cloud, if the provider reports it. */
-export function nameOf({ name, group }: Pick<ObservedLoadBalancer, "name" | "group">): string {
-  return name ?? group;
-}
-
 /** What the deletion of the Service does. */
 const outcomes = {
   delete: ", or delete the Service, which deletes all of them",
@@ -99,22 +92,22 @@ export interface Adoption {
 }
 
 export function adoptionOf(
-  members: readonly Service[],
+  service: Service,
   /** All Services that may need a load balancer. */
   candidates: () => readonly Service[],
   listed: readonly ObservedLoadBalancer[],
   asksFor: (service: Service, balancer: ObservedLoadBalancer) => boolean,
 ): Adoption {
   const unmarked = listed.filter(({ ownership }) => ownership === "unmarked");
-  const hits = unmarked.filter((balancer) => members.some((service) => asksFor(service, balancer)));
+  const hits = unmarked.filter((balancer) => asksFor(service, balancer));
   const [hit] = hits;
   if (hit === undefined) return { balancer: undefined, problems: [] };
   const served = new Set(listed.flatMap(({ ownership, owners }) => (ownership === "ours" ? owners : [])));
-  const isRival = (service: Service): boolean => {
+  const isRival = (other: Service): boolean => {
     // A Service that has a load balancer cannot adopt another one.
-    if (served.has(serviceUID(service.metadata.uid))) return false;
+    if (served.has(serviceUID(other.metadata.uid))) return false;
     try {
-      return !members.includes(service) && hits.some((balancer) => asksFor(service, balancer));
+      return other.metadata.uid !== service.metadata.uid && hits.some((balancer) => asksFor(other, balancer));
     } catch {
       // A Service that the provider cannot read requests nothing, and must not block others.
       return false;
@@ -126,14 +119,14 @@ export function adoptionOf(
 }
 
 function ambiguous(hits: readonly ObservedLoadBalancer[], rivals: readonly Service[]): Problem {
-  const groups = hits.map(({ group }) => group).join(", ");
+  const names = hits.map(({ name }) => name).join(", ");
   const services = rivals.map(({ metadata }) => keyOf(metadata)).join(", ");
   return {
     severity: "error",
     reason: "AmbiguousAdoption",
     text:
       rivals.length === 0
-        ? `${hits.length} load balancers match the one to adopt (${groups}). None is adopted until the Service names exactly one.`
+        ? `${hits.length} load balancers match the one to adopt (${names}). None is adopted until the Service names exactly one.`
         : `The load balancer to adopt is also requested by ${services}. None adopts it until only one Service requests it.`,
   };
 }
@@ -141,9 +134,9 @@ function ambiguous(hits: readonly ObservedLoadBalancer[], rivals: readonly Servi
 export interface OwnershipContext {
   readonly controller: Pick<ServiceControllerDeps, "balancers" | "clusterName" | "services">;
   readonly index: ListingIndex;
-  /** The load balancer of the group. */
+  /** The load balancer of the Service. */
   readonly observed: ObservedLoadBalancer | undefined;
-  /** The load balancer of the group is being removed, so that of another cluster is not the one that the Service had. */
+  /** It is being removed, so that of another cluster is not the one that the Service had. */
   readonly isRemoving: boolean;
 }
 
@@ -203,7 +196,7 @@ function otherCluster(
   const { name, cluster } = balancer;
   const reason = "BelongsToOtherCluster";
   const other = clusterText(balancer, clusterName);
-  const belongs = `${name === undefined ? "" : `${name} `}of ${serviceName(desired)} belongs to ${other}; this manager runs as ${clusterName}`;
+  const belongs = `${name} of ${serviceName(desired)} belongs to ${other}; this manager runs as ${clusterName}`;
   if (hasOwn) {
     const text = `A second load balancer ${belongs}. It is not changed. If that cluster no longer exists, delete it in the cloud.`;
     return { severity: "warning", reason, text };
@@ -247,7 +240,7 @@ export function foundOther(service: string, found: ObservedLoadBalancer, owners:
   return {
     severity: "error",
     reason: "BelongsToOtherService",
-    text: `The load balancer${found.name === undefined ? "" : ` ${found.name}`} that the annotations or labels of ${service} identify belongs to ${user}. Nothing is created, changed or deleted for ${service}. Correct or remove the stored id of the load balancer.`,
+    text: `The load balancer ${found.name} that the annotations or labels of ${service} identify belongs to ${user}. Nothing is created, changed or deleted for ${service}. Correct or remove the stored id of the load balancer.`,
   };
 }
 

@@ -9,7 +9,7 @@ import { readsAnnotation } from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { isFactAnnotation } from "../desired/facts.ts";
 import { hasFinalizer, isBeingDeleted, isManaged, wantsLoadBalancer } from "../predicates.ts";
-import type { ServiceStates } from "../state/service-states.ts";
+import type { ServiceRecords } from "../state/service-records.ts";
 import { isSameIngress } from "../status/status.ts";
 
 type Spec = Service["spec"];
@@ -149,13 +149,11 @@ export function isDeletionSeen(
 /** Records seen deletions for the life of the process: a standby replica sees what the leader will not see again. */
 export function followDeletions(
   { services }: Pick<ServiceControllerDeps, "services">,
-  serviceStates: Pick<ServiceStates, "get">,
+  records: Pick<ServiceRecords, "get">,
 ): void {
   services.subscribe((change) => {
     const { before, after } = change;
     if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
-    const state = serviceStates.get(serviceUID(before.metadata.uid));
-    if (state === undefined) return;
-    state.noteVanished(isDeletionSeen(before, change));
+    records.get(serviceUID(before.metadata.uid))?.noteVanished(isDeletionSeen(before, change));
   });
 }

@@ -1,4 +1,4 @@
-// Enqueues groups when Services, Nodes or machines change, and after listings. It decides only which groups to reconcile, and how
+// Enqueues Services when they, Nodes or machines change, and after listings. It decides only which ones to reconcile, and how
 // soon, and measures the time from a change of Nodes until every load balancer has been reconciled.
 
 import { serviceUID } from "../../../core/brand.ts";
@@ -13,20 +13,19 @@ import type { BalancerMassLimit } from "../observed/balancer-mass-count.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import { isEnding } from "../predicates.ts";
-import { type GroupState, isBackingOff } from "../state/group-state.ts";
-import type { GroupStates } from "../state/group-states.ts";
-import type { ServiceStates } from "../state/service-states.ts";
+import { isBackingOff, type ServiceState } from "../state/service-record.ts";
+import type { ServiceRecords } from "../state/service-records.ts";
 import type { OwnServiceWrites } from "../status/service-writes.ts";
 import { isRelevantNodeChange } from "../targets/candidate-targets.ts";
-import type { GroupAssignment } from "./group-assignment.ts";
+import type { ServiceTracking } from "./service-tracking.ts";
 
 export interface TriggerDeps {
   readonly controller: ServiceControllerDeps;
+  /** The uids of the Services to reconcile. */
   readonly queue: WorkQueue;
-  readonly groupStates: GroupStates;
-  readonly serviceStates: ServiceStates;
+  readonly records: ServiceRecords;
   readonly desiredServices: DesiredServices;
-  readonly assignment: GroupAssignment;
+  readonly tracking: ServiceTracking;
   readonly ownWrites: OwnServiceWrites;
   readonly evidenceUpdates: EvidenceUpdates;
   readonly freshListing: FreshListing;
@@ -34,15 +33,15 @@ export interface TriggerDeps {
   readonly nodeSyncLatency: NodeSyncLatency;
 }
 
-/** Enqueues all groups once, then those that a change affects. Returns a function that stops it. */
+/** Enqueues all Services once, then those that a change affects. Returns a function that stops it. */
 export function startTriggers(deps: TriggerDeps): () => void {
-  const { controller, desiredServices, serviceStates } = deps;
+  const { controller, desiredServices, records } = deps;
   const { services, nodes, isSelected, onMachines, listing, clock, balancers } = controller;
   const nodeChanges = new Debounce(clock, () => onNodeChanges(deps));
   const stops = [
     services.subscribe((change) => onServiceChange(deps, change)),
     nodes.subscribe(({ before, after }) => {
-      const labelsMatter = serviceStates.hasTargetSelector || balancers.reaches !== undefined;
+      const labelsMatter = records.hasTargetSelector || balancers.reaches !== undefined;
       if (!isRelevantNodeChange(before, after, { labelsMatter, isSelected })) return;
       // Its server is probably gone too, and some clouds then remove it from the targets themselves.
       if (after === undefined && balancers.toleratesMissingTargets !== true) deps.freshListing.expire();
@@ -60,84 +59,66 @@ export function startTriggers(deps: TriggerDeps): () => void {
 }
 
 /** Finds what changed while another replica was the leader. */
-function enqueueAll({ controller, queue, groupStates, serviceStates, assignment }: TriggerDeps): void {
+function enqueueAll({ controller, queue, records, tracking }: TriggerDeps): void {
   const { services, clock } = controller;
-  const assigned = serviceStates.all.map(({ key, uid, group }) => ({ key, uid, group }));
-  for (const { metadata } of services.list()) {
-    for (const group of assignment.assign(keyOf(metadata))) queue.add(group);
+  const before = records.all;
+  for (const { metadata } of services.list()) tracking.track(keyOf(metadata));
+  for (const record of before) {
+    if (services.get(record.key)?.metadata.uid === record.uid) continue;
+    tracking.track(record.key);
+    record.noteGone(clock.monotonic());
   }
-  for (const { key, uid, group } of assigned) {
-    if (group === undefined || services.get(key)?.metadata.uid === uid) continue;
-    assignment.assign(key);
-    groupStates.noteGone(group, uid, clock.monotonic());
-  }
-  groupStates.dropServices(
-    serviceStates.all.map(({ uid }) => uid),
-    services,
-  );
-  for (const { group, pendingReleases } of groupStates.all) {
-    if (pendingReleases.size === 0) groupStates.drop(group);
-  }
-  for (const group of groupStates.names) queue.add(group);
+  for (const { uid } of before) records.end(uid);
+  for (const { uid } of records.active) queue.add(uid);
 }
 
 function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const { key, before, after } = change;
-  const { controller, groupStates, serviceStates, assignment, ownWrites, massLimit, freshListing } = deps;
+  const { controller, records, tracking, ownWrites, massLimit, freshListing } = deps;
   const { listing, clock } = controller;
   const isNews = ownWrites.isNews(change);
   // It may be one that vanished. The listing shows whether the mass limit still holds.
   if (before === undefined && massLimit.isHolding) listing.request(clock.monotonic(), "refresh");
+  const record = before && records.get(serviceUID(before.metadata.uid));
   if (before === undefined || before.metadata.uid === after?.metadata.uid) {
-    if (isNews) assignment.enqueue(key);
-    if (isNews && before !== undefined) {
-      const state = serviceStates.of(before);
-      state.endRefusals();
-      const group = state.group === undefined ? undefined : groupStates.get(state.group);
-      if (group !== undefined && after !== undefined && !isEnding(after)) freshListing.noteEdit(group);
-    }
+    if (!isNews) return;
+    tracking.enqueue(key);
+    record?.endRefusals();
+    if (record?.phase === "managed" && after !== undefined && !isEnding(after)) freshListing.noteEdit(record);
     return;
   }
-  // It is gone, or another Service has its name now: its group must release its load balancer.
-  const uid = serviceUID(before.metadata.uid);
-  const group = groupStates.groupOf(uid);
-  if (isNews || group !== undefined) assignment.enqueue(key);
-  if (group !== undefined) groupStates.noteGone(group, uid, clock.monotonic());
-  groupStates.dropServices([uid], controller.services);
+  // It is gone, or another Service has its name now: its load balancer must be removed.
+  const wasManaged = record?.phase === "managed";
+  if (isNews || wasManaged) tracking.enqueue(key);
+  if (wasManaged) record.noteGone(clock.monotonic());
+  records.end(serviceUID(before.metadata.uid));
 }
 
 function onListing(deps: TriggerDeps): void {
-  const { controller, queue, groupStates, freshListing } = deps;
+  const { controller, queue, records, freshListing } = deps;
   const hasFailed = controller.listing.failure !== undefined;
   if (!hasFailed) {
     deps.evidenceUpdates.update();
     deps.massLimit.refresh();
-    deps.assignment.enqueueLeftovers(freshListing.index);
+    deps.tracking.enqueueLeftovers(freshListing.index);
   }
-  const states = groupStates.all;
-  const isRequested = ({ listingRequestedAt }: GroupState): boolean => listingRequestedAt !== undefined;
-  for (const { group } of states.filter(isRequested)) queue.add(group, { priority: priorities.urgent });
+  const states = records.all;
+  const isRequested = ({ listingRequestedAt }: ServiceState): boolean => listingRequestedAt !== undefined;
+  for (const { uid } of states.filter(isRequested)) queue.add(uid, { priority: priorities.urgent });
   if (hasFailed) return;
-  const { names } = groupStates;
   for (const state of states) {
-    if (isRequested(state) || !names.has(state.group)) continue;
+    if (isRequested(state) || state.phase === "idle") continue;
     if (isBackingOff(state, controller.clock.monotonic()) || freshListing.isAtRest(state)) continue;
-    queue.add(state.group, { priority: priorities.background });
+    queue.add(state.uid, { priority: priorities.background });
   }
 }
 
-function onNodeChanges({
-  controller,
-  queue,
-  groupStates,
-  desiredServices,
-  nodeSyncLatency,
-}: TriggerDeps): void {
+function onNodeChanges({ controller, queue, records, desiredServices, nodeSyncLatency }: TriggerDeps): void {
   if (!desiredServices.targets.refresh()) return;
   const now = controller.clock.monotonic();
-  const groups = [...groupStates.names].filter((group) => !isBackingOff(groupStates.of(group), now));
-  nodeSyncLatency.begin(groups);
-  for (const group of groups) queue.add(group);
+  const uids = records.active.flatMap((state) => (isBackingOff(state, now) ? [] : state.uid));
+  nodeSyncLatency.begin(uids);
+  for (const uid of uids) queue.add(uid);
 }
 
 export class NodeSyncLatency {
@@ -151,14 +132,14 @@ export class NodeSyncLatency {
     this.#observer = observer;
   }
 
-  begin(groups: Iterable<string>): void {
+  begin(uids: Iterable<string>): void {
     if (this.#remaining.size === 0) this.#beganAt = this.#clock.monotonic();
-    for (const group of groups) this.#remaining.add(group);
+    for (const uid of uids) this.#remaining.add(uid);
   }
 
-  /** The group is complete, has failed, or is gone. */
-  end(group: string): void {
-    if (!this.#remaining.delete(group) || this.#remaining.size > 0) return;
+  /** The load balancer is complete, has failed, or is gone. */
+  end(uid: string): void {
+    if (!this.#remaining.delete(uid) || this.#remaining.size > 0) return;
     this.#observer.onNodeSync(this.#clock.monotonic() - this.#beganAt);
   }
 }

@@ -1,8 +1,7 @@
 // Applies a plan: adds the finalizer, then executes the steps one by one, and after each step writes the facts that it returned to
-// the Services; or waits for the cloud.
+// the Service; or waits for the cloud.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
-import { recentStep } from "../../../cloud/reads-lag.ts";
 import { type Milliseconds, milliseconds, serviceUID } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/error-message.ts";
 import { shortList } from "../../../core/text.ts";
@@ -14,65 +13,70 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { isRefusal } from "../../classify-error.ts";
 import { slowerCheck } from "../../operations.ts";
 import type { Desired, ServiceControllerDeps, StepEntry } from "../deps.ts";
-import { describeDesired, describeReason, hashStep, textOfDesired } from "../desired/difference.ts";
+import { describeDesired, describeReason, hashStep } from "../desired/difference.ts";
 import { factsPatch } from "../desired/facts.ts";
-import type { Member } from "../desired/members.ts";
+import type { Member } from "../desired/member.ts";
+import { defaultLoadBalancerName } from "../desired/to-desired.ts";
 import { finalizer } from "../predicates.ts";
-import { type Change, createsBalancer } from "../state/group-parts.ts";
-import type { GroupState } from "../state/group-state.ts";
+import { type Change, createsBalancer } from "../state/record-parts.ts";
+import type { ServiceState } from "../state/service-record.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import { addressesOf, ingressOf } from "../status/status.ts";
 import { noteRefused } from "./choose-steps.ts";
-import type { PlannedGroup, ReconcileContext, ReconcileDeps } from "./context.ts";
+import type { PlannedChange, ReconcileContext, ReconcileDeps } from "./context.ts";
 import { endRelease, whatOf } from "./limit-changes.ts";
 
 /** Undefined when there is nothing to change and nothing to wait for. */
-export async function applyPlan(context: ReconcileContext, plan: PlannedGroup): Promise<Outcome | undefined> {
+export async function applyPlan(
+  context: ReconcileContext,
+  plan: PlannedChange,
+): Promise<Outcome | undefined> {
   const { controller, reporter, state } = context;
-  const { members, steps, wait } = plan;
+  const { member, steps, wait } = plan;
   if (steps.length > 0) {
     const change = changeOfPlan(state, plan);
     const why = describeReason(plan, change, state);
-    return controller.isObserving ? reportSteps(context, plan, why) : changeGroup(context, plan, change, why);
+    return controller.isObserving
+      ? reportSteps(context, plan, why)
+      : changeBalancer(context, plan, change, why);
   }
   if (wait === undefined) return undefined;
   const now = controller.clock.monotonic();
   const waited = milliseconds(now - (state.waitingSince ?? now));
-  for (const { service } of members) {
-    reporter.report(service, "waiting", [waitingFor(wait.waitingFor, waited)]);
-  }
+  if (member !== undefined) reporter.report(member.service, "waiting", [waitingFor(wait.waitingFor, waited)]);
   state.outdate(now);
   return requeue(checkDelay(context, wait.checkAfter), wait.waitingFor);
 }
 
 /** As in upstream: if only the targets differ, it is an update; any other change ensures the load balancer. */
 function changeOfPlan(
-  { lastCompleted: before }: GroupState,
-  { members, fingerprint: now, areOnlyTargets }: PlannedGroup,
+  { lastCompleted: before }: ServiceState,
+  { member, fingerprint: now, areOnlyTargets }: PlannedChange,
 ): Change {
   if (areOnlyTargets) return "update";
-  if (members.every(({ desired }) => desired.ending !== undefined)) return "delete";
-  return before?.spec === now.spec && before.targets !== now.targets ? "update" : "ensure";
+  if (member === undefined || member.desired.ending !== undefined) return "delete";
+  return before?.spec === now?.spec && before?.targets !== now?.targets ? "update" : "ensure";
 }
 
 /** Observe mode: journals what would be done, once per plan. */
 function reportSteps(
-  { controller, group, state }: ReconcileContext,
-  { members, steps }: PlannedGroup,
+  { controller, state }: ReconcileContext,
+  { member, steps }: PlannedChange,
   why: string,
 ): Outcome {
   const text = JSON.stringify(steps);
   if (state.reportedSteps !== text) {
-    const detail = describeDesired(members);
-    for (const step of steps) controller.journal({ step, group, why, outcome: "observed", detail });
+    const balancer = defaultLoadBalancerName(state.uid);
+    const detail = describeDesired(member);
+    for (const step of steps) controller.journal({ step, balancer, why, outcome: "observed", detail });
   }
   state.noteReportedSteps(text);
   return settled;
 }
 
-async function changeGroup(
+async function changeBalancer(
   context: ReconcileContext,
-  plan: PlannedGroup,
+  plan: PlannedChange,
   change: Change,
   why: string,
 ): Promise<Outcome> {
@@ -100,46 +104,44 @@ export function checkDelay({ controller, state }: ReconcileContext, checkAfter: 
   return milliseconds(Math.max(delay, state.progress.changeDelay));
 }
 
-/** Waits for a tracked operation, whose end enqueues the group, or for a time. */
+/** Waits for a tracked operation, whose end enqueues the Service, or for a time. */
 export async function executeSteps(
   context: ReconcileContext,
-  plan: PlannedGroup,
+  plan: PlannedChange,
   { change, isNew, why }: { readonly change: Change; readonly isNew: boolean; readonly why: string },
 ): Promise<Outcome> {
-  const { reporter, operations, serviceStates, group, state: groupState, call } = context;
-  for (const { service, desired } of plan.members) {
-    const ending = endingOf(desired, plan.steps);
-    const started = changeStarted(ending ?? change);
-    const state = serviceStates.of(service);
-    const name = releasedName(context, desired, plan);
-    if (ending === "release" && name !== "") {
-      // Duplicates are released one after the other.
-      const names = isNew ? name : addName(state.releasedName, name);
-      state.noteReleasing(names);
-    }
-    if (started !== undefined && isNew) reporter.publish(service, started);
+  const { reporter, operations, state, call } = context;
+  const { member } = plan;
+  if (member !== undefined && isNew) {
+    const started = changeStarted(endingOf(member.desired, plan.steps) ?? change);
+    if (started !== undefined) reporter.publish(member.service, started);
   }
-  const services = await addFinalizers(context, plan.members, call.signal);
-  const outcome = await executeAll(context, plan, { services, why });
-  if (outcome === undefined) return requeue(groupState.progress.changeDelay, "the cloud to show the changes");
-  for (const service of services) {
-    reporter.report(service, "waiting", [waitingFor(outcome.waitingFor)]);
+  if (member !== undefined && endingOf(member.desired, plan.steps) === "release") {
+    const name = releasedName(context, member.desired, plan);
+    // Duplicates are released one after the other.
+    if (name !== "") state.noteReleasing(isNew ? name : addName(state.releasedName, name));
   }
+  const service = member && (await addFinalizer(context, member, call.signal));
+  const outcome = await executeAll(context, plan, { service, why });
+  if (outcome === undefined) return requeue(state.progress.changeDelay, "the cloud to show the changes");
+  if (service !== undefined) reporter.report(service, "waiting", [waitingFor(outcome.waitingFor)]);
   // Neither success nor failure yet.
   const isTracked =
-    outcome.operation !== undefined && operations.track(group, outcome.operation, outcome.checkAfter);
+    outcome.operation !== undefined && operations.track(state.uid, outcome.operation, outcome.checkAfter);
   return isTracked ? waiting : requeue(checkDelay(context, outcome.checkAfter), outcome.waitingFor);
 }
 
 /** Returns the outcome of the step that is in progress; undefined when all are done. */
 async function executeAll(
   context: ReconcileContext,
-  plan: PlannedGroup,
-  options: { readonly services: readonly Service[]; readonly why: string },
+  plan: PlannedChange,
+  options: { readonly service: Service | undefined; readonly why: string },
 ): Promise<Extract<StepOutcome, { readonly done: false }> | undefined> {
-  const { controller, group, state, call } = context;
+  const { controller, state, call } = context;
   const { clock } = controller;
-  let { services } = options;
+  const balancer = defaultLoadBalancerName(state.uid);
+  const { spec: variant = "" } = plan.fingerprint ?? {};
+  let { service } = options;
   let applied = 0;
   let isGone = false;
   const isCreation = createsBalancer(plan);
@@ -147,9 +149,9 @@ async function executeAll(
     for (const step of plan.steps) {
       const hash = hashStep(step);
       const creation = isCreation
-        ? { id: hash, what: whatOf(step), variant: plan.fingerprint.spec, at: clock.monotonic() }
+        ? { id: hash, what: whatOf(step), variant, at: clock.monotonic() }
         : undefined;
-      const outcome = await executeStep(controller, { step, group, why: options.why }, call).catch(
+      const outcome = await executeStep(controller, { step, balancer, why: options.why }, call).catch(
         (error: unknown) => {
           if (!isRefusal(error)) state.noteStepFailed(creation);
           if (step.changesPrefetched === true) context.prefetch.forget();
@@ -159,14 +161,12 @@ async function executeAll(
       if (step.changesPrefetched === true) context.prefetch.forget();
       const removes = step.removes === true;
       const isProgress = outcome.done && !removes;
-      const desired = () => textOfDesired(plan.fingerprint);
-      const recent = recentStep(controller.balancers, step, desired, clock.monotonic());
       const isFirst = applied === 0;
-      state.noteStepAccepted({ hash, isFirst, isProgress, creation, recent });
+      state.noteStepAccepted({ hash, isFirst, isProgress, creation });
       applied += 1;
       isGone ||= outcome.done && outcome.isGone === true;
-      noteRefused(context, services, outcome.refused);
-      services = await rememberFacts(controller, services, outcome, call.signal);
+      noteRefused(context, outcome.refused);
+      service = await rememberFacts(controller, service, outcome, call.signal);
       if (outcome.done) continue;
       const isLast = applied === plan.steps.length;
       const isOperation = outcome.operation !== undefined;
@@ -201,38 +201,31 @@ async function executeStep(
 }
 
 /** The finalizer is added before the first step, so that no load balancer can be left behind. */
-function addFinalizers(
-  { controller: { writes }, serviceStates }: ReconcileDeps,
-  members: readonly Member[],
+async function addFinalizer(
+  { controller: { writes }, state }: ReconcileContext,
+  { service, desired }: Member,
   signal: AbortSignal,
-): Promise<readonly Service[]> {
-  return Promise.all(
-    members.map(async ({ service, desired }) => {
-      const patch =
-        desired.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
-      if (patch === undefined) return service;
-      const written = await writes.patch(service, patch, "a load balancer will be created", signal);
-      serviceStates.of(service).noteFinalizer(true);
-      return written ?? service;
-    }),
-  );
+): Promise<Service> {
+  const patch =
+    desired.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
+  if (patch === undefined) return service;
+  const written = await writes.patch(service, patch, "a load balancer will be created", signal);
+  state.noteFinalizer(true);
+  return written ?? service;
 }
 
-/** Writes the facts that a step returned to the Services, which identify what it created. Returns the updated Services. */
-export function rememberFacts(
+/** Writes the facts that a step returned to the Service, which identify what it created. Returns the updated Service. */
+export async function rememberFacts(
   { writes, facts }: ServiceControllerDeps,
-  services: readonly Service[],
+  service: Service | undefined,
   { remember }: Pick<StepOutcome, "remember">,
   signal: AbortSignal,
-): Promise<readonly Service[]> {
-  return Promise.all(
-    services.map(async (service) => {
-      const changes = remember?.get(serviceUID(service.metadata.uid));
-      const patch = changes === undefined ? undefined : factsPatch(service, facts, changes);
-      if (patch === undefined) return service;
-      return (await writes.patch(service, patch, "record what was created", signal)) ?? service;
-    }),
-  );
+): Promise<Service | undefined> {
+  if (service === undefined) return undefined;
+  const changes = remember?.get(serviceUID(service.metadata.uid));
+  const patch = changes && factsPatch(service, facts, changes);
+  if (patch === undefined) return service;
+  return (await writes.patch(service, patch, "record what was created", signal)) ?? service;
 }
 
 /** The cloud may not let it be deleted. */
@@ -241,11 +234,11 @@ function endingOf({ ending }: Desired, steps: readonly Step[]): Desired["ending"
 }
 
 /** How to find it in the cloud. */
-function releasedName({ controller }: ReconcileDeps, desired: Desired, plan: PlannedGroup): string {
+function releasedName({ controller }: ReconcileDeps, desired: Desired, plan: PlannedChange): string {
   const { observed, steps } = plan;
   const changed = namesOf(steps);
   if (observed === undefined || changed === "") return changed;
-  const { name: listed = changed } = observed;
+  const { name: listed } = observed;
   const name = listed.includes(changed) ? listed : `${changed} (${listed})`;
   const publication = controller.balancers.publish(desired, observed);
   const ingress = publication.kind === "addresses" ? ingressOf(publication) : [];

@@ -1,83 +1,64 @@
-// From what is observed to the steps of a group: computes the desired state of its Services, selects those that are planned, calls
-// the provider, reports the problems that it finds, and withholds the steps that --load-balancer-drift=report does not allow.
+// From what is observed to the steps: computes the desired state of the Service, calls the provider, reports the problems that it finds,
+// and withholds the steps that --load-balancer-drift=report does not allow.
 
-import { withoutRecent } from "../../../cloud/reads-lag.ts";
-import {
-  type Milliseconds,
-  milliseconds,
-  minutes,
-  type ServiceUID,
-  seconds,
-  serviceUID,
-} from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import type { Desired } from "../deps.ts";
-import { allowedSteps, differenceOf, fingerprintOf, hashStep, textOfDesired } from "../desired/difference.ts";
-import { hasErrors, type Member, type Selection, selectMembers } from "../desired/members.ts";
+import { allowedSteps, differenceOf, fingerprintOf } from "../desired/difference.ts";
+import { hasErrors, isRejected, type Member } from "../desired/member.ts";
 import { nextReading, type Reading } from "../observed/fresh-listing.ts";
-import {
-  isHeldByOwnership,
-  isStillUsed,
-  type OwnershipContext,
-  withOwnership,
-} from "../observed/ownership.ts";
+import { isHeldByOwnership, type OwnershipContext, withOwnership } from "../observed/ownership.ts";
 import { isManaged } from "../predicates.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
-import type { PlanInput, PlannedGroup, ReconcileContext, ReconcileDeps } from "./context.ts";
+import type { PlanInput, PlannedChange, ReconcileContext, ReconcileDeps } from "./context.ts";
 import { holdTargets } from "./limit-changes.ts";
 
 const marksRecheck: Milliseconds = minutes(5);
 const machinesRecheck: Milliseconds = seconds(0.5);
 
+export type Selection =
+  /** Without a member, the Service is gone, and everything of it is removed. */
+  | { readonly kind: "plan"; readonly member: Member | undefined }
+  /** The load balancer must not change, but its status is still written. */
+  | { readonly kind: "status only"; readonly member: Member }
+  /** The Service is gone, and its load balancer stays in the cloud. */
+  | { readonly kind: "keep" };
+
 export async function selectDesired(
   context: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
-  undecided: readonly ServiceUID[] = [],
 ): Promise<Selection | Outcome> {
-  const { services, state, desiredServices } = context;
-  const ownership = ownershipContext(context, observed);
-  const all = services.map((service) => withOwnership(desiredServices.of(service, observed), ownership));
-  if (all.some(({ isAwaited }) => isAwaited)) return waiting;
-  const isHeld = all.some(isHeldByOwnership);
+  const { service, state, desiredServices } = context;
+  if (service === undefined) return isKept(context) ? { kind: "keep" } : { kind: "plan", member: undefined };
+  const member = withOwnership(desiredServices.of(service, observed), ownershipContext(context, observed));
+  if (member.isAwaited) return waiting;
+  const isHeld = isHeldByOwnership(member);
   if (isHeld && state.waitingSince === undefined) return recheckMarks(context);
-  for (const { service, problems } of all) {
-    await showProblems(context, "annotations", service, problems);
-  }
-  const selection = selectMembers({
-    all,
-    observed,
-    pendingReleases: [...state.pendingReleases],
-    isOnHold: (uid) => isKept(context, uid),
-    isUndecided: (uid) => undecided.includes(uid),
-    isStillUsed: (gone) => isStillUsed(context.controller, observed, gone),
-  });
-  return selection.kind === "nothing" && isHeld ? recheckMarks(context) : selection;
+  await showProblems(context, "annotations", service, member.problems);
+  if (member.isOnHold || isRejected(member, observed)) return isHeld ? recheckMarks(context) : settled;
+  if (!member.isBlocked) return { kind: "plan", member };
+  return member.desired.ending === undefined ? { kind: "status only", member } : settled;
 }
 
 /**
- * Reports the Services whose load balancer belongs to another cluster, and returns the others. For use while it is not proved that those
- * of the group are absent: if this process never saw one of the Service, the mark explains best what is missing.
+ * Reports that the load balancer of the Service belongs to another cluster, and otherwise returns the Service. For use while it is not
+ * proved that its own one is absent: if this process never saw one of the Service, the mark explains best what is missing.
  */
-export async function reportOtherCluster(context: ReconcileContext): Promise<readonly Service[]> {
-  const { services, state } = context;
+export async function reportOtherCluster(context: ReconcileContext): Promise<Service | undefined> {
+  const { service, state } = context;
   const ownership = ownershipContext(context, undefined);
-  const isSuspect = (uid: ServiceUID): boolean =>
-    state.evidence.get(uid)?.isTrace === true && ownership.index.foreignOf(uid).length > 0;
-  const others: Service[] = [];
-  for (const service of services) {
-    const member = isSuspect(serviceUID(service.metadata.uid))
-      ? withOwnership(context.desiredServices.of(service), ownership)
-      : undefined;
-    if (member === undefined || !isHeldByOwnership(member)) others.push(service);
-    else await showProblems(context, "annotations", service, member.problems);
-  }
-  return others;
+  const isSuspect = state.evidence.known?.isTrace === true && ownership.index.foreignOf(state.uid).length > 0;
+  if (service === undefined || !isSuspect) return service;
+  const member = withOwnership(context.desiredServices.of(service), ownership);
+  if (!isHeldByOwnership(member)) return service;
+  await showProblems(context, "annotations", service, member.problems);
+  return undefined;
 }
 
 /** Reports what the marks say only from a listing that is newer than the Service. Then checks whether they were changed. */
@@ -97,20 +78,17 @@ function ownershipContext(
 }
 
 /** The load balancer of a Service that is gone stays: on-delete was invalid, or the operator wants to decide. */
-function isKept(context: ReconcileContext, uid: ServiceUID): boolean {
-  const isVanished = context.state.goneServices.has(uid) && context.controller.settings.vanished === "keep";
-  return isVanished || onDeleteOf(context, uid) === "on hold";
+function isKept(context: ReconcileContext): boolean {
+  const { controller, state } = context;
+  const isVanished = state.goneAt !== undefined && controller.settings.vanished === "keep";
+  return isVanished || onDeleteOf(context) === "on hold";
 }
 
-/** How to remove the load balancer of a Service that is gone. Undefined: delete it, also when the Service has only moved. */
-function onDeleteOf(
-  { controller, serviceStates }: Pick<ReconcileDeps, "controller" | "serviceStates">,
-  uid: ServiceUID,
-): Desired | "on hold" | undefined {
-  const state = serviceStates.get(uid);
-  const service = state && controller.services.get(state.key);
-  const hasMoved = service?.metadata.uid === uid && isManaged(service);
-  return hasMoved ? undefined : state?.onDelete;
+/** How to remove the load balancer of a Service that is gone. Undefined: delete it. */
+function onDeleteOf({ controller, state }: ReconcileContext): Desired | "on hold" | undefined {
+  const service = controller.services.get(state.key);
+  const isNeeded = service?.metadata.uid === state.uid && isManaged(service);
+  return isNeeded ? undefined : state.onDelete;
 }
 
 /** What was read of the load balancer is not enough for its plan. */
@@ -122,71 +100,54 @@ interface Unread {
 export async function planSteps(
   context: ReconcileContext,
   input: PlanInput,
-): Promise<PlannedGroup | Unread | Outcome> {
+): Promise<PlannedChange | Unread | Outcome> {
   const { controller, freshListing, state } = context;
-  const { plan, fingerprint, serving, leaving } = await planWithProvider(context, input);
+  const { plan, fingerprint, isLeaving } = await planWithProvider(context, input);
   const reading = nextReading(plan, input.read);
   if (reading !== undefined) return { kind: "unread", reading };
   const { wait } = plan;
   if (wait?.isPrefetched === true) context.prefetch.noteWait();
-  const isRemoval = leaving.length > 0 && plan.steps.length > 0 && !controller.isObserving;
+  const isRemoval = isLeaving && plan.steps.length > 0 && !controller.isObserving;
   if (isRemoval && input.read === "after listing" && !freshListing.showsWhatIsRemoved(state))
     return freshListing.request(state);
   // What leaves needs no targets.
-  const held = leaving.length > 0 ? undefined : holdTargets(context, input.observed, plan.steps);
+  const held = isLeaving ? undefined : holdTargets(context, input.observed, plan.steps);
   const problems = [...(plan.problems ?? []), ...(held === undefined ? [] : [held.problem])];
-  const services = input.members.map(({ service }) => service);
-  if (noteRefused(context, services, plan.refused)) {
+  if (noteRefused(context, plan.refused)) {
     return requeue(milliseconds(0), "a plan without the refused targets");
   }
-  for (const { service, problems: earlier } of input.members) {
-    await showProblems(context, "plan", service, problems, earlier);
-  }
+  const { member: before } = input;
+  if (before !== undefined) await showProblems(context, "plan", before.service, problems, before.problems);
   const isRefused = hasErrors({ problems });
   if (isRefused && wait === undefined) return settled;
   const steps = isRefused ? [] : (held ?? plan).steps;
-  const members = input.members.map((one) => ({ ...one, problems: [...one.problems, ...problems] }));
+  const member = before && { ...before, problems: [...before.problems, ...problems] };
   const areTargetsHeld = held !== undefined;
-  return withholdDrift(context, {
-    ...input,
-    members,
-    steps,
-    fingerprint,
-    serving,
-    leaving,
-    wait,
-    areTargetsHeld,
-  });
+  return withholdDrift(context, { ...input, member, steps, fingerprint, isLeaving, wait, areTargetsHeld });
 }
 
 async function planWithProvider(
   context: ReconcileContext,
-  { members, observed, gone }: PlanInput,
-): Promise<{ readonly plan: Plan<Step> } & Pick<PlannedGroup, "fingerprint" | "serving" | "leaving">> {
-  const { state, call, desiredServices, prefetch } = context;
+  { member, observed }: PlanInput,
+): Promise<{ readonly plan: Plan<Step> } & Pick<PlannedChange, "fingerprint" | "isLeaving">> {
+  const { call, desiredServices, prefetch } = context;
   const { balancers } = context.controller;
   // Without what is observed: only changes of the Service and the Nodes count.
-  const groupDesired = members.map(({ service }) => desiredServices.of(service).desired);
-  const fingerprint = fingerprintOf(groupDesired);
-  const prefetched = await prefetch.current(groupDesired, () => allDesired(context), call);
-  const released = observed === undefined ? [] : gone.flatMap((uid) => releasedDesired(context, uid));
-  const isReleased = new Set(released.map(({ owner }) => owner.uid));
-  const desired = [...members.map((member) => desiredFor(member, observed)), ...released];
-  const orphans = gone.filter((uid) => !isReleased.has(uid));
-  const planned = balancers.plan(desired, observed, { prefetched, orphans });
-  const plan = withoutRecent(planned, state.recentSteps, balancers, {
-    hashOf: hashStep,
-    desired: () => textOfDesired(fingerprint),
-  });
-  const serving = desired.flatMap(({ owner, ending }) => (ending === undefined ? owner.uid : []));
-  const ending = desired.flatMap(({ owner, ending }) => (ending === undefined ? [] : owner.uid));
-  return { plan, fingerprint, serving, leaving: [...ending, ...orphans] };
+  const alone = member && desiredServices.of(member.service).desired;
+  const prefetched = await prefetch.current(alone, () => allDesired(context), call);
+  const desired = member === undefined ? releasedDesired(context, observed) : desiredFor(member, observed);
+  const plan = balancers.plan(desired, observed, prefetched);
+  const fingerprint = alone && fingerprintOf(alone);
+  return { plan, fingerprint, isLeaving: desired === undefined || desired.ending !== undefined };
 }
 
-/** The last desired state of a Service that disappeared with on-delete "release". */
-function releasedDesired(deps: ReconcileDeps, uid: ServiceUID): readonly Desired[] {
-  const onDelete = onDeleteOf(deps, uid);
-  return onDelete === undefined || onDelete === "on hold" ? [] : [onDelete];
+/** The last desired state of a Service that disappeared with on-delete "release". Undefined: delete everything. */
+function releasedDesired(
+  context: ReconcileContext,
+  observed: ObservedLoadBalancer | undefined,
+): Desired | undefined {
+  const onDelete = observed === undefined ? undefined : onDeleteOf(context);
+  return onDelete === "on hold" ? undefined : onDelete;
 }
 
 /** Skips Services that the provider cannot read, because one of them must not block the others. */
@@ -204,10 +165,11 @@ function desiredFor({ desired, recreate }: Member, observed: ObservedLoadBalance
 /** Reports the drift that is about to be repaired. */
 export function reportRepair(
   { reporter }: Pick<ReconcileDeps, "reporter">,
-  { members, steps, withheld, difference, isLost }: PlannedGroup,
+  { member, steps, withheld, difference, isLost }: PlannedChange,
 ): void {
-  if (!(isLost || difference === "drift") || steps.length === 0 || withheld.length > 0) return;
-  for (const { service } of members) reporter.report(service, "drift", [driftRepaired(steps, isLost)]);
+  const isDrift = isLost || difference === "drift";
+  if (member === undefined || !isDrift || steps.length === 0 || withheld.length > 0) return;
+  reporter.report(member.service, "drift", [driftRepaired(steps, isLost)]);
 }
 
 /**
@@ -216,12 +178,12 @@ export function reportRepair(
  */
 function mayLackMachines(
   { controller, state }: Pick<ReconcileContext, "controller" | "state">,
-  { members, observed }: Pick<PlannedGroup, "members" | "observed">,
+  { member, observed }: Pick<PlannedChange, "member" | "observed">,
 ): boolean {
   const { balancers, nodes, clock, machines } = controller;
-  const targets = members.flatMap(({ desired }) => desired.targets);
+  const { targets = [] } = member?.desired ?? {};
   if (observed === undefined || (balancers.targetCount?.(observed) ?? 0) >= targets.length) return false;
-  const had = state.lastCompleted && new Set(state.lastCompleted.lists.flat().map(({ node }) => node));
+  const had = state.lastCompleted && new Set(state.lastCompleted.list.map(({ node }) => node));
   const unproved = targets.filter((target) => {
     const node = had?.has(target.node) === false ? undefined : nodes.get(target.node);
     if (node === undefined || target.machine === undefined) return false;
@@ -241,26 +203,28 @@ function mayLackMachines(
 /** Settled: there is nothing that may be changed, and the status cannot be written either. */
 function withholdDrift(
   { controller, reporter, standbyChanges, state }: ReconcileContext,
-  plan: Omit<PlannedGroup, "kind" | "withheld" | "difference" | "areOnlyTargets" | "isLost">,
-): PlannedGroup | Outcome {
-  const { members, observed, fingerprint } = plan;
+  plan: Omit<PlannedChange, "kind" | "withheld" | "difference" | "areOnlyTargets" | "isLost">,
+): PlannedChange | Outcome {
+  const { member, observed, fingerprint } = plan;
   const { balancers, settings } = controller;
-  const hasStandbyChange = members.some(({ service }) => standbyChanges.has(service));
+  const hasStandbyChange = member !== undefined && standbyChanges.has(member.service);
   const difference = differenceOf(state, plan, hasStandbyChange);
   if (plan.steps.length > 0 && mayLackMachines({ controller, state }, plan))
     return requeue(machinesRecheck, "answers about the machines of missing targets");
   const targetsOnly = balancers.targetsOnly?.bind(balancers);
   const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";
-  const isServed = ({ service, desired }: Member): boolean =>
-    desired.ending === undefined && addressesOf(service).length > 0;
   // While a change is under way, Fairlead may have removed it to create another one.
-  const isLost = observed === undefined && state.change === undefined && members.some(isServed);
-  if (withheld.length > 0) {
+  const isServed = member?.desired.ending === undefined && member !== undefined;
+  const isLost =
+    observed === undefined &&
+    state.change === undefined &&
+    isServed &&
+    addressesOf(member.service).length > 0;
+  if (withheld.length > 0 && member !== undefined && fingerprint !== undefined) {
     state.noteDrift(fingerprint.spec);
     const canChangeTargets = difference === "drift" || targetsOnly !== undefined;
-    const event = driftWithheld(withheld, { canChangeTargets, isLost });
-    for (const { service } of members) reporter.report(service, "drift", [event]);
+    reporter.report(member.service, "drift", [driftWithheld(withheld, { canChangeTargets, isLost })]);
     const isUsable = observed?.state === "ready" && canChangeTargets;
     if (steps.length === 0 && !isUsable) return settled;
   }
@@ -269,20 +233,14 @@ function withholdDrift(
 
 /** Returns whether the desired targets have changed because of it. */
 export function noteRefused(
-  { controller: { clock }, desiredServices, serviceStates }: ReconcileDeps,
-  services: readonly Service[],
+  { controller: { clock }, desiredServices, state }: ReconcileContext,
   refused: readonly RefusedTarget[] = [],
 ): boolean {
   let isNews = false;
-  for (const { node, text, owner, retryAfter } of refused) {
+  for (const { node, text, retryAfter } of refused) {
     const target = desiredServices.targets.candidate(node);
-    if (target === undefined) continue;
-    for (const service of services) {
-      if (owner !== undefined && owner !== serviceUID(service.metadata.uid)) continue;
-      const state = serviceStates.of(service);
-      // Several steps of one plan may report the same target.
-      if (state.noteRefusal(target, text, clock.monotonic(), retryAfter)) isNews = true;
-    }
+    // Several steps of one plan may report the same target.
+    if (target !== undefined && state.noteRefusal(target, text, clock.monotonic(), retryAfter)) isNews = true;
   }
   return isNews;
 }

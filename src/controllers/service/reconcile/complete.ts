@@ -1,7 +1,7 @@
-// Ends a reconcile once the cloud is as planned: writes addresses and conditions, removes the finalizers of Services that no longer
-// need a load balancer, records what was released, and removes those Services from the group.
+// Ends a reconcile once the cloud is as planned: writes addresses and conditions, removes the finalizer of a Service that no longer
+// needs a load balancer, and ends its record.
 
-import { type Milliseconds, milliseconds, type ServiceUID, seconds } from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { LoadBalancerIngress, Service } from "../../../kube/objects.ts";
 import { jsonPatch } from "../../../kube/patches/patch.ts";
@@ -12,9 +12,10 @@ import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { nextLateCheck } from "../../absence/creations.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
-import type { Member } from "../desired/members.ts";
+import type { Member } from "../desired/member.ts";
+import { defaultLoadBalancerName } from "../desired/to-desired.ts";
 import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
-import type { Change } from "../state/group-parts.ts";
+import type { Change } from "../state/record-parts.ts";
 import {
   addressChange,
   addressChanged,
@@ -26,21 +27,14 @@ import {
 import { finalConditions, reportRecovery, withOwnWrites } from "../status/service-reporter.ts";
 import { addressesOf, ingressOf, isOtherIngress, isSameIngress } from "../status/status.ts";
 import { checkDelay } from "./apply-steps.ts";
-import type { PlannedGroup, ReconcileContext, ReconcileDeps } from "./context.ts";
-import {
-  checkAbsence,
-  checkMassRelease,
-  judgeAbsence,
-  requestProof,
-  undecidedOwners,
-  waitForDecision,
-} from "./limit-changes.ts";
+import type { PlannedChange, ReconcileContext } from "./context.ts";
+import { checkAbsence, checkMassRelease } from "./limit-changes.ts";
 
 const pollInterval: Milliseconds = seconds(2);
 const never = Number.POSITIVE_INFINITY;
 
 interface Result {
-  readonly members: readonly Member[];
+  readonly member: Member | undefined;
   readonly observed: ObservedLoadBalancer | undefined;
   /** The change that is now complete. */
   readonly completed?: Change | undefined;
@@ -48,38 +42,34 @@ interface Result {
   readonly withheld?: readonly Step[];
 }
 
-export async function updateStatuses(context: ReconcileContext, result: Result): Promise<Outcome> {
-  const { members, completed, withheld = [] } = result;
-  let last: Outcome = settled;
-  // A waiting Service does not delay the others.
-  for (const member of members) {
-    const update = member.desired.ending === undefined ? updateStatus : removeFinalizer;
-    const outcome = await update(context, member, result);
-    if (outcome.kind !== "settled") last = outcome;
-  }
-  if (last.kind !== "settled") return last;
-  for (const { service, desired } of members) {
-    reportRecovery(context.reporter, service, withheld.length > 0 ? "drift" : undefined);
-    if (desired.ending === undefined && (completed === "ensure" || completed === "update")) {
-      context.reporter.publish(service, changeCompleted(completed));
-    }
+/** Writes what the cloud has to the Service. */
+export async function updateStatus(context: ReconcileContext, result: Result): Promise<Outcome> {
+  const { member, completed, withheld = [] } = result;
+  if (member === undefined) return settled;
+  const { service, desired } = member;
+  const isServed = desired.ending === undefined;
+  const outcome = await (isServed ? publish : removeFinalizer)(context, member, result);
+  if (outcome.kind !== "settled") return outcome;
+  reportRecovery(context.reporter, service, withheld.length > 0 ? "drift" : undefined);
+  if (isServed && (completed === "ensure" || completed === "update")) {
+    context.reporter.publish(service, changeCompleted(completed));
   }
   return settled;
 }
 
-/** The next plan needs a newer listing. All groups that wait become due together, so one listing answers them all. */
+/** The next plan needs a newer listing. All Services that wait become due together, so one listing answers them all. */
 function pollCloud(context: ReconcileContext, waitingFor: string): Outcome {
   const now = context.controller.clock.monotonic();
   context.state.outdate(now);
   return requeue(alignToGrid(now, checkDelay(context, pollInterval)), waitingFor);
 }
 
-async function updateStatus(
+async function publish(
   context: ReconcileContext,
   { service, desired, problems }: Member,
   { observed, completed }: Result,
 ): Promise<Outcome> {
-  const { controller, reporter, serviceStates, call } = context;
+  const { controller, reporter, state, call } = context;
   const { balancers, writes, clock } = controller;
   const publication = balancers.publish(desired, observed);
   if (publication.kind === "wait") {
@@ -90,7 +80,7 @@ async function updateStatus(
   const finalizing = isForeign ? undefined : finalizerPatch(service, finalizer, "present", "status");
   const finalized =
     finalizing && (await writes.patch(service, finalizing, "it has a load balancer", call.signal));
-  if (finalized !== undefined) serviceStates.of(service).noteFinalizer(true);
+  if (finalized !== undefined) state.noteFinalizer(true);
   const current = withOwnWrites(controller, finalized ?? service);
   const ingress = changedIngress(publication, current);
   const isWrittenAnyway = ingress !== undefined || completed !== undefined;
@@ -123,20 +113,13 @@ async function removeFinalizer(
   { service, desired }: Member,
   { observed }: Result,
 ): Promise<Outcome> {
-  const { state, call, reporter, serviceStates } = context;
+  const { state, call, reporter } = context;
   const { balancers, writes, clock } = context.controller;
-  const { uid } = desired.owner;
-  if (observed?.owners.includes(uid) === true) {
+  if (observed?.owners.includes(state.uid) === true) {
     return pollCloud(context, "the cloud to delete the load balancer");
   }
-  const unproved = checkAbsence(context, [service], [uid]) ?? (await checkMassRelease(context, service));
+  const unproved = checkAbsence(context, service) ?? (await checkMassRelease(context, service));
   if (unproved !== undefined) return unproved;
-  // It moved, and its old group has not released it yet. Without the finalizer, that load balancer would become an orphan.
-  if (isLeftElsewhere(context, uid)) {
-    const what = "another group to release the load balancer that the Service had there";
-    reporter.report(service, "waiting", [waitingFor(what)]);
-    return pollCloud(context, what);
-  }
   // In one write: removing the last finalizer deletes the Service, and a second write would fail.
   const isForeign = isForeignClass(service) || balancers.publish(desired, observed).kind === "not-ours";
   const ingress = isForeign ? undefined : [];
@@ -146,118 +129,73 @@ async function removeFinalizer(
     finalizerPatch(service, finalizer, "absent", "status"),
   ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
   if (steps.length === 0) return settled;
-  // Its record ends with the Service.
-  const name = serviceStates.get(uid)?.releasedName;
+  const { releasedName: name } = state;
   const why = "the Service no longer has a load balancer";
   await writes.patch(service, jsonPatch(steps, "status"), why, call.signal);
-  state.noteAbsent([uid]);
-  context.evidenceUpdates.forgetFinalizer(uid);
+  state.noteAbsent();
+  context.evidenceUpdates.forgetFinalizer(state.uid);
   if (!hasFinalizer(service)) return settled;
   const isReleased = desired.ending === "release" || name !== undefined;
   reporter.publish(service, isReleased ? released(name) : changeCompleted("delete"));
   return settled;
 }
 
-export function completeGroup(context: ReconcileContext, plan: PlannedGroup): Outcome {
-  const { controller, groupStates, standbyChanges, group, state } = context;
-  const { note, clock } = controller;
-  const { members, observed, gone, fingerprint, withheld } = plan;
-  const isAbsent = (uid: ServiceUID): boolean => judgeAbsence(context, [uid]).kind === "certain";
-  if (observed === undefined || members.length > 0) recordReleased(context, gone.filter(isAbsent));
-  if (members.length > 0) {
-    state.complete(fingerprint);
-    for (const { service } of members) standbyChanges.forget(service);
-  } else {
-    if (state.change !== undefined) note(deletedWithoutService, { balancer: group });
-    state.reset("gone");
-  }
+export function complete(context: ReconcileContext, plan: PlannedChange): Outcome {
+  const { controller, standbyChanges, state } = context;
+  const { clock } = controller;
+  const { member, observed, fingerprint, withheld } = plan;
+  if (member === undefined || fingerprint === undefined) return completeRemoval(context, observed);
+  state.complete(fingerprint);
+  standbyChanges.forget(member.service);
   // The load balancer is absent, and the plan needs none.
-  if (observed === undefined) state.noteAbsent(state.evidence.uids);
-  dismissUnmanaged(context, observed);
-  // First, because what vanished Services have is shown, so it would never count as absent.
-  const undecided = undecidedOwners(context, observed);
-  const decision = undecided && waitForDecision(context, undecided);
-  // After the hold is known, because a new state takes it over.
-  groupStates.drop(group);
-  if (decision !== undefined) return decision;
-  const absence = judgeAbsence(context, [...state.pendingReleases]);
-  if (members.length > 0 && absence.kind === "unproved") return requestProof(context, absence);
-  if (withheld.length === 0 && acceptTargets(context, members)) {
+  if (observed === undefined) state.noteAbsent();
+  if (isDone(context, observed)) {
+    context.records.dismiss(state.uid);
+    return settled;
+  }
+  if (withheld.length === 0 && state.noteAccepted(member.desired.targets, clock.monotonic()))
     return requeue(milliseconds(0), "the status without the refused targets");
-  }
+  const { uncertainCreationAt } = state;
+  const { beganAt } = context.freshListing;
   const lateCheck =
-    state.uncertainCreationAt === undefined
-      ? undefined
-      : nextLateCheck(state.uncertainCreationAt, context.freshListing.beganAt);
-  const due = [lateCheck, nextRetry(context, members)].flatMap((at) => at ?? []);
+    uncertainCreationAt === undefined ? undefined : nextLateCheck(uncertainCreationAt, beganAt);
+  // What the cloud reported until a refused target is tried again may be why it was refused.
+  const due = [lateCheck, state.refused.retryAt(clock.monotonic())].flatMap((at) => at ?? []);
   state.setListingDue(due.length === 0 ? undefined : Math.min(...due));
-  const changesAt = Math.min(...members.map(({ changeAt }) => changeAt ?? never));
-  const delay = Math.min(changesAt - clock.now(), (lateCheck ?? never) - clock.monotonic());
+  const delay = Math.min((member.changeAt ?? never) - clock.now(), (lateCheck ?? never) - clock.monotonic());
   if (delay !== never) return requeue(milliseconds(Math.max(0, delay)), "the next change or listing");
-  if (due.length === 0) restIfDone(context, plan);
+  // Withheld steps show that it is not complete.
+  const { listed } = plan;
+  if (due.length === 0 && withheld.length === 0 && listed !== undefined)
+    state.noteRest({ listed, since: clock.monotonic() });
   return settled;
 }
 
-/** Withheld steps show that the group is not complete. */
-function restIfDone(
-  { controller, state }: ReconcileContext,
-  { members, gone, withheld, listed }: PlannedGroup,
-): void {
-  if (listed === undefined || members.length === 0 || gone.length + withheld.length > 0) return;
-  // Where reads lag, the listing may repeat what was there before a step that was then lost.
-  if (!state.recentSteps.isEmpty) return;
-  state.noteRest({ listed, since: controller.clock.monotonic() });
-}
-
-/** When a refused target is tried again: what the cloud reported until then may be why it was refused. */
-function nextRetry(
-  { controller, serviceStates }: ReconcileDeps,
-  members: readonly Member[],
-): number | undefined {
-  const now = controller.clock.monotonic();
-  const times = members.flatMap(({ service }) => serviceStates.of(service).refused.retryAt(now) ?? []);
-  return times.length === 0 ? undefined : Math.min(...times);
-}
-
-/** The cloud has all desired targets. Returns whether a Service still reports that one of them is refused. */
-function acceptTargets({ controller, serviceStates }: ReconcileDeps, members: readonly Member[]): boolean {
-  const now = controller.clock.monotonic();
-  const accepted = members.filter(({ service, desired: { targets } }) =>
-    serviceStates.of(service).noteAccepted(targets, now),
-  );
-  return accepted.length > 0;
-}
-
-/** The load balancer stays in the cloud as an orphan. */
-export function completeOrphan(context: ReconcileContext, pendingReleases: readonly ServiceUID[]): Outcome {
-  recordReleased(context, pendingReleases);
-  context.groupStates.drop(context.group);
-  return settled;
-}
-
-/** Whether another group has, or may have, a load balancer of this owner. */
-function isLeftElsewhere({ groupStates, freshListing, group }: ReconcileContext, uid: ServiceUID): boolean {
-  return groupStates.isReleasePendingElsewhere(uid, group) || freshListing.index.isElsewhere(uid, group);
-}
-
-function recordReleased(
-  { controller, groupStates, group }: ReconcileContext,
-  owners: readonly ServiceUID[],
-): void {
-  groupStates.noteReleased(group, owners);
-  groupStates.dropServices(owners, controller.services);
-}
-
-/** Uses the Services as Fairlead's own writes left them, since the watch does not report those. */
-function dismissUnmanaged(
-  { controller, groupStates, group }: ReconcileContext,
+/** The Service is gone. */
+function completeRemoval(
+  { controller, records, state }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
-): void {
-  for (const key of groupStates.membersOf(group)) {
-    const service = controller.services.get(key);
-    if (service === undefined) continue;
-    const isOthers =
-      observed === undefined && otherControllerOf(controller.annotations, service) !== undefined;
-    if (isOthers || !isManaged(service)) groupStates.dismiss(key);
-  }
+): Outcome {
+  if (observed !== undefined) return settled;
+  if (state.change !== undefined)
+    controller.note(deletedWithoutService, { balancer: defaultLoadBalancerName(state.uid) });
+  records.dismiss(state.uid);
+  return settled;
+}
+
+/** The Service is gone, and its load balancer stays in the cloud as an orphan. */
+export function keepInCloud({ records, state }: ReconcileContext): Outcome {
+  records.dismiss(state.uid);
+  return settled;
+}
+
+/** Nothing is left to do for the Service. As Fairlead's own writes left it, since the watch does not report those. */
+function isDone(
+  { controller, state }: ReconcileContext,
+  observed: ObservedLoadBalancer | undefined,
+): boolean {
+  const service = controller.services.get(state.key);
+  if (service?.metadata.uid !== state.uid) return false;
+  const isOthers = observed === undefined && otherControllerOf(controller.annotations, service) !== undefined;
+  return isOthers || !isManaged(service);
 }

@@ -1,15 +1,14 @@
-// Handles an error in a reconcile: writes a condition and publishes an event on the Services concerned, and chooses the backoff.
-// Write conflicts are only retried.
+// Handles an error in a reconcile: writes a condition and publishes an event on the Service, and chooses the backoff. Write conflicts
+// are only retried.
 
 import { backoffAfter, isFenced, isLasting } from "../../../cloud/error-policies.ts";
-import { milliseconds, seconds } from "../../../core/brand.ts";
-import type { Service } from "../../../kube/objects.ts";
-import { type Outcome, requeue } from "../../../runtime/workers.ts";
+import { milliseconds, type ServiceUID, seconds } from "../../../core/brand.ts";
+import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { delayAfterError, describeError, isLostRace } from "../../classify-error.ts";
 import { isEnding } from "../predicates.ts";
 import { syncFailed, updateFailed } from "../status/events.ts";
 import { writeErrorCondition } from "../status/service-reporter.ts";
-import { type ReconcileContext, type ReconcileDeps, servicesOf } from "./context.ts";
+import { type ReconcileContext, type ReconcileDeps, serviceOf } from "./context.ts";
 
 /** Most cloud errors do not occur again at the next attempt. */
 const failuresBeforeCondition = 3;
@@ -19,7 +18,7 @@ const listingFailureLasts = seconds(5);
 
 /** Writes the error as a condition: at once if it lasts, otherwise after some failures in a row. Never throws. */
 export async function showFailure(context: ReconcileContext, error: unknown): Promise<void> {
-  const { group, state } = context;
+  const { state } = context;
   const { clock, listing } = context.controller;
   const problem = describeError(error);
   if (problem === undefined) return;
@@ -28,32 +27,31 @@ export async function showFailure(context: ReconcileContext, error: unknown): Pr
   // Judged before the first write: the listing may succeed during one.
   const isListing = isOfListing(context, error);
   if (isListing && clock.monotonic() - (listing.failure?.since ?? 0) < listingFailureLasts) return;
-  for (const service of servicesOf(context, group)) {
-    // A failed listing does not concern a Service that has its load balancer.
-    const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
-    if (isListing && hasAddress && !isEnding(service)) continue;
-    const problems = [...context.desiredServices.problemsOf(service), problem];
-    await writeErrorCondition(context, service, problems).catch(() => undefined);
-  }
+  const service = serviceOf(context, state);
+  if (service === undefined) return;
+  // A failed listing does not concern a Service that has its load balancer.
+  const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
+  if (isListing && hasAddress && !isEnding(service)) return;
+  const problems = [...context.desiredServices.problemsOf(service), problem];
+  await writeErrorCondition(context, service, problems).catch(() => undefined);
 }
 
 /** Publishes the error as an event, and decides when to try again. */
-export function handleError(deps: ReconcileDeps, group: string, error: unknown, failures: number): Outcome {
+export function handleError(deps: ReconcileDeps, uid: ServiceUID, error: unknown, failures: number): Outcome {
   const { clock, random } = deps.controller;
-  const state = deps.groupStates.of(group);
+  const state = deps.records.get(uid);
+  if (state === undefined) return settled;
   const { failedChange } = state;
   state.noteErrorHandled();
   if (isLostRace(error))
     return requeue(delayAfterError(error, failures, { clock, random }), "the Service has changed");
-  if (!isFenced(error)) {
-    const isUpdate = failures === 1 && failedChange === "update";
-    for (const service of servicesOf(deps, group)) {
-      const event =
-        isUpdate && !isEnding(service)
-          ? updateFailed(hostsOf(deps, service), error)
-          : syncFailed(service, error);
-      deps.reporter.report(service, "failure", [event]);
-    }
+  const service = serviceOf(deps, state);
+  if (!isFenced(error) && service !== undefined) {
+    const isUpdate = failures === 1 && failedChange === "update" && !isEnding(service);
+    const { targets = [] } = deps.desiredServices.tryOf(service)?.desired ?? {};
+    const hosts = targets.map(({ node }) => node);
+    const event = isUpdate ? updateFailed(hosts, error) : syncFailed(service, error);
+    deps.reporter.report(service, "failure", [event]);
   }
   // Collects proof during the backoff: what failed may have created a load balancer.
   if (state.evidence.needsProof && !isOfListing(deps, error)) {
@@ -63,15 +61,11 @@ export function handleError(deps: ReconcileDeps, group: string, error: unknown, 
   const delay = milliseconds(
     Math.max(backoffAfter(error, sinceProgress, clock, random), state.progress.changeDelay),
   );
-  // After a failed listing, the next successful one enqueues the group. It does not fix an error of the group itself.
+  // After a failed listing, the next successful one enqueues the Service. It does not fix an error of the Service itself.
   if (!isOfListing(deps, error)) state.backOff(clock.monotonic() + delay);
   return requeue(delay, "an error");
 }
 
 function isOfListing({ controller: { listing } }: ReconcileDeps, error: unknown): boolean {
   return listing.failure !== undefined && listing.failure.error === error;
-}
-
-function hostsOf({ desiredServices }: ReconcileDeps, service: Service): readonly string[] {
-  return (desiredServices.tryOf(service)?.desired.targets ?? []).map(({ node }) => node);
 }

@@ -1,15 +1,9 @@
-// Limits what a group may change because something is absent. A load balancer that listings do not show is absent only after proof. The mass
-// limit applies to load balancers that are created again, and to those whose Service vanished from the API; each is recorded before the
-// change. If listings show none of the load balancers that Fairlead created, no further one is created. Targets stay while Nodes may be
+// Limits what a reconcile may change because something is absent. A load balancer that listings do not show is absent only after proof. The
+// mass limit applies to load balancers that are created again, and to those whose Service vanished from the API; each is recorded before
+// the change. If listings show none of the load balancers that Fairlead created, no further one is created. Targets stay while Nodes may be
 // missing in the API server.
 
-import {
-  type Milliseconds,
-  milliseconds,
-  minutes,
-  type ServiceUID,
-  serviceUID,
-} from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes } from "../../../core/brand.ts";
 import { countOf } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -22,9 +16,9 @@ import { absenceOf, type BalancerAbsence } from "../observed/balancer-absence.ts
 import { hasVanished, removalKind } from "../observed/balancer-mass-count.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
-import type { OwnerEvidence } from "../state/balancer-evidence.ts";
-import { createsBalancer, type Hold } from "../state/group-parts.ts";
-import type { GroupState } from "../state/group-state.ts";
+import type { Existence } from "../state/balancer-evidence.ts";
+import { createsBalancer } from "../state/record-parts.ts";
+import type { ServiceState } from "../state/service-record.ts";
 import {
   balancerMissing,
   createdButNotListed,
@@ -38,152 +32,118 @@ import {
 } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
-import { confirmAfterOf, holdReleasably, type PlannedGroup, type ReconcileContext } from "./context.ts";
+import { holdReleasably, type PlannedChange, type ReconcileContext } from "./context.ts";
 
 /** Only a newer listing shows whether the cloud has recovered. */
 const recheckAfter: Milliseconds = minutes(1);
 
-/** A Service that vanished from the API, and whose load balancer must not be removed yet. */
-export interface Undecided {
-  readonly owners: readonly ServiceUID[];
-  /** The keys of their Services. */
-  readonly names: readonly string[];
-  readonly hold: Hold;
-  readonly decidedAfter: Milliseconds;
-}
-
-/** The owners that vanished from the API so recently that they may come back, or together with too many others. */
-export function undecidedOwners(
-  { controller: { clock, settings, services }, massLimit, state: { group, goneServices } }: ReconcileContext,
+/**
+ * Keeps the load balancer of a Service that vanished from the API so recently that it may come back, or together with too many others.
+ * Undefined when it may be removed.
+ */
+export function checkVanished(
+  context: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
-): Undecided | undefined {
-  const vanished = [...goneServices].filter(
-    ([uid, service]) => hasVanished(services, uid, service) && observed?.owners.includes(uid) === true,
-  );
-  if (vanished.length === 0 || settings.vanished === "keep") return undefined;
-  const owners = vanished.map(([uid]) => uid);
-  const names = vanished.map(([, { key }]) => key);
-  // The decision may end a hold. Some have returned then, and the others get the whole time to return too.
-  const held = massLimit.holdFor(group);
+): Outcome | undefined {
+  const { controller, massLimit, state } = context;
+  const { clock, settings, services } = controller;
+  if (state.goneAt === undefined || observed === undefined || settings.vanished === "keep") return undefined;
+  if (!hasVanished(services, state)) return undefined;
+  // The decision may end a hold. Some have returned then, and this one gets the whole time to return too.
+  const held = massLimit.holdFor(state.uid);
   const now = clock.monotonic();
   const answer = (at: number) => ({ kind: "listing", beganAt: at, knownAt: at }) as const;
   const { confirmAfter } = settings;
-  const rule = { confirmAfter, kinds: [], restartedAt: massLimit.restartedFor(group) };
-  const missing = vanished.flatMap(([, { at }]) => {
-    // The cache of the API server still lacks them.
-    const known = { certainty: "exists", proofs: [answer(at), answer(now)] } as const;
-    return awaited(judge(known, rule))?.at ?? [];
-  });
-  if (missing.length > 0) {
-    const decidedAfter = milliseconds(Math.max(...missing) - now);
-    return { owners, names, hold: serviceVanished(names), decidedAfter };
+  const rule = { confirmAfter, kinds: [], restartedAt: massLimit.restartedFor(state.uid) };
+  // The cache of the API server still lacks it.
+  const known = { certainty: "exists", proofs: [answer(state.goneAt), answer(now)] } as const;
+  const decidedAt = awaited(judge(known, rule))?.at;
+  const what = "a decision about Services that vanished";
+  if (decidedAt !== undefined) {
+    state.setHold(serviceVanished(state.key));
+    return requeue(milliseconds(decidedAt - now), what);
   }
   if (held === undefined) return undefined;
-  return { owners, names, hold: massRemovalHeld(names, held), decidedAfter: recheckAfter };
-}
-
-/** Keeps the load balancers of these Services until the decision. */
-export function waitForDecision(
-  context: ReconcileContext,
-  { names, hold, decidedAfter }: Undecided,
-): Outcome {
-  if (hold.isReleasable === true) holdReleasably(context, hold, names);
-  else context.state.setHold(hold);
-  return requeue(decidedAfter, "a decision about Services that vanished");
+  holdReleasably(context, massRemovalHeld(state.key, held));
+  return requeue(recheckAfter, what);
 }
 
 /** Undefined when the mass limit allows the plan. */
 export async function checkMassLimit(
   context: ReconcileContext,
-  plan: PlannedGroup,
+  plan: PlannedChange,
 ): Promise<Outcome | undefined> {
-  const { massLimit, group, services, state } = context;
-  const { observed, serving, gone } = plan;
+  const { massLimit, service, state } = context;
+  const { observed } = plan;
   // The load balancer is there again, or its Service is.
-  if (observed !== undefined && vanishedOwners(state, plan).length === 0) endRelease(context);
+  if (observed !== undefined && !hasVanishedWith(state, plan)) endRelease(context);
   const { isListingDoubted } = massLimit;
-  const hidden = hiddenWithoutService(state, plan, isListingDoubted);
+  const isHidden = isHiddenWithoutService(state, plan, isListingDoubted);
   // It does not count, but neither listings that lack too many others nor lookups prove then that it is absent.
   const isDoubted = repeatsCreation(state, plan) && isListingDoubted;
-  const isConcerned = isCounted(state, plan) || isDoubted || hidden.length > 0;
-  if (!isConcerned) return undefined;
+  if (!isCounted(state, plan) && !isDoubted && !isHidden) return undefined;
   // The decision of the mass limit may have ended a hold: then the absence is not proved any more.
-  const held = massLimit.holdFor(group);
-  if (held === undefined)
-    return observed === undefined ? checkAbsence(context, services, [...serving, ...gone]) : undefined;
-  return hidden.length === 0
-    ? holdAbsent(context, services, massRecreationHeld(held))
-    : holdAbsent(context, [], massWaitHeld(hidden, held));
+  const held = massLimit.holdFor(state.uid);
+  if (held === undefined) return observed === undefined ? checkAbsence(context, service) : undefined;
+  return isHidden
+    ? holdAbsent(context, undefined, massWaitHeld(state.key, held))
+    : holdAbsent(context, service, massRecreationHeld(held));
 }
 
-/** Undefined when it is certain that these owners have no load balancer in the group. Otherwise reports the missing proof, and waits. */
-export function checkAbsence(
-  context: ReconcileContext,
-  services: readonly Service[],
-  owners: readonly ServiceUID[],
-): Outcome | undefined {
-  const absence = judgeAbsence(context, owners);
-  return absence.kind === "certain" ? undefined : waitForProof(context, services, absence);
+/** Undefined when it is certain that the Service has no load balancer. Otherwise reports the missing proof, and waits. */
+export function checkAbsence(context: ReconcileContext, service: Service | undefined): Outcome | undefined {
+  const absence = judgeAbsence(context);
+  return absence.kind === "certain" ? undefined : waitForProof(context, service, absence);
 }
 
 /** Records a change that counts for the mass limit, before it is made. Undefined when the steps may be applied now. */
 export async function recordChange(
-  { controller: { removals, isObserving }, massLimit, group, state }: ReconcileContext,
-  plan: PlannedGroup,
+  { controller: { removals, isObserving }, massLimit, state }: ReconcileContext,
+  plan: PlannedChange,
 ): Promise<Outcome | undefined> {
-  if (isObserving || !isCounted(state, plan) || removals.isReleased(removalKind, group)) return undefined;
-  const vanished = vanishedOwners(state, plan);
-  const ids = vanished.length > 0 ? vanished : [group];
-  const result = await massLimit.record(ids);
+  if (isObserving || !isCounted(state, plan) || removals.isReleased(removalKind, state.uid)) return undefined;
+  const result = await massLimit.record([state.uid]);
   // Storing takes time, so the decision is made again on what is known then.
   return result === "recorded" ? undefined : requeue(milliseconds(0), "the change is recorded");
 }
 
 /** Ends the release by an operator. If the load balancer is absent again later, it must be released again. */
-export function endRelease({ controller, group }: ReconcileContext): void {
-  controller.removals.endRelease(removalKind, group);
+export function endRelease({ controller, state }: ReconcileContext): void {
+  controller.removals.endRelease(removalKind, state.uid);
 }
 
 /** Whether the plan would create an absent load balancer again, or remove one whose Service vanished. */
-function isCounted(state: GroupState, plan: PlannedGroup): boolean {
-  const { observed, serving, steps } = plan;
+function isCounted(state: ServiceState, plan: PlannedChange): boolean {
+  const { observed, isLeaving, steps } = plan;
   if (steps.length === 0) return false;
   return observed === undefined
-    ? serving.some((uid) => state.evidence.get(uid)?.certainty === "exists")
-    : vanishedOwners(state, plan).length > 0;
+    ? !isLeaving && state.evidence.known?.certainty === "exists"
+    : hasVanishedWith(state, plan);
 }
 
 /**
  * Whether the plan would create a load balancer that an earlier request may have created, or that Fairlead deleted. The fault that hides
  * the others may also have affected the lookups.
  */
-function repeatsCreation({ evidence }: GroupState, { observed, serving, steps }: PlannedGroup): boolean {
-  if (observed !== undefined || steps.length === 0) return false;
-  return serving.some((uid) => evidence.get(uid)?.certainty === "possible" || evidence.isRemoved(uid));
+function repeatsCreation({ evidence }: ServiceState, plan: PlannedChange): boolean {
+  return createsBalancer(plan) && (evidence.known?.certainty === "possible" || evidence.isRemoved);
 }
 
-function vanishedOwners(
-  { goneServices }: GroupState,
-  { observed, gone }: PlannedGroup,
-): readonly ServiceUID[] {
-  if (observed === undefined) return [];
-  return gone.filter((uid) => goneServices.get(uid)?.isDeletionSeen === false);
+function hasVanishedWith({ goneAt, isDeletionSeen }: ServiceState, { observed }: PlannedChange): boolean {
+  return observed !== undefined && goneAt !== undefined && !isDeletionSeen;
 }
 
-/** The Services that are gone, and whose load balancer would be forgotten because listings, or doubted lookups, do not show it. */
-function hiddenWithoutService(
-  { evidence, goneServices }: GroupState,
-  { observed, gone }: PlannedGroup,
+/** The Service is gone, and its load balancer would be forgotten because listings, or doubted lookups, do not show it. */
+function isHiddenWithoutService(
+  { evidence: { known } }: ServiceState,
+  { member, observed }: PlannedChange,
   isDoubted: boolean,
-): readonly string[] {
-  if (observed !== undefined) return [];
-  const hidden = gone.filter((uid) =>
-    isDoubted ? evidence.get(uid)?.certainty === "exists" : isProvedByListings(evidence.get(uid)),
-  );
-  return hidden.map((uid) => goneServices.get(uid)?.key ?? uid);
+): boolean {
+  if (observed !== undefined || member !== undefined) return false;
+  return isDoubted ? known?.certainty === "exists" : isProvedByListings(known);
 }
 
-const isProvedByListings = (known: OwnerEvidence | undefined): boolean =>
+const isProvedByListings = (known: Existence | undefined): boolean =>
   known?.certainty === "exists" && known.notFoundAt === undefined;
 
 /**
@@ -194,26 +154,25 @@ export async function checkMassRelease(
   context: ReconcileContext,
   service: Service,
 ): Promise<Outcome | undefined> {
-  const { group, state, massLimit } = context;
-  const uid = serviceUID(service.metadata.uid);
-  const known = state.evidence.get(uid);
+  const { state, massLimit } = context;
+  const { known } = state.evidence;
   // The fault that hides other load balancers may affect lookups as well. A removed load balancer is gone in any account.
   const isDoubted = known === undefined ? massLimit.lacksTooMany : massLimit.isListingDoubted;
   if (!isProvedByListings(known) && !isDoubted) return undefined;
-  const held = massLimit.holdFor(group);
+  const held = massLimit.holdFor(state.uid);
   return held === undefined
-    ? checkAbsence(context, [service], [uid])
-    : holdAbsent(context, [service], massReleaseHeld(held));
+    ? checkAbsence(context, service)
+    : holdAbsent(context, service, massReleaseHeld(held));
 }
 
 async function holdAbsent(
   context: ReconcileContext,
-  services: readonly Service[],
+  service: Service | undefined,
   event: ObjectEvent,
 ): Promise<Outcome> {
   holdReleasably(context, event);
   const problem = { severity: "error", reason: event.reason, text: event.message } as const;
-  for (const service of services) await showProblems(context, "absence", service, [problem]);
+  if (service !== undefined) await showProblems(context, "absence", service, [problem]);
   return recheckListing(context, event.reason);
 }
 
@@ -228,39 +187,42 @@ function recheckListing(
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
-/** Whether it is certain that these owners have no load balancer in the group, given that the cloud shows none. */
-export function judgeAbsence(
-  { controller, massLimit, freshListing, state }: ReconcileContext,
-  uids: readonly ServiceUID[],
-): BalancerAbsence {
-  const owners = uids.flatMap((uid) => state.evidence.get(uid) ?? []);
-  const restartedAt = massLimit.restartedFor(state.group);
-  const confirmAfter = confirmAfterOf(controller);
-  return absenceOf({ owners, confirmAfter, restartedAt, listedAt: freshListing.knownAt });
+/** Whether it is certain that the Service has no load balancer, given that the cloud shows none. */
+export function judgeAbsence({
+  controller,
+  massLimit,
+  freshListing,
+  state,
+}: ReconcileContext): BalancerAbsence {
+  return absenceOf({
+    known: state.evidence.known,
+    restartedAt: massLimit.restartedFor(state.uid),
+    confirmAfter: controller.settings.confirmAfter,
+    listedAt: freshListing.knownAt,
+  });
 }
 
-/** Reports the missing proof on the Services, and waits. */
+/** Reports the missing proof on the Service, if there is one to report it on, and waits. */
 export function waitForProof(
   context: ReconcileContext,
-  services: readonly Service[],
+  service: Service | undefined,
   absence: Unproved,
   /** Another load balancer with the same mark that the cloud shows. */
   replacement?: string,
 ): Outcome {
   const { state } = context;
   const { clock, settings } = context.controller;
+  if (service === undefined) return requestProof(context, absence);
   const at = clock.now() + absence.decidedAt - clock.monotonic();
-  const held = context.massLimit.holdFor(state.group);
-  for (const service of services) {
-    const missing = { name: state.managed?.name, addresses: addressesOf(service), replacement };
-    const event = absence.isExpected
-      ? waitingForListing(at, isEnding(service))
-      : held?.doubt === "nothing shown"
-        ? (isEnding(service) ? massReleaseHeld : massRecreationHeld)(held)
-        : balancerMissing(at, outcomeOf(service, settings), missing);
-    context.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
-    state.setHold({ reason: event.reason, message: event.message });
-  }
+  const held = context.massLimit.holdFor(state.uid);
+  const missing = { name: state.managed?.name, addresses: addressesOf(service), replacement };
+  const event = absence.isExpected
+    ? waitingForListing(at, isEnding(service))
+    : held?.doubt === "nothing shown"
+      ? (isEnding(service) ? massReleaseHeld : massRecreationHeld)(held)
+      : balancerMissing(at, outcomeOf(service, settings), missing);
+  context.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
+  state.setHold({ reason: event.reason, message: event.message });
   return requestProof(context, absence);
 }
 
@@ -270,7 +232,7 @@ function outcomeOf(service: Service, { drift }: Pick<ServiceSettings, "drift">):
 }
 
 /** Requests the next listing when it is due. */
-export function requestProof(context: ReconcileContext, { checkAt }: Unproved): Outcome {
+function requestProof(context: ReconcileContext, { checkAt }: Unproved): Outcome {
   const now = context.controller.clock.monotonic();
   if (checkAt <= now) return context.freshListing.request(context.state);
   return requeue(milliseconds(checkAt - now), "proof that the load balancer is absent");
@@ -279,19 +241,18 @@ export function requestProof(context: ReconcileContext, { checkAt }: Unproved): 
 /** Undefined when the plan may be applied. */
 export async function checkUnlisted(
   context: ReconcileContext,
-  plan: PlannedGroup,
+  plan: PlannedChange,
 ): Promise<Outcome | undefined> {
-  const { members, steps, fingerprint } = plan;
-  if (!createsBalancer(plan) || context.controller.removals.isReleased(removalKind, context.group))
-    return undefined;
-  const { creations } = context.state.evidence;
+  const { member, steps, fingerprint } = plan;
+  const { controller, state } = context;
+  if (!createsBalancer(plan) || member === undefined || fingerprint === undefined) return undefined;
+  if (controller.removals.isReleased(removalKind, state.uid)) return undefined;
+  const { creations } = state.evidence;
   const count = creations.countOf(steps.map(whatOf), fingerprint.spec);
   if (count === undefined) return undefined;
   const names = steps.flatMap((step) => (creations.has(whatOf(step)) ? (step.on ?? []) : []));
   const problem = createdButNotListed({ count, names: [...new Set(names)] });
-  for (const { service, problems } of members) {
-    await showProblems(context, "absence", service, [problem], problems);
-  }
+  await showProblems(context, "absence", member.service, [problem], member.problems);
   holdReleasably(context, { reason: problem.reason, message: problem.text });
   return recheckListing(context, problem.reason);
 }

@@ -1,27 +1,20 @@
-// Observes what the cloud has for the group: from the shared listing if that is recent enough, and with a call to the provider if
+// Observes what the cloud has for the Service: from the shared listing if that is recent enough, and with a call to the provider if
 // listings are incomplete.
 
-import { minutes, serviceUID } from "../../../core/brand.ts";
-import { keyOf, type Service } from "../../../kube/objects.ts";
+import { minutes } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import { type Outcome, settled, waiting } from "../../../runtime/workers.ts";
+import { type Outcome, settled } from "../../../runtime/workers.ts";
 import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/balancer-absence.ts";
 import { type Found, listedPart, markPart, type Reading } from "../observed/fresh-listing.ts";
-import {
-  duplicatesFound,
-  foundOther,
-  hadOther,
-  isStillUsed,
-  nameOf,
-  nameOwners,
-} from "../observed/ownership.ts";
+import { duplicatesFound, foundOther, hadOther, isUsed, nameOwners } from "../observed/ownership.ts";
 import { hasFinalizer } from "../predicates.ts";
-import type { KeptObservation } from "../state/group-parts.ts";
+import type { KeptObservation } from "../state/record-parts.ts";
+import type { ServiceState } from "../state/service-record.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
 import { reportOtherCluster } from "./choose-steps.ts";
-import { confirmAfterOf, type ReconcileContext, type ReconcileDeps } from "./context.ts";
+import type { ReconcileContext } from "./context.ts";
 import { judgeAbsence, waitForProof } from "./limit-changes.ts";
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
@@ -32,23 +25,20 @@ const recalledFor = minutes(60);
 interface Observation {
   readonly kind: "observed";
   readonly balancer: ObservedLoadBalancer | undefined;
-  /** Further load balancers with the mark of the group. */
+  /** Further load balancers with the mark of the Service. */
   readonly duplicates: readonly ObservedLoadBalancer[];
   /** The parts that were read recently. */
   readonly read: Reading;
   readonly listed: Found["listed"];
 }
 
-export async function observeGroup(
-  context: ReconcileContext,
-  reading: Reading,
-): Promise<Observation | Outcome> {
-  const { group, services, state, evidenceUpdates, freshListing } = context;
+export async function observe(context: ReconcileContext, reading: Reading): Promise<Observation | Outcome> {
+  const { service, state, evidenceUpdates, freshListing } = context;
   evidenceUpdates.update();
-  noteFinalizers(context);
-  const found = freshListing.find(state, services, reading);
+  noteFinalizer(context);
+  const found = freshListing.find(state, service, reading);
   if (found === "not yet") return freshListing.request(state);
-  for (const service of services) endAccountFailure(context.reporter, context.serviceStates, service);
+  if (service !== undefined) endAccountFailure(context.reporter, context.records, service);
   if (found.balancer === undefined) evidenceUpdates.noteAgain(state);
   const observed = found.problems.length > 0 ? nothing : await observeInDepth(context, found);
   const { balancer, lookedUpAt } = observed;
@@ -59,28 +49,24 @@ export async function observeGroup(
   const isMissed = found.balancer?.ownership === "ours" && balancer === undefined;
   if (isMissed && !freshListing.isJustListed(state)) return freshListing.request(state);
   const isOther = lookedUpAt !== undefined && servesOther(context, balancer);
-  for (const service of services) {
-    const other = isOther
-      ? [foundOther(keyOf(service.metadata), balancer, nameOwners(context.controller.services, balancer))]
-      : [];
-    await showProblems(context, "adoption", service, [...found.problems, ...other]);
-  }
+  const other = isOther
+    ? [foundOther(state.key, balancer, nameOwners(context.controller.services, balancer))]
+    : [];
+  if (service !== undefined) await showProblems(context, "adoption", service, [...found.problems, ...other]);
   if (isOther || found.problems.length > 0) return settled;
   state.noteObservation(lookedUpAt ?? found.beganAt, keptFrom(context, found, observed));
-  // The cloud may return owners whose other group is being reconciled.
-  if (!context.ownerLock.acquire(group, balancer?.owners ?? [])) return waiting;
-  const { duplicates, balancer: listed = balancer } = found;
+  const { duplicates } = found;
   if (balancer !== undefined) {
     const unproved = noteManaged(context, found, balancer);
-    if (unproved !== undefined) return waitForProof(context, services, unproved, listed && nameOf(listed));
+    if (unproved !== undefined) return waitForProof(context, service, unproved, balancer.name);
   }
   state.noteDuplicates(duplicates);
-  const others = balancer === undefined ? [] : duplicates.map(nameOf);
-  for (const service of services) {
+  if (service !== undefined) {
+    const others = duplicates.map(({ name }) => name);
     const problems =
-      listed === undefined || others.length === 0
+      balancer === undefined || others.length === 0
         ? []
-        : [duplicatesFound(nameOf(listed), others, onDeleteKind(context, service))];
+        : [duplicatesFound(balancer.name, others, onDeleteKind(state))];
     await showProblems(context, "duplicates", service, problems);
   }
   const unproved = noteObservation(context, { balancer, lookedUpAt });
@@ -107,22 +93,18 @@ function keptFrom(
 }
 
 /** What the deletion of the Service does with its load balancers. */
-function onDeleteKind({ serviceStates }: ReconcileDeps, service: Service): OnDelete["kind"] {
-  const { onDelete } = serviceStates.of(service);
+function onDeleteKind({ onDelete }: ServiceState): OnDelete["kind"] {
   if (onDelete === undefined) return "delete";
   return onDelete === "on hold" ? onDelete : "release";
 }
 
 /** Another replica adds the finalizer before it creates a load balancer, and its last requests may arrive after it stopped leading. */
-function noteFinalizers({ controller: { clock }, serviceStates, services, state }: ReconcileContext): void {
-  for (const service of services) {
-    const known = serviceStates.of(service);
-    const isPresent = hasFinalizer(service);
-    const isAddedByOther = known.lacksFinalizer && isPresent;
-    known.noteFinalizer(isPresent);
-    if (!isAddedByOther || state.evidence.get(known.uid) !== undefined) continue;
-    state.noteOthersFinalizer(known.uid, clock.monotonic());
-  }
+function noteFinalizer({ controller: { clock }, service, state }: ReconcileContext): void {
+  if (service === undefined) return;
+  const isPresent = hasFinalizer(service);
+  const isAddedByOther = state.lacksFinalizer && isPresent;
+  state.noteFinalizer(isPresent);
+  if (isAddedByOther && state.evidence.known === undefined) state.noteOthersFinalizer(clock.monotonic());
 }
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
@@ -134,14 +116,14 @@ function noteManaged(
   if (observed.ownership !== "ours") return undefined;
   const { controller, massLimit, state } = context;
   const { managed } = state;
-  const shown = { name: nameOf(observed) };
+  const shown = { name: observed.name };
   const unproved = (): NextProof | undefined => {
     if (!isOtherThanManaged(context, observed, duplicates)) return undefined;
     const proofs = addProof(managed?.proofs ?? [], { kind: "listing", beganAt, knownAt });
     const rule = {
-      confirmAfter: confirmAfterOf(controller),
+      confirmAfter: controller.settings.confirmAfter,
       kinds: ["listing"],
-      restartedAt: massLimit.restartedFor(state.group),
+      restartedAt: massLimit.restartedFor(state.uid),
     } as const;
     const next = awaited(judge({ certainty: "exists", proofs }, rule));
     if (next !== undefined) state.setManaged({ ...managed, proofs });
@@ -156,9 +138,9 @@ function noteManaged(
   return undefined;
 }
 
-/** Whether listings show only another load balancer with the mark of the group than the one that is managed. */
+/** Whether listings show only another load balancer with the mark of the Service than the one that is managed. */
 function isOtherThanManaged(
-  { controller: { balancers }, desiredServices, services, state }: ReconcileContext,
+  { controller: { balancers }, desiredServices, service, state }: ReconcileContext,
   observed: ObservedLoadBalancer,
   duplicates: readonly ObservedLoadBalancer[],
 ): boolean {
@@ -166,32 +148,29 @@ function isOtherThanManaged(
   if (managed?.name !== undefined) {
     // Any other change may have given it this name, but not that of a duplicate.
     const mayBeRenamed = change !== undefined && change !== "update";
-    if (mayBeRenamed && !known.some((one) => nameOf(one) === nameOf(observed))) return false;
-    return [observed, ...duplicates].every((one) => nameOf(one) !== managed.name);
+    if (mayBeRenamed && !known.some(({ name }) => name === observed.name)) return false;
+    return [observed, ...duplicates].every(({ name }) => name !== managed.name);
   }
   // A leader begins. Later, a change may have replaced it.
-  if (change !== undefined || duplicates.length > 0) return false;
-  return services.some((service) => {
-    const { desired } = desiredServices.of(service, observed);
-    return hadOther(balancers, { service, desired }, observed);
-  });
+  if (change !== undefined || duplicates.length > 0 || service === undefined) return false;
+  const { desired } = desiredServices.of(service, observed);
+  return hadOther(balancers, { service, desired }, observed);
 }
 
-/** Returns what is missing for the proof that the load balancer of the group is absent; undefined if it is certain or exists. */
+/** Returns what is missing for the proof that the load balancer is absent; undefined if it is certain or exists. */
 function noteObservation(context: ReconcileContext, { balancer, lookedUpAt }: InDepth): Unproved | undefined {
-  const { services, state, controller } = context;
+  const { state, controller } = context;
   if (balancer?.ownership === "ours") {
-    state.noteShown(balancer.owners);
+    state.noteShown();
     return undefined;
   }
   // The id on the Service names what it adopts, so nothing else is missing.
   if (balancer?.keys !== undefined) return undefined;
   if (balancer === undefined && lookedUpAt !== undefined) {
     const lookup = { beganAt: lookedUpAt, knownAt: controller.clock.monotonic() };
-    state.noteLookup(lookup, confirmAfterOf(controller));
+    state.noteLookup(lookup, controller.settings.confirmAfter);
   }
-  const owners = services.map(({ metadata }) => serviceUID(metadata.uid));
-  const absence = judgeAbsence(context, [...owners, ...state.pendingReleases]);
+  const absence = judgeAbsence(context);
   return absence.kind === "unproved" ? absence : undefined;
 }
 
@@ -204,15 +183,13 @@ interface InDepth {
 const nothing: InDepth = { balancer: undefined };
 
 async function observeInDepth(
-  { controller: { balancers, clock }, desiredServices, services, state, call }: ReconcileContext,
+  { controller: { balancers, clock }, desiredServices, service, state, call }: ReconcileContext,
   { balancer: found }: Found,
 ): Promise<InDepth> {
-  if (balancers.observe === undefined || !needsLookup(found, services.length)) return { balancer: found };
-  const desired = services.map((service) => desiredServices.of(service).desired);
+  const desired = service && desiredServices.of(service).desired;
+  if (balancers.observe === undefined || !needsLookup(found, desired)) return { balancer: found };
   // A lookup has proved it after the deletion, and the listing agrees.
-  const isRemoved = desired.every(
-    ({ owner, ending }) => ending !== undefined && state.evidence.isRemoved(owner.uid),
-  );
+  const isRemoved = desired?.ending !== undefined && state.evidence.isRemoved;
   if (found === undefined && isRemoved) return nothing;
   const lookedUpAt = clock.monotonic();
   return { balancer: await balancers.observe(desired, found, call), lookedUpAt };
@@ -220,19 +197,18 @@ async function observeInDepth(
 
 /** A lookup may use an id that is stored on the Service, and users can write there what they like. */
 function servesOther(
-  { controller, services, state }: ReconcileContext,
+  { controller, state }: ReconcileContext,
   balancer: ObservedLoadBalancer | undefined,
 ): balancer is ObservedLoadBalancer {
-  if (balancer === undefined) return false;
-  const own = [...services.map(({ metadata }) => serviceUID(metadata.uid)), ...state.pendingReleases];
-  if (own.some((uid) => balancer.owners.includes(uid))) return false;
-  return balancer.ownership === "foreign" || isStillUsed(controller, balancer, own);
+  if (balancer === undefined || balancer.owners.includes(state.uid)) return false;
+  return balancer.ownership === "foreign" || isUsed(controller, balancer);
 }
 
 export function needsLookup(
   listed: Pick<ObservedLoadBalancer, "shallow" | "outdated"> | undefined,
-  members: number,
+  desired: unknown,
 ): boolean {
   // Without a Service and without what is listed, a lookup has nothing to look for.
-  return listed === undefined ? members > 0 : listed.shallow === true || listed.outdated !== undefined;
+  if (listed === undefined) return desired !== undefined;
+  return listed.shallow === true || listed.outdated !== undefined;
 }

@@ -7,7 +7,7 @@ import { defined } from "../../../core/defined.ts";
 import { formatDuration } from "../../../core/duration.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { commandText, shortList } from "../../../core/text.ts";
-import { keyOf, type Service, toTime } from "../../../kube/objects.ts";
+import { type Service, toTime } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { type AppliedLimit, whyHeld } from "../../absence/mass-limit.ts";
 import { removalWindowText } from "../../absence/removal-history.ts";
@@ -15,7 +15,7 @@ import { describeError, textOfError } from "../../classify-error.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";
-import type { Change, Hold } from "../state/group-parts.ts";
+import type { Change, Hold } from "../state/record-parts.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
 export function changeStarted(change: Change | "release"): ObjectEvent | undefined {
@@ -164,7 +164,7 @@ export interface MassHold extends AppliedLimit {
   readonly managed: number;
   /** Absent from the cloud. */
   readonly missing: number;
-  /** Services that vanished from the API. Several may share a load balancer. */
+  /** Services that vanished from the API. */
   readonly vanished: number;
   /** Removed, or created again, within the window. */
   readonly recent: number;
@@ -187,27 +187,27 @@ export function massReleaseHeld({ howToRelease, ...hold }: MassHold): ObjectEven
   );
 }
 
-/** For reports, because the Services no longer exist. */
-export function massWaitHeld(services: readonly string[], { howToRelease, ...hold }: MassHold): ObjectEvent {
+/** For reports, because the Service no longer exists. */
+export function massWaitHeld(service: string, { howToRelease, ...hold }: MassHold): ObjectEvent {
   return warning(
     "MassRemovalHeld",
-    `The load balancer of the deleted Service ${shortList(services)} is absent${withOthers(hold)}, so Fairlead waits for it to be listed again, and deletes it then. To stop waiting: ${howToRelease}`,
+    `The load balancer of the deleted Service ${service} is absent${withOthers(hold)}, so Fairlead waits for it to be listed again, and deletes it then. To stop waiting: ${howToRelease}`,
   );
 }
 
-/** For reports, because the Services no longer exist. */
-export function massRemovalHeld(services: readonly string[], { howToRelease, ...hold }: MassHold): Hold {
+/** For reports, because the Service no longer exists. */
+export function massRemovalHeld(service: string, { howToRelease, ...hold }: MassHold): Hold {
   return {
     reason: "MassRemovalHeld",
-    message: `${shortList(services)} vanished from the API${withOthers(hold, " together with")}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
+    message: `${service} vanished from the API${withOthers(hold, " together with")}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
     isReleasable: true,
   };
 }
 
-export function serviceVanished(services: readonly string[]): Hold {
+export function serviceVanished(service: string): Hold {
   return {
     reason: "ServiceVanished",
-    message: `${shortList(services)} vanished from the API without a deletion that Fairlead saw. The load balancer is kept for now, because the API server may show the Service again.`,
+    message: `${service} vanished from the API without a deletion that Fairlead saw. The load balancer is kept for now, because the API server may show the Service again.`,
   };
 }
 
@@ -226,11 +226,6 @@ export function describeMassHold(hold: MassHold): string {
     `were removed or created again for such a reason in the last ${removalWindowText}${whyHeld(hold, "a fault")}, ` +
     `so none of them is created again or removed. To do so anyway: ${howToRelease}`
   );
-}
-
-/** Another Service of the group is paused. */
-export function waitingForPaused(paused: Service): ObjectEvent {
-  return waitingFor(`${keyOf(paused.metadata)}, which shares its load balancer and is paused`);
 }
 
 /** `isLost`: it does not exist any more. */

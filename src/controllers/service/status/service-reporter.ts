@@ -6,7 +6,8 @@ import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import type { Call } from "../../../provider/call.ts";
 import { problemEvent, Reporter } from "../../reporter.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { EventTopic, ServiceStates } from "../state/service-states.ts";
+import type { EventTopic } from "../state/service-record.ts";
+import type { ServiceRecords } from "../state/service-records.ts";
 import { conditionsFor } from "./status.ts";
 
 export type ServiceReporter = Reporter<Service, EventTopic>;
@@ -14,11 +15,11 @@ export type ServiceReporter = Reporter<Service, EventTopic>;
 /** What was reported is part of the record of the Service. */
 export function createServiceReporter(
   send: ServiceControllerDeps["report"],
-  states: ServiceStates,
+  records: ServiceRecords,
 ): ServiceReporter {
   return new Reporter(send, {
-    of: (service) => states.of(service).published,
-    put: (service, topic, reported) => states.of(service).notePublished(topic, reported),
+    of: (service) => records.of(service).published,
+    put: (service, topic, reported) => records.of(service).notePublished(topic, reported),
   });
 }
 
@@ -31,8 +32,12 @@ export function reportRecovery(reporter: ServiceReporter, service: Service, exce
 }
 
 /** The cloud has answered since: a failure of the whole account, which is quiet, explains nothing any more. */
-export function endAccountFailure(reporter: ServiceReporter, states: ServiceStates, service: Service): void {
-  const failure = states.of(service).published.get("failure");
+export function endAccountFailure(
+  reporter: ServiceReporter,
+  records: ServiceRecords,
+  service: Service,
+): void {
+  const failure = records.of(service).published.get("failure");
   if (failure?.events.values().every(({ quiet }) => quiet === true) === true)
     reporter.report(service, "failure", []);
 }

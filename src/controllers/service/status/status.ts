@@ -58,8 +58,11 @@ function toCondition(
   const texts = [...new Set(ordered.map(({ text }) => text))];
   const lastTransitionTime = toTime(now);
   return {
-    ...{ type, status, reason: asReason(first.reason) },
-    ...{ message: shorten(texts.join("\n")), lastTransitionTime },
+    type,
+    status,
+    reason: asReason(first.reason),
+    message: shorten(texts.join("\n")),
+    lastTransitionTime,
   };
 }
 

@@ -9,7 +9,7 @@ import type { Clock } from "../../../platform/clock.ts";
 import { abortable, linkedController } from "../../../runtime/abortable.ts";
 import { Debounce } from "../../../runtime/debounce.ts";
 import type { OpenSlices, ServiceControllerDeps } from "../deps.ts";
-import type { EndpointSubscription, ServiceState } from "../state/service-states.ts";
+import type { EndpointSubscription, ServiceState } from "../state/service-record.ts";
 
 export type EndpointAnswer =
   | { readonly kind: "known"; readonly nodes: ReadonlySet<NodeName> }

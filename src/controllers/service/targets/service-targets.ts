@@ -12,7 +12,7 @@ import type { OwnSettings, ReadAnnotations } from "../annotations/annotations.ts
 import { readTargetRules, type TargetRules } from "../annotations/target-rules.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { refusedTargets } from "../state/refused-targets.ts";
-import type { ServiceState } from "../state/service-states.ts";
+import type { ServiceState } from "../state/service-record.ts";
 import { type Departures, departuresOf, isSameTargets, targetsOf } from "./candidate-targets.ts";
 import {
   type ChosenTargets,

@@ -122,7 +122,8 @@ describe("readAnnotations [F47 F49 N2]", () => {
     ["elsewhere.example/idd", "elsewhere.example/id"],
   ])("warns about a mistyped key outside of the prefix: %s", (key, meant) => {
     const wide = {
-      ...{ prefix, factKeys: ["elsewhere.example/id"] },
+      prefix,
+      factKeys: ["elsewhere.example/id"],
       fields: { ...fields, "whole.acme.example/managed": text("A whole key.") },
     };
     const { problems } = readAnnotations(wide, toService({ annotations: { [key]: "x" } }));

@@ -2,9 +2,9 @@ import { expect, test } from "bun:test";
 import { absenceOf } from "../../../../src/controllers/service/observed/balancer-absence.ts";
 import {
   BalancerEvidence,
-  type OwnerEvidence,
+  type Existence,
 } from "../../../../src/controllers/service/state/balancer-evidence.ts";
-import { seconds, serviceUID } from "../../../../src/core/brand.ts";
+import { seconds } from "../../../../src/core/brand.ts";
 
 // When a load balancer that is not shown counts as absent, as a table; times in seconds.
 
@@ -13,27 +13,19 @@ const listing = (began: number, known = began) => ({ beganAt: at(began), knownAt
 const missing = (first: number, last: number) => ({
   proofs: [...new Set([first, last])].map((time) => ({ kind: "listing" as const, ...listing(time) })),
 });
-const judge = (owners: readonly OwnerEvidence[], now: number) =>
-  absenceOf({ owners, confirmAfter: seconds(30), listedAt: at(now) });
+const judge = (known: Existence | undefined, now: number) =>
+  absenceOf({ known, confirmAfter: seconds(30), listedAt: at(now) });
 
-test.each<[string, readonly OwnerEvidence[], "certain" | "unproved"]>([
-  ["an owner that never had one", [], "certain"],
-  ["one that no listing lacks yet", [{ certainty: "exists", proofs: [] }], "unproved"],
-  ["one that a single listing lacks", [{ certainty: "exists", ...missing(40, 40) }], "unproved"],
-  ["one that listings lack for 29 s", [{ certainty: "exists", ...missing(40, 69) }], "unproved"],
-  ["one that listings lack for 30 s", [{ certainty: "exists", ...missing(40, 70) }], "certain"],
-  ["one that a lookup did not find", [{ certainty: "exists", proofs: [], notFoundAt: at(60) }], "certain"],
-  ["one that may exist", [{ certainty: "possible", ...missing(40, 41) }], "unproved"],
-  [
-    "two of which one is unproved",
-    [
-      { certainty: "exists", ...missing(0, 70) },
-      { certainty: "exists", ...missing(60, 70) },
-    ],
-    "unproved",
-  ],
-])("the absence of %s", (_, owners, expected) => {
-  expect(judge(owners, 70).kind).toBe(expected);
+test.each<[string, Existence | undefined, "certain" | "unproved"]>([
+  ["one that never existed", undefined, "certain"],
+  ["one that no listing lacks yet", { certainty: "exists", proofs: [] }, "unproved"],
+  ["one that a single listing lacks", { certainty: "exists", ...missing(40, 40) }, "unproved"],
+  ["one that listings lack for 29 s", { certainty: "exists", ...missing(40, 69) }, "unproved"],
+  ["one that listings lack for 30 s", { certainty: "exists", ...missing(40, 70) }, "certain"],
+  ["one that a lookup did not find", { certainty: "exists", proofs: [], notFoundAt: at(60) }, "certain"],
+  ["one that may exist", { certainty: "possible", ...missing(40, 41) }, "unproved"],
+])("the absence of %s", (_, known, expected) => {
+  expect(judge(known, 70).kind).toBe(expected);
 });
 
 test.each([
@@ -45,8 +37,8 @@ test.each([
 ])(
   "a new load balancer that is missing since 40 and in the listing of %i is looked for at %i",
   (last, expected) => {
-    const owner: OwnerEvidence = { certainty: "exists", changedAt: at(39), ...missing(40, last) };
-    expect(judge([owner], last)).toMatchObject({
+    const known: Existence = { certainty: "exists", changedAt: at(39), ...missing(40, last) };
+    expect(judge(known, last)).toMatchObject({
       checkAt: at(expected),
       decidedAt: at(70),
       isExpected: true,
@@ -54,99 +46,90 @@ test.each([
   },
 );
 
-test("an owner about which no listing says anything is decided at a time that depends on the last listing only", () => {
-  const unknown: OwnerEvidence = { certainty: "exists", proofs: [] };
-  expect(judge([unknown], 70)).toMatchObject({ checkAt: at(100), decidedAt: at(100) });
-  const possible: OwnerEvidence = { certainty: "possible", proofs: [] };
-  expect(judge([possible], 70)).toMatchObject({ checkAt: at(72), decidedAt: at(100) });
+test("one about which no listing says anything is decided at a time that depends on the last listing only", () => {
+  const unknown: Existence = { certainty: "exists", proofs: [] };
+  expect(judge(unknown, 70)).toMatchObject({ checkAt: at(100), decidedAt: at(100) });
+  const possible: Existence = { certainty: "possible", proofs: [] };
+  expect(judge(possible, 70)).toMatchObject({ checkAt: at(72), decidedAt: at(100) });
 });
 
 test("an old load balancer that is missing is looked for once, when the decision is due", () => {
-  const owner: OwnerEvidence = { certainty: "exists", ...missing(40, 40) };
-  expect(judge([owner], 40)).toMatchObject({ checkAt: at(70), decidedAt: at(70), isExpected: false });
+  const known: Existence = { certainty: "exists", ...missing(40, 40) };
+  expect(judge(known, 40)).toMatchObject({ checkAt: at(70), decidedAt: at(70), isExpected: false });
 });
 
-const [a, b] = [serviceUID("a"), serviceUID("b")];
-const list = (evidence: BalancerEvidence, time: number, shown: readonly (typeof a)[], elsewhere?: typeof a) =>
-  evidence.noteListing(listing(time), { here: shown, isElsewhere: (uid) => uid === elsewhere });
+const list = (evidence: BalancerEvidence, time: number, { isShown }: { readonly isShown: boolean }) =>
+  evidence.noteListing(listing(time), isShown);
+const shown = { isShown: true };
+const lacking = { isShown: false };
 
 test("a proof lasts from when the first listing was known to when the last one began", () => {
   const evidence = new BalancerEvidence();
-  evidence.noteShown([a]);
-  const none = { here: [], isElsewhere: () => false };
-  evidence.noteListing(listing(5, 20), none);
-  evidence.noteListing(listing(20, 40), none);
-  const known = evidence.get(a);
-  if (known === undefined) throw new Error("The load balancer is forgotten.");
-  expect(judge([known], 40)).toMatchObject({ kind: "unproved", decidedAt: at(50) });
-  evidence.noteListing(listing(50, 51), none);
-  expect(judge([evidence.get(a) ?? known], 51)).toEqual({ kind: "certain" });
+  evidence.noteShown();
+  evidence.noteListing(listing(5, 20), false);
+  evidence.noteListing(listing(20, 40), false);
+  expect(judge(evidence.known, 40)).toMatchObject({ kind: "unproved", decidedAt: at(50) });
+  evidence.noteListing(listing(50, 51), false);
+  expect(judge(evidence.known, 51)).toEqual({ kind: "certain" });
 });
 
 test("one listing that shows the load balancer discards the proof", () => {
   const evidence = new BalancerEvidence();
-  evidence.noteShown([a]);
-  list(evidence, 0, []);
-  list(evidence, 20, [a]);
-  list(evidence, 40, []);
-  expect(evidence.get(a)).toEqual({ certainty: "exists", ...missing(40, 40) });
-});
-
-test("traces of a load balancer in another group prove nothing here", () => {
-  const evidence = new BalancerEvidence();
-  evidence.expect(a, "exists", at(0));
-  evidence.expect(b, "exists", at(0));
-  list(evidence, 0, [], a);
-  expect([evidence.get(a), evidence.get(b)]).toMatchObject([undefined, missing(0, 0)]);
+  evidence.noteShown();
+  list(evidence, 0, lacking);
+  list(evidence, 20, shown);
+  list(evidence, 40, lacking);
+  expect(evidence.known).toEqual({ certainty: "exists", ...missing(40, 40) });
 });
 
 test("a lookup soon after a change proves nothing", () => {
   const evidence = new BalancerEvidence();
-  evidence.noteChange([a], at(10), "exists");
+  evidence.noteChange(at(10), "exists");
   evidence.noteLookup(listing(39), seconds(30));
-  expect(evidence.get(a)?.notFoundAt).toBeUndefined();
+  expect(evidence.known?.notFoundAt).toBeUndefined();
   evidence.noteLookup(listing(40), seconds(30));
-  expect(evidence.get(a)?.notFoundAt).toBe(at(40));
+  expect(evidence.known?.notFoundAt).toBe(at(40));
 });
 
-test("a lookup soon after a session began proves nothing, because it may lag behind the former leader", () => {
-  const evidence = new BalancerEvidence();
-  evidence.noteShown([b]);
-  evidence.expect(a, "possible", at(10));
-  evidence.expect(b, "exists", at(10));
-  const notFound = () => [a, b].map((uid) => evidence.get(uid)?.notFoundAt);
-  evidence.noteLookup(listing(39), seconds(30));
-  expect(notFound()).toEqual([undefined, undefined]);
-  evidence.noteLookup(listing(40), seconds(30));
-  expect(notFound()).toEqual([at(40), at(40)]);
-});
+test.each(["exists", "possible"] as const)(
+  "a lookup soon after a session began proves nothing about one that %s, because it may lag behind the former leader",
+  (certainty) => {
+    const evidence = new BalancerEvidence();
+    if (certainty === "exists") evidence.noteShown();
+    evidence.expect(certainty, at(10));
+    evidence.noteLookup(listing(39), seconds(30));
+    expect(evidence.known?.notFoundAt).toBeUndefined();
+    evidence.noteLookup(listing(40), seconds(30));
+    expect(evidence.known?.notFoundAt).toBe(at(40));
+  },
+);
 
 test("one read without it is enough after Fairlead removed it, also if a read that lags showed it once more", () => {
   const evidence = new BalancerEvidence();
-  evidence.noteChange([a], at(0), "exists");
-  evidence.noteRemoved([a], at(10));
-  expect(evidence.get(a)).toBeUndefined();
-  list(evidence, 11, [a]);
-  expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 11).kind).toBe("unproved");
-  list(evidence, 13, []);
-  expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 13).kind).toBe("certain");
+  evidence.noteChange(at(0), "exists");
+  evidence.noteRemoved(at(10));
+  expect(evidence.known).toBeUndefined();
+  list(evidence, 11, shown);
+  expect(judge(evidence.known, 11).kind).toBe("unproved");
+  list(evidence, 13, lacking);
+  expect(judge(evidence.known, 13).kind).toBe("certain");
 });
 
 test.each([
-  ["it was shown for longer than a proof takes", (evidence: BalancerEvidence) => list(evidence, 39, [a])],
-  ["a step changed it since", (evidence: BalancerEvidence) => evidence.noteChange([a], at(38), "exists")],
+  ["it was shown for longer than a proof takes", (evidence: BalancerEvidence) => list(evidence, 39, shown)],
+  ["a step changed it since", (evidence: BalancerEvidence) => evidence.noteChange(at(38), "exists")],
   ["another process may have changed it since", (evidence: BalancerEvidence) => evidence.restartProof()],
 ])("one read without it is not enough after a removal if %s", (_, happen) => {
   const evidence = new BalancerEvidence();
-  evidence.noteRemoved([a], at(10));
-  list(evidence, 11, [a]);
+  evidence.noteRemoved(at(10));
+  list(evidence, 11, shown);
   happen(evidence);
-  list(evidence, 40, []);
-  expect(judge([evidence.get(a) ?? {}] as OwnerEvidence[], 40).kind).toBe("unproved");
+  list(evidence, 40, lacking);
+  expect(judge(evidence.known, 40).kind).toBe("unproved");
 });
 
-const afterHold = (owner: OwnerEvidence) =>
-  absenceOf({ owners: [owner], confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
+const afterHold = (known: Existence) =>
+  absenceOf({ known, confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
 
 test("listings without a load balancer from before the end of a hold prove nothing", () => {
   expect(afterHold({ certainty: "exists", ...missing(0, 79) })).toMatchObject({ decidedAt: at(110) });
@@ -167,12 +150,12 @@ test("a removal by Fairlead needs a listing without the load balancer that began
 
 test("one that only may exist counts as existing when its Service shows the address that another leader wrote", () => {
   const evidence = new BalancerEvidence();
-  evidence.noteChange([a], at(10), "possible");
-  evidence.expect(a, undefined, at(15));
-  expect(evidence.get(a)?.certainty).toBe("possible");
-  list(evidence, 20, []);
-  evidence.expect(a, "exists", at(20));
-  expect(evidence.get(a)).toMatchObject({ certainty: "exists", changedAt: at(10), ...missing(20, 20) });
-  evidence.expect(a, "possible", at(20));
-  expect(evidence.get(a)?.certainty).toBe("exists");
+  evidence.noteChange(at(10), "possible");
+  evidence.expect(undefined, at(15));
+  expect(evidence.known?.certainty).toBe("possible");
+  list(evidence, 20, lacking);
+  evidence.expect("exists", at(20));
+  expect(evidence.known).toMatchObject({ certainty: "exists", changedAt: at(10), ...missing(20, 20) });
+  evidence.expect("possible", at(20));
+  expect(evidence.known?.certainty).toBe("exists");
 });

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { EvidenceUpdates } from "../../../../src/controllers/service/observed/evidence-updates.ts";
-import { GroupStates } from "../../../../src/controllers/service/state/group-states.ts";
-import { ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
+import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { seconds } from "../../../../src/core/brand.ts";
 import type { Service } from "../../../../src/kube/objects.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-time/virtual-clock.ts";
@@ -11,7 +10,7 @@ import { lbFinalizer, type ServiceDraft, toService } from "../service-draft.ts";
 function tracesOfNew(age: number, draft: ServiceDraft = {}): string | undefined {
   const clock = new VirtualClock();
   const deps = { clock, services: { list: () => [] }, balancers: {}, facts: [], listing: {} } as never;
-  const updates = new EvidenceUpdates(deps, new GroupStates(new ServiceStates()), {} as never);
+  const updates = new EvidenceUpdates(deps, new ServiceRecords(), {} as never);
   updates.begin();
   const creationTimestamp = new Date(clock.now() - seconds(age)).toISOString();
   const { metadata, ...service } = toService({ finalizers: [lbFinalizer], ...draft });

@@ -1,38 +1,50 @@
 import { expect, test } from "bun:test";
 import { ListingIndex } from "../../../../src/controllers/service/observed/listing-index.ts";
+import { serviceUID } from "../../../../src/core/brand.ts";
+import type { ObservedLoadBalancer } from "../../../../src/provider/load-balancers.ts";
 
-const balancer = (name: string, group = "web") => ({
-  group,
-  name,
-  owners: ["uid"],
-  ownership: "ours",
-  state: "ready",
-});
+const [web, shop] = [serviceUID("web"), serviceUID("shop")];
 
-function indexOf(...items: readonly object[]): ListingIndex {
+function balancer(name: string, changes: Partial<ObservedLoadBalancer> = {}): ObservedLoadBalancer {
+  return { name, owners: [web], ownership: "ours", state: "ready", ...changes };
+}
+
+function indexOf(...items: readonly ObservedLoadBalancer[]): ListingIndex {
   return new ListingIndex({ latest: { items } } as never);
 }
 
-test("counts two load balancers with different names of one group as two", () => {
-  expect(indexOf(balancer("b1"), balancer("b2")).ofGroup("web")).toHaveLength(2);
+test("counts two load balancers with different names of one Service as two", () => {
+  const index = indexOf(balancer("b1"), balancer("b2"));
+  expect([index.of(web).length, index.onlyOneOf(web)]).toEqual([2, undefined]);
 });
 
 test("counts a load balancer that the listing repeats once", () => {
-  expect(indexOf(balancer("b1"), balancer("b1")).ofGroup("web")).toHaveLength(1);
+  const index = indexOf(balancer("b1"), balancer("b1"));
+  expect([index.of(web), index.onlyOneOf(web)]).toEqual([[balancer("b1")], balancer("b1")]);
 });
 
-test("finds the owner in another group only if it has a load balancer there", () => {
-  const uid = "uid" as never;
-  expect(indexOf(balancer("b1")).isElsewhere(uid, "web")).toBe(false);
-  expect(indexOf(balancer("b1"), balancer("b2", "shop")).isElsewhere(uid, "web")).toBe(true);
-});
-
-test("finds what has the mark of another cluster by its owner, and not by its group", () => {
-  const foreign = { ...balancer("b1"), ownership: "foreign" };
-  const index = indexOf(foreign);
-  expect([index.ofGroup("web"), index.marked, index.foreignOf("uid" as never)]).toEqual([
+test("finds the load balancers of a Service by its uid", () => {
+  const other = balancer("b2", { owners: [shop] });
+  const index = indexOf(balancer("b1"), other);
+  expect([index.of(web), index.of(shop), index.of(serviceUID("gone"))]).toEqual([
+    [balancer("b1")],
+    [other],
     [],
-    [],
-    [foreign as never],
   ]);
+});
+
+test("finds what has the mark of another cluster only as foreign", () => {
+  const foreign = balancer("b1", { ownership: "foreign" });
+  const index = indexOf(foreign);
+  expect([index.of(web), index.marked, index.foreignOf(web)]).toEqual([[], [], [foreign]]);
+});
+
+test("finds an unmarked load balancer for no Service", () => {
+  const index = indexOf(balancer("b1", { ownership: "unmarked" }));
+  expect([index.of(web), index.marked, index.foreignOf(web)]).toEqual([[], [], []]);
+});
+
+test("knows no only load balancer of a Service while another cluster has one for it", () => {
+  const index = indexOf(balancer("b1"), balancer("b2", { ownership: "foreign" }));
+  expect([index.of(web), index.onlyOneOf(web)]).toEqual([[balancer("b1")], undefined]);
 });

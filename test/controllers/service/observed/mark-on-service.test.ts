@@ -6,92 +6,83 @@ import type { ServiceUID } from "../../../../src/core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../../src/provider/load-balancers.ts";
 
 const owner = (uid: string, id?: string, changes: object = {}) => ({
-  ...{
-    namespace: "default",
-    name: uid,
-    uid: uid as ServiceUID,
-    facts: id === undefined ? {} : { id },
-    hasFinalizer: true,
-  },
-  ...{
-    addresses: [] as readonly string[],
-    hasHostname: false,
-    createdAt: "2026-01-01T00:00:00Z",
-    ...changes,
-  },
+  namespace: "default",
+  name: uid,
+  uid: uid as ServiceUID,
+  facts: id === undefined ? {} : { id },
+  hasFinalizer: true,
+  addresses: [] as readonly string[],
+  hasHostname: false,
+  createdAt: "2026-01-01T00:00:00Z",
+  ...changes,
 });
 const [own, other] = [{ addresses: ["192.0.2.7"] }, { addresses: ["192.0.2.8"] }];
 const ownKeys = ({ defaultName, facts }: { defaultName: string; facts: Readonly<Record<string, string>> }) =>
   facts["id"] === "none" ? [] : [defaultName, facts["id"] ?? "none"];
 
 function listed(id: string, name: string, changes: Partial<ObservedLoadBalancer> = {}): ObservedLoadBalancer {
-  const place = { keys: [name, id], addresses: own.addresses, group: id };
-  return { ...place, owners: [], ownership: "unmarked", state: "ready", ...changes };
+  const place = { keys: [name, id], addresses: own.addresses };
+  return { name, ...place, owners: [], ownership: "unmarked", state: "ready", ...changes };
 }
 const marksOf = (balancers: readonly ObservedLoadBalancer[]) =>
-  balancers.map(({ ownership, owners, group }) => [ownership, owners as readonly string[], group]);
-const named = { ownership: "ours", owners: ["u1" as ServiceUID], group: "au1" } as const;
+  balancers.map(({ ownership, owners }) => [ownership, owners as readonly string[]]);
+const named = { ownership: "ours", owners: ["u1" as ServiceUID] } as const;
 
 test.each([
-  ["the id on a Service", listed("7", "shop"), [owner("u1", "7")], ["ours", ["u1"], "au1"]],
-  ["the default name", listed("7", "au1"), [owner("u1")], ["ours", ["u1"], "au1"]],
-  [
-    "the default name before an id",
-    listed("7", "au1"),
-    [owner("u1"), owner("u2", "7")],
-    ["ours", ["u1"], "au1"],
-  ],
-  ["nothing", listed("7", "shop"), [owner("u1")], ["unmarked", [], "7"]],
-  ["a name without a Service", listed("7", "au1", named), [owner("u2")], ["ours", ["u1"], "au1"]],
-  ["a Service that gave it up", listed("7", "au1", named), [owner("u1", "none")], ["unmarked", [], "au1"]],
+  ["the id on a Service", listed("7", "shop"), [owner("u1", "7")], ["ours", ["u1"]]],
+  ["the default name", listed("7", "au1"), [owner("u1")], ["ours", ["u1"]]],
+  ["the default name before an id", listed("7", "au1"), [owner("u1"), owner("u2", "7")], ["ours", ["u1"]]],
+  ["nothing", listed("7", "shop"), [owner("u1")], ["unmarked", []]],
+  ["a name without a Service", listed("7", "au1", named), [owner("u2")], ["ours", ["u1"]]],
+  ["a Service that gave it up", listed("7", "au1", named), [owner("u1", "none")], ["unmarked", []]],
   [
     "a Service after another one that gave it up",
     listed("7", "au1", named),
     [owner("u1", "none"), owner("u2", "7")],
-    ["ours", ["u2"], "au2"],
+    ["ours", ["u2"]],
   ],
-  ["two Services", listed("7", "shop"), [owner("u1", "7"), owner("u2", "7")], ["unmarked", [], "7"]],
+  ["two Services", listed("7", "shop"), [owner("u1", "7"), owner("u2", "7")], ["unmarked", []]],
   [
     "the one of two Services with an address",
     listed("7", "shop"),
     [owner("u1", "7"), owner("u2", "7", own)],
-    ["ours", ["u2"], "au2"],
+    ["ours", ["u2"]],
   ],
   [
     "the older of two Services with its address",
     listed("7", "shop"),
     [owner("u1", "7", own), owner("u2", "7", { ...own, createdAt: "2025-01-01T00:00:00Z" })],
-    ["ours", ["u2"], "au2"],
+    ["ours", ["u2"]],
   ],
   [
     "the one of two Services whose address is its own",
     listed("7", "shop"),
     [owner("u1", "7", other), owner("u2", "7", own)],
-    ["ours", ["u2"], "au2"],
+    ["ours", ["u2"]],
   ],
   [
     "a Service with a hostname rather than one with another address",
     listed("7", "shop"),
     [owner("u1", "7", other), owner("u2", "7", { hasHostname: true })],
-    ["ours", ["u2"], "au2"],
+    ["ours", ["u2"]],
   ],
   [
     "a Service without an address rather than one with another address",
     listed("7", "shop"),
     [owner("u1", "7", other), owner("u2", "7")],
-    ["ours", ["u2"], "au2"],
+    ["ours", ["u2"]],
   ],
   [
     "no Service without the finalizer",
     listed("7", "au1", named),
     [owner("u2", "7", { hasFinalizer: false })],
-    ["unmarked", [], "au1"],
+    ["unmarked", []],
   ],
   [
     "a Service, while another cluster has it",
     listed("7", "shop", { ownership: "foreign" }),
     [owner("u1", "7")],
-    ["foreign", ["u1"], "au1"],
+    ["foreign", ["u1"]],
   ],
 ] as const)("a load balancer belongs to %s", (_, balancer, services, expected) => {
   expect(marksOf(withOwners([balancer], ownKeys, () => services))).toEqual([expected as never]);

@@ -1,13 +1,11 @@
 import { expect, test } from "bun:test";
 import { maxWaitInWorker } from "../../../../src/cloud/urgency.ts";
 import { FreshListing } from "../../../../src/controllers/service/observed/fresh-listing.ts";
-import { OwnerLock } from "../../../../src/controllers/service/reconcile/context.ts";
 import { showFailure } from "../../../../src/controllers/service/reconcile/failure.ts";
-import { observeGroup } from "../../../../src/controllers/service/reconcile/observe.ts";
-import { reconcileGroup } from "../../../../src/controllers/service/reconcile/reconcile.ts";
-import { GroupStates } from "../../../../src/controllers/service/state/group-states.ts";
-import { ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
+import { reconcileService } from "../../../../src/controllers/service/reconcile/reconcile.ts";
+import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { minutes, serviceUID } from "../../../../src/core/brand.ts";
+import type { Service } from "../../../../src/kube/objects.ts";
 import type { Call } from "../../../../src/provider/call.ts";
 import { CloudError } from "../../../../src/provider/errors.ts";
 import { settled, waiting } from "../../../../src/runtime/workers.ts";
@@ -16,58 +14,28 @@ import { refused } from "../../../support/scripted-balancers.ts";
 import { scriptedWorld } from "../../../support/scripted-world.ts";
 import { lbFinalizer, ServiceWorld } from "../../../support/service-world.ts";
 
-// What a reconcile of the service controller must prevent: two groups changing one Service's load balancers at the
-// same time, work that starts twice, and events that come too often or too early.
+// What a reconcile of the service controller must prevent: work that starts twice, and events that come too often or too early.
 
-const owner = serviceUID("web");
+const uid = serviceUID("web");
 const { signal } = new AbortController();
 
-const reconciler = (stages: Parameters<typeof reconcileGroup>[3], ownerLock = new OwnerLock()) => {
-  const serviceStates = new ServiceStates();
-  const groupStates = new GroupStates(serviceStates);
+const serviceAt = (name: string, ingress: readonly { readonly ip: string }[] = []) =>
+  ({
+    metadata: { name, namespace: "default", uid: name, resourceVersion: "1" },
+    spec: { type: "LoadBalancer" },
+    status: { loadBalancer: { ingress } },
+  }) as Service;
+
+const reconciler = (stages: Parameters<typeof reconcileService>[3]) => {
+  const records = new ServiceRecords();
+  const state = records.manage(serviceAt("web"));
   const deps = {
     controller: { services: { get: () => undefined }, removals: { endHold: () => undefined } },
-    groupStates,
-    serviceStates,
-    ownerLock,
+    records,
     nodeSyncLatency: { end: () => undefined },
-    queue: { add: () => undefined },
   };
-  const reconcile = (group: string) => reconcileGroup(deps as never, group, signal, stages);
-  return { groupStates, reconcile };
+  return { state, reconcile: () => reconcileService(deps as never, uid, signal, stages) };
 };
-
-test("the group that a Service left waits for the group it moved to, although the listing does not show it there", async () => {
-  const ownerLock = new OwnerLock();
-  const { groupStates, reconcile } = reconciler(async () => settled, ownerLock);
-  groupStates.addPendingRelease("old", owner);
-  ownerLock.acquire("new", [owner]);
-  expect(await reconcile("old")).toBe(waiting);
-  ownerLock.release("new");
-  expect(await reconcile("old")).toBe(settled);
-});
-
-test("a load balancer of a Service waits while another load balancer of that Service is reconciled", async () => {
-  const ownerLock = new OwnerLock();
-  const balancer = { group: "old", owners: [owner], ownership: "ours", state: "ready" };
-  const groupStates = new GroupStates(new ServiceStates());
-  const deps = {
-    controller: { balancers: {}, settings: {} },
-    groupStates,
-    evidenceUpdates: { update: () => undefined },
-    freshListing: {
-      find: () => ({ balancer, duplicates: [], problems: [], read: [] }),
-    },
-    ownerLock,
-  };
-  const state = groupStates.of("old");
-  const observe = () =>
-    observeGroup({ ...deps, group: "old", services: [], state, call: { signal } } as never, []);
-  ownerLock.acquire("new", [owner]);
-  expect(await observe()).toBe(waiting);
-  ownerLock.release("new");
-  expect(await observe()).toEqual({ kind: "observed", balancer, duplicates: [], read: [] } as never);
-});
 
 test("a call of a reconcile does not wait in its worker for the cloud's rate limit", async () => {
   const calls: Call[] = [];
@@ -75,15 +43,15 @@ test("a call of a reconcile does not wait in its worker for the cloud's rate lim
     calls.push(call);
     return settled;
   });
-  await reconcile("web");
+  await reconcile();
   expect(calls).toMatchObject([{ urgency: "user-change", maxWait: maxWaitInWorker }]);
 });
 
 test("an error from the leadership fence is not reported on any Service", async () => {
   const error = new CloudError("unavailable", "was not sent", { operation: "POST /x", cause: "fenced" });
-  const { groupStates, reconcile } = reconciler(() => Promise.reject(error));
-  expect(await reconcile("web").catch((thrown: unknown) => thrown)).toBe(error);
-  expect(groupStates.of("web").progress.failures).toBe(0);
+  const { state, reconcile } = reconciler(() => Promise.reject(error));
+  expect(await reconcile().catch((thrown: unknown) => thrown)).toBe(error);
+  expect(state.progress.failures).toBe(0);
 });
 
 test("a failed listing of an earlier leadership session is requested again and not reported", () => {
@@ -95,13 +63,13 @@ test("a failed listing of an earlier leadership session is requested again and n
     request: (since: number) => void wants.push(since),
   };
   const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
-  const groupStates = new GroupStates(new ServiceStates());
+  const state = new ServiceRecords().manage(serviceAt("web"));
   const fresh = new FreshListing(ports as never, {} as never);
-  fresh.request(groupStates.of("web"));
+  fresh.request(state);
   listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
   fresh.expire();
-  groupStates.of("web").reset("session");
-  expect(fresh.request(groupStates.of("web"))).toBe(waiting);
+  state.beginSession();
+  expect(fresh.request(state)).toBe(waiting);
   expect(wants).toHaveLength(2);
 });
 
@@ -190,20 +158,16 @@ test("a load balancer that cannot be changed does not prevent the node sync metr
   expect(w.manager.metrics.text()).toMatch(/^service_controller_nodesync_latency_seconds_count 1$/m);
 });
 
-test("a failed listing is no condition of a Service with an address, although a newer listing succeeds meanwhile", async () => {
+test("a failed listing is a condition of a Service without an address, and not of one that has it", async () => {
   const error = refused("no listing", "unavailable");
-  const serviceAt = (name: string, ingress: readonly { readonly ip: string }[]) => ({
-    metadata: { name, namespace: "default", uid: name, resourceVersion: "1" },
-    spec: { type: "LoadBalancer" },
-    status: { loadBalancer: { ingress } },
-  });
   const stored = {
-    "default/new": serviceAt("new", []),
+    "default/new": serviceAt("new"),
     "default/served": serviceAt("served", [{ ip: "192.0.2.1" }]),
   };
-  const groupStates = new GroupStates(new ServiceStates());
-  for (const name of ["new", "served"]) groupStates.assign(`default/${name}`, serviceUID(name), "x");
-  const listing: { failure: unknown } = { failure: { error, since: -60_000 } };
+  const records = new ServiceRecords();
+  const states = Object.values(stored).map((service) => records.manage(service));
+  const failure = { error, since: -60_000 };
+  const listing: { failure: unknown } = { failure };
   const written: string[] = [];
   const patch = async ({ metadata }: { readonly metadata: { readonly name: string } }) => {
     written.push(metadata.name);
@@ -212,10 +176,12 @@ test("a failed listing is no condition of a Service with an address, although a 
   const services = { get: (key: keyof typeof stored) => stored[key] };
   const deps = {
     controller: { services, listing, writes: { patch }, clock: new VirtualClock() },
-    groupStates,
     desiredServices: { problemsOf: () => [] },
   };
-  const context = { group: "x", state: groupStates.of("x"), call: { signal } };
-  for (let attempt = 0; attempt < 3; attempt += 1) await showFailure({ ...deps, ...context } as never, error);
+  for (const state of states) {
+    listing.failure = failure;
+    const context = { ...deps, state, call: { signal } };
+    for (let attempt = 0; attempt < 3; attempt += 1) await showFailure(context as never, error);
+  }
   expect(written).toEqual(["new"]);
 });

@@ -2,42 +2,60 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  GroupRecord,
-  type GroupReset,
-  type GroupState,
-  groupLifetimes,
-} from "../../../../src/controllers/service/state/group-state.ts";
-import { GroupStates } from "../../../../src/controllers/service/state/group-states.ts";
-import { ServiceRecord, ServiceStates } from "../../../../src/controllers/service/state/service-states.ts";
+  ServiceRecord,
+  type ServiceState,
+} from "../../../../src/controllers/service/state/service-record.ts";
+import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { milliseconds, serviceUID } from "../../../../src/core/brand.ts";
+import type { Service } from "../../../../src/kube/objects.ts";
+import type { ObservedLoadBalancer } from "../../../../src/provider/load-balancers.ts";
 
-// The records of groups and Services: only the files of the folder state change them. A table defines how long each part of a group lasts.
+// The record of a Service: only the files of the folder state change it, and it lasts until nothing is to be done.
 
-const uid = serviceUID("web");
 const folder = join(import.meta.dir, "../../../../src/controllers/service");
-const balancer = { group: "g", ownership: "ours", owners: [uid] } as never;
-const change = { observed: balancer, duplicates: [], steps: [{ do: "set" }], serving: [uid], leaving: [] };
-const removal = { ...change, steps: [{ do: "remove", removes: true }], serving: [], leaving: [uid] } as const;
+const uid = serviceUID("web");
+const web = serviceOf("web");
+const balancer: ObservedLoadBalancer = { name: "b1", owners: [uid], ownership: "ours", state: "ready" };
+const change = { observed: balancer, duplicates: [], steps: [{ do: "set" }], isLeaving: false };
+const removal = { ...change, steps: [{ do: "remove", removes: true as const }], isLeaving: true };
 
-const newGroups = () => {
-  const groups = new GroupStates(new ServiceStates());
-  return { groups, state: groups.of("g") };
+/** All have the same name. */
+function serviceOf(name: string): Service {
+  const metadata = { name: "web", namespace: "default", uid: name };
+  return { metadata, spec: { type: "LoadBalancer" }, status: {} } as Service;
+}
+
+const newRecord = () => {
+  const records = new ServiceRecords();
+  return { records, state: records.manage(web) };
 };
 
-describe("the record of a group", () => {
+/** Each part of a record, except its name, with a value that differs from that of a new one. */
+function fill(): { readonly record: ServiceRecord; readonly filled: Readonly<Record<string, unknown>> } {
+  const record = new ServiceRecord("default/web", uid);
+  const names = Object.keys(record).filter((name) => name !== "key" && name !== "uid");
+  const filled: Readonly<Record<string, unknown>> = Object.fromEntries(
+    names.map((name) => [name, { filled: name }]),
+  );
+  return { record: Object.assign(record, filled), filled };
+}
+
+describe("the record of a Service", () => {
   test("cannot be written through the view that stages get", () => {
-    const { state } = newGroups();
+    const { state } = newRecord();
     const writes = (): void => {
       // @ts-expect-error A stage may only read.
       state.hold = undefined;
-      // @ts-expect-error The store assigns members.
-      state.members.add("default/web");
+      // @ts-expect-error The store decides whether there is something to do.
+      state.phase = "idle";
       // @ts-expect-error Only methods of the record change the progress.
       state.progress.noteFailure();
       // @ts-expect-error Only methods of the record change the evidence.
-      state.evidence.noteShown([uid]);
-      // @ts-expect-error Only methods of the record add a step.
-      state.recentSteps.forget("add");
+      state.evidence.noteShown();
+      // @ts-expect-error Only methods of the record change the refusals.
+      state.refused.clear();
+      // @ts-expect-error Only methods of the record change what was published.
+      state.published.clear();
     };
     expect(writes).toBeInstanceOf(Function);
     expect(state.hold).toBeUndefined();
@@ -48,137 +66,33 @@ describe("the record of a group", () => {
       .map((path) => path.replaceAll("\\", "/"))
       .filter((path) => path.endsWith(".ts") && !path.startsWith("state/"));
     const writers = files.filter((path) =>
-      /\b(GroupRecord|ServiceRecord)\b/.test(readFileSync(join(folder, path), "utf8")),
+      /\bServiceRecord\b/.test(readFileSync(join(folder, path), "utf8")),
     );
     expect(files.length).toBeGreaterThan(20);
     expect(writers).toEqual([]);
   });
 
-  test("has an entry in the table of lifetimes for each of its parts", () => {
-    const parts = Object.keys(new GroupRecord("g")).filter((name) => name !== "group");
-    expect(Object.keys(groupLifetimes).toSorted()).toEqual(parts.toSorted());
-  });
-
-  test.each<GroupReset>(["session", "gone", "left"])("loses exactly what ends with: %s", (event) => {
-    const record = new GroupRecord("g");
-    const filled: Readonly<Record<string, unknown>> = Object.fromEntries(
-      Object.keys(groupLifetimes).map((name) => [name, { filled: name }]),
-    );
-    Object.assign(record, filled);
-    record.reset(event);
+  test("loses what another replica may have changed when a session begins, and nothing else", () => {
+    const { record, filled } = fill();
+    record.beginSession();
     const after: Readonly<Record<string, unknown>> = { ...record };
     const lost = Object.keys(filled).filter((name) => after[name] !== filled[name]);
-    const expected = Object.entries(groupLifetimes).filter(([, events]) => events.includes(event));
-    expect(lost).toEqual(expected.map(([name]) => name));
-    const fresh: Readonly<Record<string, unknown>> = { ...new GroupRecord("g") };
+    expect(lost.toSorted()).toEqual([
+      ...["change", "editedAt", "kept", "lastCompleted", "listingRequestedAt", "managed", "rest"],
+      "targetsLostAt",
+    ]);
+    const fresh: Readonly<Record<string, unknown>> = { ...new ServiceRecord("default/web", uid) };
     for (const name of lost) expect(after[name]).toEqual(fresh[name]);
   });
 
   test("stays current in a reconcile that began before a change", () => {
-    const { groups, state } = newGroups();
-    groups.of("g").outdate(5);
+    const { records, state } = newRecord();
+    records.get(uid)?.outdate(5);
     expect(state.changedAt).toBe(5);
-  });
-});
-
-describe("a change of a group", () => {
-  test("from targets to more is announced as the larger one until it is complete", () => {
-    const { state } = newGroups();
-    const began: (GroupState["change"] | undefined)[] = [];
-    for (const kind of ["update", "ensure", "update"] as const) {
-      state.beginChange(kind, change);
-      began.push(state.change);
-    }
-    expect(began).toEqual(["update", "ensure", "ensure"]);
-    state.complete({ targets: "t", spec: "s", lists: [] });
-    expect([state.change, state.knownSpec]).toEqual([undefined, "s"]);
-  });
-
-  test("that failed makes earlier listings outdated and is remembered until its error is reported", () => {
-    const { state } = newGroups();
-    state.backOff(9);
-    state.noteChangeSent(change, 3, "update");
-    expect([state.changedAt, state.failedChange, state.backoffUntil]).toEqual([3, "update", 9]);
-    state.noteErrorHandled();
-    expect(state.failedChange).toBeUndefined();
-  });
-
-  test("that the cloud accepted ends the backoff", () => {
-    const { state } = newGroups();
-    state.backOff(9);
-    state.noteChangeSent(change, 3, undefined);
-    expect(state.backoffUntil).toBeUndefined();
-  });
-
-  test("that is an operation proves that a load balancer exists only when it is done", () => {
-    const { state } = newGroups();
-    const step = { hash: "h", at: 1, isOperation: true, isLast: true, removes: false };
-    state.noteStepInProgress({ ...change, observed: undefined }, step);
-    expect(state.evidence.get(uid)?.certainty).toBe("possible");
-    state.endOperation(2, "done");
-    expect([state.evidence.get(uid)?.certainty, state.changedAt]).toEqual(["exists", 2]);
-  });
-
-  test("that removes a load balancer needs an answer of the cloud as proof", () => {
-    const { state } = newGroups();
-    state.noteShown([uid]);
-    state.noteStepsDone(removal, 1, false);
-    expect(state.evidence.get(uid)).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
-  });
-
-  test("that removes one of several load balancers leaves its owners with one", () => {
-    const { state } = newGroups();
-    state.noteShown([uid]);
-    state.noteStepsDone({ ...removal, duplicates: [balancer] }, 1, true);
-    expect(state.evidence.uids).toEqual([uid]);
-    state.noteStepsDone(removal, 1, true);
-    expect(state.evidence.uids).toEqual([]);
-  });
-
-  test("of a Service starts waits and counts over", () => {
-    const { state } = newGroups();
-    state.beginWait(1);
-    state.beginWait(2);
-    expect(state.waitingSince).toBe(1);
-    state.noteServiceChange();
-    expect([state.waitingSince, state.progress.changeDelay]).toEqual([undefined, milliseconds(0)]);
-  });
-});
-
-describe("the record of a Service", () => {
-  test("cannot be written through the view that stages get", () => {
-    const state = new ServiceStates().create("default/web", uid);
-    const writes = (): void => {
-      // @ts-expect-error A stage may only read.
-      state.releasedName = "lb-1";
-      // @ts-expect-error Only methods of the record change the refusals.
-      state.refused.clear();
-      // @ts-expect-error Only methods of the record change what was published.
-      state.published.clear();
-    };
-    expect(writes).toBeInstanceOf(Function);
-    expect(state.releasedName).toBeUndefined();
-  });
-
-  test("keeps only what the release needs while its load balancer is being released", () => {
-    const states = new ServiceStates();
-    const state = states.create("default/web", uid);
-    const names = Object.keys(new ServiceRecord("default/web", uid));
-    const filled: Readonly<Record<string, unknown>> = Object.fromEntries(
-      names
-        .filter((name) => !["key", "uid"].includes(name))
-        .map((name) => [name, { filled: name, close: () => undefined }]),
-    );
-    states.drop(Object.assign(state, filled), true);
-    const kept: Readonly<Record<string, unknown>> = { ...states.get(uid) };
-    expect(Object.keys(filled).filter((name) => kept[name] === filled[name])).toEqual([
-      ...["onDelete", "releasedName"],
-    ]);
   });
 
   test("closes the watch of endpoints when it no longer chooses targets by them", () => {
-    const states = new ServiceStates();
-    const state = states.create("default/web", uid);
+    const { records, state } = newRecord();
     let closed = 0;
     const subscription = {
       close: () => {
@@ -188,9 +102,161 @@ describe("the record of a Service", () => {
     state.openEndpoints(subscription);
     const valid = { lastSettings: undefined, lastRanges: undefined, lastTargetRules: undefined } as const;
     const read = { ...valid, onDelete: undefined, isServed: true } as const;
-    states.noteRead(state, { ...read, lastTargetRules: { policy: "endpoints", drain: milliseconds(0) } });
+    records.noteRead(uid, { ...read, lastTargetRules: { policy: "endpoints", drain: milliseconds(0) } });
     expect([closed, state.endpoints]).toEqual([0, subscription]);
-    states.noteRead(state, read);
+    records.noteRead(uid, read);
     expect([closed, state.endpoints]).toEqual([1, undefined]);
+  });
+});
+
+describe("the records of Services", () => {
+  test("keep one until its Service needs nothing and has no load balancer", () => {
+    const { records, state } = newRecord();
+    const count = (): number => {
+      records.end(uid);
+      return records.all.length;
+    };
+    const counts = [count()];
+    records.leave("default/web");
+    state.noteGone(1);
+    counts.push(count());
+    records.dismiss(uid);
+    expect([...counts, count(), records.get(uid)]).toEqual([1, 1, 0, undefined]);
+  });
+
+  test("keep what a release needs while the load balancer of a Service that is gone is released", () => {
+    const { records, state } = newRecord();
+    Object.assign(state, { onDelete: "on hold", releasedName: "b1" });
+    records.leave("default/web");
+    records.end(uid);
+    expect(records.get(uid)).toMatchObject({ onDelete: "on hold", releasedName: "b1" });
+  });
+
+  test("keep the one of a Service that is gone beside that of another one with its name", () => {
+    const { records } = newRecord();
+    records.leave("default/web");
+    const { uid: next } = records.manage(serviceOf("next"));
+    expect(records.managed("default/web")?.uid).toBe(next);
+    expect(records.active.map(({ phase }) => phase)).toEqual(["leaving", "managed"]);
+    records.dismiss(uid);
+    records.end(uid);
+    expect([records.managed("default/web")?.uid, records.all.length]).toEqual([next, 1]);
+  });
+
+  test("manage a Service again that returns before its load balancer was removed", () => {
+    const { records, state } = newRecord();
+    records.leave("default/web");
+    state.noteGone(1);
+    records.manage(web);
+    expect([records.managed("default/web"), state.phase, state.goneAt]).toEqual([
+      state,
+      "managed",
+      undefined,
+    ]);
+  });
+
+  test("close the watch of endpoints as soon as the Service is gone, although its load balancer is still there", () => {
+    const { records, state } = newRecord();
+    let closed = 0;
+    state.openEndpoints({
+      close: () => {
+        closed += 1;
+      },
+    });
+    records.leave("default/web");
+    expect([closed, records.hasTargetSelector]).toEqual([1, false]);
+  });
+
+  test("close the watch of endpoints when they end a record", () => {
+    const { records, state } = newRecord();
+    let closed = 0;
+    state.openEndpoints({
+      close: () => {
+        closed += 1;
+      },
+    });
+    records.dismiss(uid);
+    records.end(uid);
+    expect(closed).toBe(1);
+  });
+
+  test.each([
+    [true, [true, true]],
+    [false, [true, false]],
+  ])(
+    "know a Service after its record has ended where marks do not name the cluster: %p",
+    (remembersFormer, known) => {
+      const records = new ServiceRecords({ remembersFormer });
+      expect(records.wasKnown(uid)).toBe(false);
+      records.manage(web);
+      const before = records.wasKnown(uid);
+      records.dismiss(uid);
+      records.end(uid);
+      expect([before, records.wasKnown(uid)]).toEqual(known);
+    },
+  );
+});
+
+describe("a change of a Service", () => {
+  test("from targets to more is announced as the larger one until it is complete", () => {
+    const { state } = newRecord();
+    const began: (ServiceState["change"] | undefined)[] = [];
+    for (const kind of ["update", "ensure", "update"] as const) {
+      state.beginChange(kind, change);
+      began.push(state.change);
+    }
+    expect(began).toEqual(["update", "ensure", "ensure"]);
+    state.complete({ targets: "t", spec: "s", list: [] });
+    expect([state.change, state.knownSpec]).toEqual([undefined, "s"]);
+  });
+
+  test("that failed makes earlier listings outdated and is remembered until its error is reported", () => {
+    const { state } = newRecord();
+    state.backOff(9);
+    state.noteChangeSent(change, 3, "update");
+    expect([state.changedAt, state.failedChange, state.backoffUntil]).toEqual([3, "update", 9]);
+    state.noteErrorHandled();
+    expect(state.failedChange).toBeUndefined();
+  });
+
+  test("that the cloud accepted ends the backoff", () => {
+    const { state } = newRecord();
+    state.backOff(9);
+    state.noteChangeSent(change, 3, undefined);
+    expect(state.backoffUntil).toBeUndefined();
+  });
+
+  test("that is an operation proves that a load balancer exists only when it is done", () => {
+    const { state } = newRecord();
+    const step = { hash: "h", at: 1, isOperation: true, isLast: true, removes: false };
+    state.noteStepInProgress({ ...change, observed: undefined }, step);
+    expect(state.evidence.known?.certainty).toBe("possible");
+    state.endOperation(2, "done");
+    expect([state.evidence.known?.certainty, state.changedAt]).toEqual(["exists", 2]);
+  });
+
+  test("that removes a load balancer needs an answer of the cloud as proof", () => {
+    const { state } = newRecord();
+    state.noteShown();
+    state.noteStepsDone(removal, 1, false);
+    expect(state.evidence.known).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
+  });
+
+  test("that removes one of several load balancers leaves the Service with one", () => {
+    const { state } = newRecord();
+    state.noteShown();
+    state.noteStepsDone({ ...removal, duplicates: [balancer] }, 1, true);
+    expect(state.evidence.known?.certainty).toBe("exists");
+    state.noteStepsDone(removal, 1, true);
+    expect(state.evidence.known).toBeUndefined();
+  });
+
+  test("by a user starts waits and counts over", () => {
+    const { state } = newRecord();
+    state.beginWait(1);
+    state.beginWait(2);
+    expect(state.waitingSince).toBe(1);
+    state.noteServiceChange();
+    expect([state.waitingSince, state.progress.changeDelay]).toEqual([undefined, milliseconds(0)]);
   });
 });

@@ -1,15 +1,12 @@
-// What a plan gets: the members of each group with their facts and targets, what is listed, what can be adopted, and the context.
+// What a plan gets: the Services with their facts and targets, what is listed, what can be adopted, and what is prefetched.
 
 import { withOwners } from "../../controllers/service/observed/mark-on-service.ts";
 import type { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
 import { chooseTargets } from "../../controllers/service/targets/choose-targets.ts";
+import type { ServiceUID } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Fields } from "../../core/settings.ts";
-import type {
-  DesiredLoadBalancer,
-  ObservedLoadBalancer,
-  PlanContext,
-} from "../../provider/load-balancers.ts";
+import type { DesiredLoadBalancer, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { FactChanges, Facts } from "../../provider/plan.ts";
 import type { Lab } from "./lab.ts";
 
@@ -34,46 +31,33 @@ export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBala
   );
 }
 
-/** The group of a Service, whose members share a load balancer. */
-export function groupOf(balancers: Balancers, member: Desired): string {
-  return balancers.groupOf?.(member) ?? member.owner.uid;
+export function prefetchFor(lab: Lab, desired: readonly Desired[]): Promise<unknown> {
+  return lab.run(async (call) => lab.loadBalancers.prefetch?.(desired, call));
 }
 
-export function prefetchFor(lab: Lab, members: readonly Desired[]): Promise<unknown> {
-  return lab.run(async (call) => lab.loadBalancers.prefetch?.(members, call));
-}
-
-/** For plans of Services that share nothing with others. */
-export function contextOf(prefetched: unknown): PlanContext<unknown> {
-  return { prefetched, orphans: [] };
-}
-
-/** The desired load balancers by group, with their facts. */
-export function groupMembers(
-  balancers: Balancers,
+/** The desired load balancers with their facts, by Service. */
+export function withFacts(
   all: readonly Desired[],
   { savedFacts, services }: Lab,
-): Map<string, readonly Desired[]> {
-  const groups = new Map<string, readonly Desired[]>();
-  for (const desired of all) {
-    services.set(desired.owner.uid, desired.owner);
-    const member = { ...desired, facts: savedFacts.get(desired.owner.uid) ?? {} };
-    const group = groupOf(balancers, member);
-    groups.set(group, [...(groups.get(group) ?? []), member]);
-  }
-  return groups;
+): ReadonlyMap<ServiceUID, Desired> {
+  return new Map(
+    all.map((desired) => {
+      const { uid } = desired.owner;
+      services.set(uid, desired.owner);
+      return [uid, { ...desired, facts: savedFacts.get(uid) ?? {} }];
+    }),
+  );
 }
 
-/** For a group without a load balancer: the unmarked one that a member requests to adopt. */
+/** For a Service without a load balancer: the unmarked one that it requests to adopt. */
 export function adoptableOf(
   balancers: Balancers,
-  members: readonly Desired[],
+  desired: Desired | undefined,
   listed: readonly ObservedLoadBalancer[],
 ): ObservedLoadBalancer | undefined {
+  if (desired === undefined || desired.ending !== undefined) return undefined;
   const matches = listed.filter(
-    (balancer) =>
-      balancer.ownership === "unmarked" &&
-      members.some((member) => member.ending === undefined && balancers.adopts?.(member, balancer)),
+    (balancer) => balancer.ownership === "unmarked" && balancers.adopts?.(desired, balancer) === true,
   );
   if (matches.length > 1) throw new Error(`${matches.length} load balancers match an adoption, expected 1.`);
   return matches[0];

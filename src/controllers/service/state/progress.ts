@@ -1,4 +1,4 @@
-// The failures and changes of a group since its last progress, which decide how long it waits before the next plan.
+// The failures and changes of a load balancer since its last progress, which decide how long it waits before the next plan.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 
@@ -7,7 +7,7 @@ const immediateChanges = 10;
 const firstChangeDelay: Milliseconds = seconds(2);
 const maxChangeDelay: Milliseconds = minutes(5);
 
-export class GroupProgress {
+export class Progress {
   #failures = 0;
   #changes = 0;
   #mostSteps = 0;

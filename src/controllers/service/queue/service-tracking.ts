@@ -1,0 +1,93 @@
+// Which Services the controller has something to do for: those that need a load balancer, those that still have one, and those with its
+// finalizer. After each listing also those that the cloud still has something for.
+
+import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
+import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
+import { otherControllerOf } from "../annotations/annotations.ts";
+import type { ServiceControllerDeps } from "../deps.ts";
+import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
+import type { ListingIndex } from "../observed/listing-index.ts";
+import { finalizer, hasFinalizer, hasOurConditions, isManaged } from "../predicates.ts";
+import type { ServiceRecords } from "../state/service-records.ts";
+
+export interface ServiceTrackingDeps {
+  readonly controller: Pick<ServiceControllerDeps, "services" | "annotations" | "program">;
+  readonly records: ServiceRecords;
+  readonly evidenceUpdates: Pick<EvidenceUpdates, "noteTraces">;
+  /** The uids of the Services to reconcile. */
+  readonly queue: WorkQueue;
+}
+
+export class ServiceTracking {
+  readonly #deps: ServiceTrackingDeps;
+
+  constructor(deps: ServiceTrackingDeps) {
+    this.#deps = deps;
+  }
+
+  /** A Service has changed: it goes to the front of the queue. */
+  enqueue(key: string): void {
+    for (const uid of this.track(key)) {
+      this.#deps.records.get(uid)?.noteServiceChange();
+      this.#deps.queue.add(uid, { priority: priorities.urgent });
+    }
+  }
+
+  /** Returns what to reconcile: the Service with this name, and another one that had the name before. */
+  track(key: string): readonly ServiceUID[] {
+    const { controller, records } = this.#deps;
+    const service = controller.services.get(key);
+    const own = service !== undefined && this.#concernsUs(service) ? service : undefined;
+    const before = records.managed(key)?.uid;
+    const left = before !== undefined && before !== own?.metadata.uid ? [before] : [];
+    if (left.length > 0) records.leave(key);
+    return own === undefined ? left : [...left, this.#manage(own)];
+  }
+
+  /** After a listing: reconciles the Services that need no load balancer, and still have one. */
+  enqueueLeftovers(index: ListingIndex): void {
+    const { controller, records, queue } = this.#deps;
+    const unmanaged = new Set(
+      index.marked.flatMap(({ owners }) => owners.filter((uid) => records.get(uid)?.phase !== "managed")),
+    );
+    if (unmanaged.size === 0) return;
+    for (const service of controller.services.list()) {
+      if (unmanaged.has(serviceUID(service.metadata.uid))) queue.add(this.#manage(service));
+    }
+  }
+
+  #manage(service: Service): ServiceUID {
+    const { records, evidenceUpdates } = this.#deps;
+    const isNew = records.managed(keyOf(service.metadata))?.uid !== service.metadata.uid;
+    const record = records.manage(service);
+    if (isNew) evidenceUpdates.noteTraces(record, service);
+    return record.uid;
+  }
+
+  #concernsUs(service: Service): boolean {
+    return (isManaged(service) && !this.#isServedElsewhere(service)) || this.#hasOwnFinalizer(service);
+  }
+
+  #isKnown({ metadata }: Service): boolean {
+    return this.#deps.records.get(serviceUID(metadata.uid))?.phase === "managed";
+  }
+
+  /**
+   * It got a load balancer class while it was managed, by this process or one before it. Its finalizer is removed as soon as nothing of
+   * it is left in the cloud.
+   */
+  #hasOwnFinalizer(service: Service): boolean {
+    if (!hasFinalizer(service)) return false;
+    return this.#isKnown(service) || service.finalizerWriters?.[finalizer] === this.#deps.controller.program;
+  }
+
+  /**
+   * Another controller serves it. One that is known stays until nothing of it is left in the cloud, and conditions of Fairlead from before
+   * are removed first, as are those of another class.
+   */
+  #isServedElsewhere(service: Service): boolean {
+    if (this.#isKnown(service) || hasOurConditions(service)) return false;
+    return otherControllerOf(this.#deps.controller.annotations, service) !== undefined;
+  }
+}

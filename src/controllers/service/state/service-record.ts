@@ -1,0 +1,490 @@
+// The record of a Service: what the controller remembers about it and its load balancer, until nothing of it is left. Its methods change
+// it. A restart loses it; the Service and the next listings then show what matters.
+
+import type { Cidr, Milliseconds, ServiceUID } from "../../../core/brand.ts";
+import type { Fields, Values } from "../../../core/settings.ts";
+import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { Proof } from "../../absence/proof.ts";
+import type { Reported } from "../../reporter.ts";
+import type { TargetRules } from "../annotations/target-rules.ts";
+import type { Desired } from "../deps.ts";
+import { BalancerEvidence, type Certainty } from "./balancer-evidence.ts";
+import { Progress } from "./progress.ts";
+import {
+  type AcceptedRequest,
+  type AppliedPlan,
+  type Change,
+  type CreationRequest,
+  createsBalancer,
+  type Fingerprint,
+  type Hold,
+  type KeptObservation,
+  keptAfter,
+  type ManagedBalancer,
+  type Rest,
+  type RunningStep,
+  type StartedOperation,
+} from "./record-parts.ts";
+import { RefusedTargets } from "./refused-targets.ts";
+
+/** New events of a topic replace the topic's earlier events. */
+export type EventTopic =
+  | "annotations"
+  | "adoption"
+  | "plan"
+  | "failure"
+  | "waiting"
+  | "drift"
+  | "absence"
+  | "duplicates";
+
+/** Keeps the watch of EndpointSlices open for one Service. */
+export interface EndpointSubscription {
+  readonly close: () => void;
+}
+
+/** The last valid values. They replace invalid ones. After a restart, what the load balancer has replaces these. */
+export interface LastValid {
+  readonly lastSettings: Partial<Values<Fields>> | undefined;
+  readonly lastRanges: readonly Cidr[] | "unspecified" | undefined;
+  /** Undefined also for a Service that no longer needs a load balancer. While a rule is invalid after a restart, targets are frozen. */
+  readonly lastTargetRules: TargetRules | undefined;
+}
+
+export interface Said extends LastValid {
+  readonly onDelete: Desired | "on hold" | undefined;
+  /** It needs a load balancer. */
+  readonly isServed: boolean;
+}
+
+/** All times are monotonic. */
+export class ServiceRecord implements LastValid {
+  readonly key: string;
+  readonly uid: ServiceUID;
+  /**
+   * `managed`: the Service exists, and the controller has something to do for it. `leaving`: it is gone, or needs nothing any more, but
+   * may still have a load balancer. `idle`: nothing is to be done.
+   */
+  phase: "idle" | "managed" | "leaving" = "idle";
+
+  // What the Service said, until its record ends.
+  lastSettings: LastValid["lastSettings"];
+  lastRanges: LastValid["lastRanges"];
+  lastTargetRules: LastValid["lastTargetRules"];
+  /**
+   * What to do with the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it
+   * because on-delete was invalid. Undefined: delete it. After a restart, the load balancer becomes an orphan or is deleted.
+   */
+  onDelete: Desired | "on hold" | undefined;
+  /** Targets that the cloud refused. */
+  readonly refused: RefusedTargets = new RefusedTargets();
+  /** Open while the targets are chosen by endpoints. */
+  endpoints: EndpointSubscription | undefined;
+  /** When the Service was first missing from the API server, although Fairlead did not remove its finalizer. */
+  goneAt: number | undefined;
+  /** Its deletion, or a change after which it needs no load balancer, was seen before. */
+  isDeletionSeen: boolean = false;
+  /** It had no finalizer when it was last reconciled, and this process has added none since. */
+  lacksFinalizer: boolean = false;
+
+  // What is known about the existence of the load balancer, until it is proved that there is none.
+  readonly evidence: BalancerEvidence = new BalancerEvidence();
+  /** When the last creation with an unknown outcome was sent: it may take effect later, and a listing then shows the load balancer. */
+  uncertainCreationAt: number | undefined;
+  /** When Fairlead last changed the cloud; older listings are outdated. Infinity while requests are sent: every listing is outdated. */
+  changedAt: number | undefined;
+  /** Once this time has come, an older listing is outdated: a refused target is tried again. */
+  listingDueAt: number | undefined;
+
+  // What was observed, until this replica takes the Lease again.
+  /** When a newer listing was requested, until it has arrived. */
+  listingRequestedAt: number | undefined;
+  /** Set while the load balancer is complete. */
+  rest: Rest | undefined;
+  /** Ends with a change that only a listing can show. */
+  kept: KeptObservation | undefined;
+  /** When a user changed the Service after the last observation, so that all of the load balancer is read again. */
+  editedAt: number | undefined;
+  /**
+   * The load balancer of the last observation, and since which listing only another one is shown. Undefined after a change that may have
+   * given it another name, or replaced it. After a restart, the one with the address of the Service is managed, or else the first observed.
+   */
+  managed: ManagedBalancer | undefined;
+  /** The last completed desired state; any other difference is drift. After a restart, the next difference is not. */
+  lastCompleted: Fingerprint | undefined;
+  /** When the load balancer was first seen to have lost targets, until it is complete again. */
+  targetsLostAt: number | undefined;
+  /** The change in progress. After a restart, its event is published again. */
+  change: Change | undefined;
+
+  // How far the change is, until the load balancer is complete.
+  /** The change whose steps failed in the last reconcile. */
+  failedChange: Change | undefined;
+  /** Failures and changes since the last progress, which decide delays. */
+  readonly progress: Progress = new Progress();
+  /** Since when it has waited for the cloud; checks become rarer. */
+  waitingSince: number | undefined;
+  /** Until then or until a success, only a change of the Service enqueues it. */
+  backoffUntil: number | undefined;
+  /** The step of the last operation. After a restart, two listings prove what it has done. */
+  operation: StartedOperation | undefined;
+  /**
+   * The desired state without targets that was last completed, or reported as drift. After a restart, --load-balancer-drift=report applies
+   * no difference of a complete Service.
+   */
+  knownSpec: string | undefined;
+
+  // What was reported, so that each event is published once.
+  readonly published: Map<EventTopic, Reported> = new Map();
+  /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
+  hold: Hold | undefined;
+  /** Further load balancers with the mark of the Service, in the last observation. */
+  duplicates: readonly ObservedLoadBalancer[] = [];
+  /** The cloud's names of the load balancers being released, for the event. */
+  releasedName: string | undefined;
+  /** The Service has the condition that its operation cannot be checked. After a restart, it stays until the next write. */
+  hasOperationProblem: boolean = false;
+  /** Observe mode: the last reported steps, so that each plan is reported once. */
+  reportedSteps: string | undefined;
+
+  constructor(key: string, uid: ServiceUID) {
+    this.key = key;
+    this.uid = uid;
+  }
+
+  /** This replica takes the Lease. Another one may have made the next difference, so it is not drift. */
+  beginSession(): void {
+    this.listingRequestedAt = undefined;
+    this.rest = undefined;
+    this.kept = undefined;
+    this.editedAt = undefined;
+    this.managed = undefined;
+    this.lastCompleted = undefined;
+    this.targetsLostAt = undefined;
+    this.change = undefined;
+  }
+
+  openEndpoints(subscription: EndpointSubscription): void {
+    this.endpoints = subscription;
+  }
+
+  closeEndpoints(): void {
+    this.endpoints?.close();
+    this.endpoints = undefined;
+  }
+
+  /** The cloud refused a target. Returns false if the target is withheld already. */
+  noteRefusal(...refusal: Parameters<RefusedTargets["note"]>): boolean {
+    return this.refused.note(...refusal);
+  }
+
+  /** The cloud has these targets. Returns whether one of them was refused before. */
+  noteAccepted(targets: readonly BalancerTarget[], at: number): boolean {
+    return this.refused.accept(targets, at);
+  }
+
+  /** The Service or the settings have changed: every refused target is tried again. */
+  endRefusals(): void {
+    this.refused.clear();
+  }
+
+  /** The Service is gone from the API. */
+  noteVanished(isDeletionSeen: boolean): void {
+    this.isDeletionSeen = isDeletionSeen;
+  }
+
+  /** Without effect if it has nothing to release. */
+  noteGone(at: number): void {
+    if (this.phase === "leaving") this.goneAt = at;
+  }
+
+  noteFinalizer(isPresent: boolean): void {
+    this.lacksFinalizer = !isPresent;
+  }
+
+  /** The names of the load balancers that are being released. */
+  noteReleasing(names: string): void {
+    this.releasedName = names;
+  }
+
+  /** The events of this topic that apply now. Undefined: none does. */
+  notePublished(topic: EventTopic, reported: Reported | undefined): void {
+    if (reported === undefined) this.published.delete(topic);
+    else this.published.set(topic, reported);
+  }
+
+  /** Another process may have created or removed load balancers, or another account answers from now on. */
+  restartProof({ isOtherAccount }: { readonly isOtherAccount: boolean }): void {
+    this.evidence.restartProof();
+    if (isOtherAccount) this.evidence.creations.clear();
+  }
+
+  /** The Service shows that an earlier session may have created or removed its load balancer. */
+  noteTraces(certainty: Certainty | undefined, isEnding: boolean, at: number): void {
+    this.evidence.expect(certainty, at);
+    if (isEnding) this.evidence.assumeRemoval();
+  }
+
+  /** Another replica added the finalizer, so it may have created a load balancer. */
+  noteOthersFinalizer(at: number): void {
+    this.outdate(at);
+    this.evidence.noteChange(at, "possible");
+  }
+
+  /** The Service has changed, so waits and counts start over. */
+  noteServiceChange(): void {
+    this.waitingSince = undefined;
+    this.progress.restart();
+  }
+
+  /** Nothing is reported on the Service any more. */
+  endReports(): void {
+    this.published.clear();
+    this.endRefusals();
+    this.closeEndpoints();
+  }
+
+  setListingRequest(at: number | undefined): void {
+    this.listingRequestedAt = at;
+  }
+
+  setListingDue(at: number | undefined): void {
+    this.listingDueAt = at;
+  }
+
+  /** A complete listing shows the load balancer, or not. */
+  noteListing(listing: Omit<Proof, "kind">, isShown: boolean): void {
+    this.evidence.noteListing(listing, isShown);
+  }
+
+  /** A reconcile has observed the state of the cloud at this time. */
+  noteObservation(at: number, kept: KeptObservation | undefined): void {
+    this.kept = kept;
+    // What was read in the meantime may be older than the edit.
+    if (this.editedAt !== undefined && this.editedAt <= at) this.editedAt = undefined;
+  }
+
+  noteEdit(at: number): void {
+    this.editedAt = at;
+  }
+
+  setManaged(managed: ManagedBalancer): void {
+    this.managed = managed;
+  }
+
+  noteDuplicates(duplicates: readonly ObservedLoadBalancer[]): void {
+    this.duplicates = duplicates;
+  }
+
+  /** The cloud shows the load balancer. */
+  noteShown(): void {
+    this.evidence.noteShown();
+  }
+
+  /** A lookup did not find the load balancer. */
+  noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
+    this.evidence.noteLookup(lookup, confirmAfter);
+  }
+
+  /** It is certain that the Service has no load balancer. */
+  noteAbsent(): void {
+    this.evidence.forget();
+  }
+
+  /** The hold and the rest of the last reconcile no longer apply. */
+  beginReconcile(): void {
+    this.hold = undefined;
+    this.rest = undefined;
+  }
+
+  /** The load balancer is complete. */
+  noteRest(rest: Rest): void {
+    this.rest = rest;
+  }
+
+  setHold(hold: Hold | undefined): void {
+    this.hold = hold;
+  }
+
+  /** It waits for the cloud from now on, if it does not wait already. */
+  beginWait(at: number): void {
+    this.waitingSince ??= at;
+  }
+
+  /** Listings that began before this time are too old for the next plan. */
+  outdate(at: number): void {
+    this.changedAt = at;
+    this.kept = undefined;
+  }
+
+  /** When the load balancer was first seen to have lost targets: now, if that is new. */
+  lossSeenAt(now: number): number {
+    this.targetsLostAt ??= now;
+    return this.targetsLostAt;
+  }
+
+  noteDrift(spec: string): void {
+    this.knownSpec = spec;
+  }
+
+  noteReportedSteps(text: string): void {
+    this.reportedSteps = text;
+  }
+
+  beginChange(change: Change, plan: AppliedPlan): void {
+    // From now on, a request may have removed what a listing lacks.
+    this.changedAt = Number.POSITIVE_INFINITY;
+    this.kept = keptAfter(this.kept, plan);
+    // A change of targets may become a larger change before it is complete.
+    if (this.change === undefined || this.change === "update") this.change = change;
+    this.progress.notePlan(plan.steps.length);
+    if (createsBalancer(plan)) this.evidence.creations.begin();
+  }
+
+  /** The request for a step failed, and the cloud may have accepted it. */
+  noteStepFailed(creation: CreationRequest | undefined): void {
+    if (creation === undefined) return;
+    this.evidence.creations.note({ ...creation, isAccepted: false });
+    this.uncertainCreationAt = creation.at;
+  }
+
+  noteStepAccepted({ hash, isFirst, isProgress, creation }: AcceptedRequest): void {
+    if (isFirst) this.progress.noteChange();
+    if (creation !== undefined) this.evidence.creations.note({ ...creation, isAccepted: true });
+    if (isProgress) this.progress.noteCompleted(hash);
+  }
+
+  /** The last accepted step is not complete. */
+  noteStepInProgress(
+    { observed, duplicates, isLeaving }: AppliedPlan,
+    { hash, at, isOperation, isLast, removes }: RunningStep,
+  ): void {
+    const isOnlyOne = duplicates.length === 0;
+    // What it does may fail later. Without an operation that reports it, the next observation does.
+    if (!isOperation && !removes) this.progress.noteCompleted(hash);
+    if (isLeaving) this.evidence.noteRemoval();
+    // An operation may fail without a trace in the cloud.
+    else this.evidence.noteChange(at, isOperation ? "possible" : "exists");
+    this.operation = {
+      step: hash,
+      isLeaving,
+      isRemoval: isOnlyOne && (removes || (isLeaving && isLast)),
+      isProgress: !removes,
+      isCreation: isLast && observed === undefined,
+    };
+  }
+
+  /** A created load balancer exists even if listings do not show it yet. */
+  noteStepsDone({ duplicates, steps, isLeaving }: AppliedPlan, at: number, isGone: boolean): void {
+    const isOnlyOne = duplicates.length === 0;
+    const isRemoval = isOnlyOne && (isLeaving || steps.at(-1)?.removes === true);
+    this.#noteDone({ isLeaving, isRemoval }, at, isGone);
+  }
+
+  /** A step failed after others were applied, or may have had an effect. */
+  noteStepsFailed({ isLeaving }: AppliedPlan, at: number, applied: number): void {
+    if (isLeaving) this.evidence.noteRemoval();
+    else this.evidence.noteChange(at, applied > 0 ? "exists" : "possible");
+  }
+
+  /** All requests of a change were sent. `failed`: the change, if one of its requests failed. */
+  noteChangeSent({ observed, isLeaving, steps }: AppliedPlan, at: number, failed: Change | undefined): void {
+    this.changedAt = at;
+    const isReplaced = observed === undefined || isLeaving || steps.some(({ removes }) => removes);
+    // A change of more than targets may rename it. Names distinguish it from known duplicates.
+    const mayBeRenamed = this.change !== "update" && this.duplicates.length === 0;
+    if (isReplaced || mayBeRenamed) this.managed = undefined;
+    if (failed === undefined) {
+      // The cloud accepts changes again, even if this one is still in progress.
+      this.backoffUntil = undefined;
+      return;
+    }
+    this.failedChange = failed;
+    this.kept = undefined;
+  }
+
+  /** `gone`: done, and proved that what was listed is gone. */
+  endOperation(at: number, result: "done" | "gone" | "failed" | "lost"): void {
+    this.outdate(at);
+    const { operation, evidence } = this;
+    if (operation === undefined) return;
+    const { step, isProgress, isLeaving } = operation;
+    if (result === "lost") {
+      // The cloud may still complete it, and what listings lacked while it was running proves nothing.
+      if (isLeaving) evidence.restartProofs(at);
+      else evidence.noteChange(at, "possible");
+    } else if (result === "failed") evidence.creations.noteFailed(step);
+    else {
+      if (isProgress) this.progress.noteCompleted(step);
+      this.#noteDone(operation, at, result === "gone");
+    }
+  }
+
+  /**
+   * A deletion that the cloud reports as done may have had no effect. A Service keeps its finalizer until listings or a lookup prove the
+   * effect. A Service that still needs a load balancer gets another one at once; remains of the old one are reported as a duplicate.
+   */
+  #noteDone(
+    { isLeaving, isRemoval }: Pick<StartedOperation, "isLeaving" | "isRemoval">,
+    at: number,
+    isGone: boolean,
+  ): void {
+    const { evidence } = this;
+    if (!isLeaving) {
+      if (isRemoval) evidence.noteRemoved(at);
+      else evidence.noteChange(at, "exists");
+    } else if (isRemoval) {
+      if (isGone) evidence.noteRemoved(at);
+      else evidence.noteRemoval(at);
+    }
+  }
+
+  setOperationProblem(isShown: boolean): void {
+    this.hasOperationProblem = isShown;
+  }
+
+  complete(desired: Fingerprint): void {
+    this.change = undefined;
+    this.noteServiceChange();
+    this.lastCompleted = desired;
+    this.targetsLostAt = undefined;
+    this.knownSpec = desired.spec;
+  }
+
+  /** A reconcile ended without an error. `isSettled`: nothing is left to do. */
+  noteSuccess({ isSettled }: { readonly isSettled: boolean }): void {
+    // What waits for a proof after a failure has not succeeded yet.
+    if (isSettled) this.progress.endFailures();
+    this.backoffUntil = undefined;
+  }
+
+  noteFailure(): void {
+    this.progress.noteFailure();
+  }
+
+  noteErrorHandled(): void {
+    this.listingRequestedAt = undefined;
+    this.failedChange = undefined;
+  }
+
+  /** Until this time, only a change of the Service retries it. */
+  backOff(until: number): void {
+    this.backoffUntil = until;
+  }
+}
+
+/** The record as stages and triggers see it: they read it and call its methods. */
+export type ServiceState = Readonly<
+  Omit<ServiceRecord, "refused" | "published" | "progress" | "evidence">
+> & {
+  readonly refused: Pick<RefusedTargets, "all" | "retryAt" | "withhold">;
+  readonly published: ReadonlyMap<EventTopic, Reported>;
+  readonly progress: Pick<Progress, "failures" | "changeDelay">;
+  readonly evidence: Pick<BalancerEvidence, "known" | "needsProof" | "isRemoved"> & {
+    readonly creations: Pick<BalancerEvidence["creations"], "countOf" | "has">;
+  };
+};
+
+export function isBackingOff({ backoffUntil }: ServiceState, now: number): boolean {
+  return backoffUntil !== undefined && backoffUntil > now;
+}

@@ -1,0 +1,121 @@
+// The records of all Services that the controller manages, or that may still have a load balancer. Only this class begins and ends them.
+
+import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
+import { keyOf, type Service } from "../../../kube/objects.ts";
+import { type Said, ServiceRecord, type ServiceState } from "./service-record.ts";
+
+/** How many uids of former records are remembered. */
+const maxFormer = 5000;
+
+export class ServiceRecords {
+  readonly #byUID = new Map<ServiceUID, ServiceRecord>();
+  /** By key. A new Service may have taken the name of an old one that is leaving. */
+  readonly #managed = new Map<string, ServiceRecord>();
+  /** The Services that select their targets by label. */
+  readonly #selecting = new Set<ServiceUID>();
+  /** The Services whose record has ended, oldest first. */
+  readonly #former = new Set<ServiceUID>();
+  readonly #remembersFormer: boolean;
+
+  /** `remembersFormer`: set if marks do not name the cluster. Otherwise the mark says which cluster a load balancer belongs to. */
+  constructor({ remembersFormer = false } = {}) {
+    this.#remembersFormer = remembersFormer;
+  }
+
+  get all(): readonly ServiceState[] {
+    return [...this.#byUID.values()];
+  }
+
+  /** Those that have something to do. */
+  get active(): readonly ServiceState[] {
+    return this.all.filter(({ phase }) => phase !== "idle");
+  }
+
+  /** Whether a Service selects its targets by label. Read on every change of a Node. */
+  get hasTargetSelector(): boolean {
+    return this.#selecting.size > 0;
+  }
+
+  get(uid: ServiceUID): ServiceState | undefined {
+    return this.#byUID.get(uid);
+  }
+
+  /** The record of this Service; begun if there is none. It stays current: later changes are visible in it. */
+  of(service: Service): ServiceState {
+    return this.#recordOf(service);
+  }
+
+  #recordOf({ metadata }: Service): ServiceRecord {
+    const uid = serviceUID(metadata.uid);
+    const known = this.#byUID.get(uid);
+    if (known !== undefined) return known;
+    const record = new ServiceRecord(keyOf(metadata), uid);
+    this.#byUID.set(uid, record);
+    return record;
+  }
+
+  /** The managed Service with this name. */
+  managed(key: string): ServiceState | undefined {
+    return this.#managed.get(key);
+  }
+
+  /** The controller has something to do for this Service. Also for one that returns before its load balancer was removed. */
+  manage(service: Service): ServiceState {
+    const record = this.#recordOf(service);
+    record.phase = "managed";
+    record.goneAt = undefined;
+    this.#managed.set(record.key, record);
+    return record;
+  }
+
+  /** It is gone, or needs nothing any more, but may still have a load balancer. */
+  leave(key: string): void {
+    const record = this.#managed.get(key);
+    if (record === undefined) return;
+    this.#managed.delete(key);
+    record.phase = "leaving";
+    this.#selecting.delete(record.uid);
+    record.endReports();
+  }
+
+  /** It has no load balancer, and needs none. */
+  dismiss(uid: ServiceUID): void {
+    const record = this.#byUID.get(uid);
+    if (record === undefined) return;
+    if (this.#managed.get(record.key) === record) this.#managed.delete(record.key);
+    record.phase = "idle";
+    record.goneAt = undefined;
+    record.noteAbsent();
+  }
+
+  /** The desired state of the Service was computed. Ends the subscription and the refusals that it no longer needs. */
+  noteRead(uid: ServiceUID, { isServed, ...said }: Said): void {
+    const record = this.#byUID.get(uid);
+    if (record === undefined) return;
+    const { lastTargetRules: rules } = said;
+    if (rules?.policy !== "endpoints") record.closeEndpoints();
+    if (!isServed) record.endRefusals();
+    Object.assign(record, said);
+    if (rules?.selector === undefined && rules?.cloudSelector === undefined) this.#selecting.delete(uid);
+    else this.#selecting.add(uid);
+  }
+
+  /** Whether this process knew the Service. Its load balancer then belongs to this cluster, even if the mark does not say so. */
+  wasKnown(uid: ServiceUID): boolean {
+    return (this.#byUID.get(uid)?.phase ?? "idle") !== "idle" || this.#former.has(uid);
+  }
+
+  /** Ends the record, unless there is something to do. */
+  end(uid: ServiceUID): void {
+    const record = this.#byUID.get(uid);
+    if (record === undefined || record.phase !== "idle") return;
+    record.closeEndpoints();
+    this.#selecting.delete(uid);
+    this.#byUID.delete(uid);
+    if (!this.#remembersFormer) return;
+    this.#former.delete(uid);
+    this.#former.add(uid);
+    const [oldest] = this.#former;
+    if (this.#former.size > maxFormer && oldest !== undefined) this.#former.delete(oldest);
+  }
+}

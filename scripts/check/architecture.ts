@@ -17,15 +17,14 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   telemetry: ["core", "runtime", "platform"],
   pki: ["core", "platform"],
   "config-file": ["core"],
-  grpc: ["core", "platform", "runtime"],
   kube: ["core", "platform", "runtime"],
   cloud: ["core", "platform", "provider", "runtime"],
-  controllers: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry", "grpc", "csi"],
-  csi: ["core", "platform", "provider", "runtime", "grpc"],
+  controllers: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry"],
+  volumes: ["core", "platform", "provider", "runtime", "cloud", "kube", "telemetry", "controllers"],
   // The secure port. Its content is injected, so it does not import controllers.
   server: ["core", "platform", "pki", "kube", "telemetry", "runtime"],
   // The conformance suites decide with the same pure functions as the controllers.
-  testing: ["core", "platform", "pki", "provider", "runtime", "cloud", "controllers", "grpc", "csi"],
+  testing: ["core", "platform", "pki", "provider", "runtime", "cloud", "controllers", "volumes"],
   // The public API for provider authors.
   "index.ts": ["core", "platform", "provider", "kit"],
 };

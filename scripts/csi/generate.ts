@@ -1,4 +1,4 @@
-// Generates src/csi/spec.ts from csi.proto of the CSI specification: the services that Fairlead serves, with their messages and enums
+// Generates src/volumes/csi/spec.ts from csi.proto of the CSI specification: the services that Fairlead serves, with their messages and enums
 // as tables. Pass the path of the file, such as `$(go list -m -f {{.Dir}} github.com/container-storage-interface/spec@v1.13.0)/csi.proto`.
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -167,7 +167,7 @@ export function generateSpec(proto: string): string {
 if (import.meta.main) {
   const [path] = process.argv.slice(2);
   if (path === undefined) throw new Error("Pass the path of csi.proto.");
-  const target = join(import.meta.dir, "../../src/csi/spec.ts");
+  const target = join(import.meta.dir, "../../src/volumes/csi/spec.ts");
   writeFileSync(target, generateSpec(readFileSync(path, "utf8")));
   process.stdout.write(`${target} is generated. Format it with npm run check -- --fix.\n`);
 }

@@ -3,12 +3,12 @@
 
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { nodeService } from "../../src/csi/node-service.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../src/kube/objects.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { VolumeDriver } from "../../src/provider/volumes.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import { resourceNamed } from "../../src/testing/apiserver/objects/resource-table.ts";
+import { nodeService } from "../../src/volumes/csi/node-service.ts";
 import type { DemoStep } from "./demo-steps.ts";
 import { FolderMachine } from "./folder-machine.ts";
 import type { Sandbox } from "./sandbox.ts";

@@ -6,8 +6,6 @@ import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
 import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
 import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
-import { refOf } from "../../controllers/volume/object-ref.ts";
-import { kinds, queueKeyOf } from "../../controllers/volume/volume-queue.ts";
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { shortList } from "../../core/text.ts";
@@ -21,6 +19,8 @@ import {
   type VolumeAttachment,
 } from "../../kube/objects.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
+import { refOf } from "../../volumes/controller/object-ref.ts";
+import { kinds, queueKeyOf } from "../../volumes/controller/volume-queue.ts";
 import type { Manager } from "../manager/manager.ts";
 import {
   awaitedListsText,

@@ -1,7 +1,6 @@
 // Describes a claim or a PersistentVolume: whether there is a volume, where it is attached, and why something waits. Pure.
 
 import { isPaused } from "../../controllers/pause.ts";
-import { provisionerKeys, selectedNodeKey } from "../../controllers/volume/names.ts";
 import { pausedAnnotation } from "../../controllers/well-known.ts";
 import { defined } from "../../core/defined.ts";
 import {
@@ -11,6 +10,7 @@ import {
   type PersistentVolumeClaim,
   type VolumeAttachment,
 } from "../../kube/objects.ts";
+import { provisionerKeys, selectedNodeKey } from "../../volumes/controller/names.ts";
 import {
   firstSentence,
   type Judgement,

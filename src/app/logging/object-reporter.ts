@@ -3,7 +3,6 @@
 // be a line for each of 5,000 Nodes.
 
 import type { EventSource, ObjectEvent } from "../../controllers/reporter.ts";
-import type { ReportedKind } from "../../controllers/volume/deps.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
@@ -13,6 +12,7 @@ import { apiVersionOf, volumeAttachments } from "../../kube/resources.ts";
 import { volumeSnapshotContents, volumeSnapshots } from "../../kube/volume-snapshots.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
+import type { ReportedKind } from "../../volumes/controller/deps.ts";
 
 export interface ObjectWarning {
   /** `Node`, `Service`. */

@@ -3,10 +3,7 @@
 import { isLostRace } from "../../controllers/classify-error.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { ObjectEvent } from "../../controllers/reporter.ts";
-import { reportedKinds, VolumeController } from "../../controllers/volume/controller.ts";
-import type { ReportedKind, SnapshotWatches } from "../../controllers/volume/deps.ts";
 import { journalledCloudSend, journalledSend } from "../../controllers/writes/journalled-send.ts";
-import { CloudVolumes } from "../../csi/cloud-volumes.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type {
   KubeObject,
@@ -28,6 +25,9 @@ import {
   volumeSnapshots,
 } from "../../kube/volume-snapshots.ts";
 import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
+import { reportedKinds, VolumeController } from "../../volumes/controller/controller.ts";
+import type { ReportedKind, SnapshotWatches } from "../../volumes/controller/deps.ts";
+import { CloudVolumes } from "../../volumes/csi/cloud-volumes.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
 import type { ControllerContext } from "./controller-context.ts";

@@ -2,10 +2,10 @@
 
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import type { ServiceObserver } from "../../controllers/service/deps.ts";
-import type { VolumeDeps } from "../../controllers/volume/deps.ts";
 import { defined } from "../../core/defined.ts";
 import type { JournalEntry } from "../../runtime/journal.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
+import type { VolumeDeps } from "../../volumes/controller/deps.ts";
 
 const nodeBuckets = [1, 4, 16, 64, 256, 1024];
 /** 1, 2, 4 … 16384. */

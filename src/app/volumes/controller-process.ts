@@ -3,14 +3,14 @@
 import type { AccountContext } from "../../cloud/account.ts";
 import { type AbandonedCall, withCallGuard } from "../../cloud/call-guard.ts";
 import { Redaction } from "../../core/redaction.ts";
-import { CloudVolumes, type CloudVolumesOptions } from "../../csi/cloud-volumes.ts";
-import { controllerService, identityService } from "../../csi/controller-service.ts";
-import { csiSchema, csiServices } from "../../csi/spec.ts";
 import { systemFigures } from "../../platform/memory.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import type { VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { CloudVolumes, type CloudVolumesOptions } from "../../volumes/csi/cloud-volumes.ts";
+import { controllerService, identityService } from "../../volumes/csi/controller-service.ts";
+import { csiSchema, csiServices } from "../../volumes/csi/spec.ts";
 import { version } from "../build-info.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";

@@ -1,9 +1,9 @@
 // The metrics of csi-controller and node-volumes: CSI calls by the names and buckets of upstream's drivers, and the process.
 
-import type { RpcReport } from "../../grpc/rpc-server.ts";
-import type { StatusCode } from "../../grpc/status.ts";
 import type { RuntimeFigures } from "../../platform/memory.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
+import type { RpcReport } from "../../volumes/grpc/rpc-server.ts";
+import type { StatusCode } from "../../volumes/grpc/status.ts";
 import { version } from "../build-info.ts";
 import { addUsage } from "../metrics/process-metrics.ts";
 

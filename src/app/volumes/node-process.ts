@@ -1,14 +1,9 @@
 // The process that serves volumes on each Node: it learns from the Node who it is, and needs no credentials of the cloud.
 
 import { dirname } from "node:path";
-import { volumeNodeOf } from "../../controllers/volume/topology.ts";
 import { seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { withoutFullStop } from "../../core/text.ts";
-import { identityService } from "../../csi/controller-service.ts";
-import { type NodeIdentity, type NodeService, nodeService } from "../../csi/node-service.ts";
-import { addRegistration } from "../../csi/registration.ts";
-import { csiSchema, csiServices } from "../../csi/spec.ts";
 import { nodes } from "../../kube/resources.ts";
 import { sleep } from "../../platform/clock.ts";
 import { systemFigures } from "../../platform/memory.ts";
@@ -17,6 +12,11 @@ import { systemDisks } from "../../platform/system-disks.ts";
 import type { VolumeDriver } from "../../provider/volumes.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { volumeNodeOf } from "../../volumes/controller/topology.ts";
+import { identityService } from "../../volumes/csi/controller-service.ts";
+import { type NodeIdentity, type NodeService, nodeService } from "../../volumes/csi/node-service.ts";
+import { addRegistration } from "../../volumes/csi/registration.ts";
+import { csiSchema, csiServices } from "../../volumes/csi/spec.ts";
 import { version } from "../build-info.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { readingApi } from "../operator.ts";

@@ -2,11 +2,11 @@
 
 import { describeError } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
-import { type RpcReport, RpcServer } from "../../grpc/rpc-server.ts";
 import { listenOnSocket } from "../../platform/http2-socket.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { type RpcReport, RpcServer } from "../../volumes/grpc/rpc-server.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Console } from "../console.ts";

@@ -3,10 +3,10 @@
 
 import { expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
-import { readParameters } from "../../csi/volume-requests.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Pending } from "../../provider/plan.ts";
 import type { ObservedVolume, VolumeDriver } from "../../provider/volumes.ts";
+import { readParameters } from "../../volumes/csi/volume-requests.ts";
 import { balancerTargets, labWithTargets, makeDesired } from "./desired.ts";
 import { readFaultKinds } from "./faulty-transport.ts";
 import { failureOf, type Lab } from "./lab.ts";

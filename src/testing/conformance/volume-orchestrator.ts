@@ -1,10 +1,6 @@
 // Calls a provider's volumes and snapshots as sidecars do, for the conformance suites.
 
 import { seconds } from "../../core/brand.ts";
-import type { CloudSnapshots } from "../../csi/cloud-snapshots.ts";
-import { CloudVolumes } from "../../csi/cloud-volumes.ts";
-import { readParameters } from "../../csi/volume-requests.ts";
-import { RpcError } from "../../grpc/status.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import type { Pending } from "../../provider/plan.ts";
@@ -18,6 +14,10 @@ import type {
   Volumes,
 } from "../../provider/volumes.ts";
 import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
+import type { CloudSnapshots } from "../../volumes/csi/cloud-snapshots.ts";
+import { CloudVolumes } from "../../volumes/csi/cloud-volumes.ts";
+import { readParameters } from "../../volumes/csi/volume-requests.ts";
+import { RpcError } from "../../volumes/grpc/status.ts";
 import { collect, type Lab } from "./lab.ts";
 
 const requestLimit = seconds(20);

@@ -3,8 +3,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { seconds } from "../../core/brand.ts";
-import { readParameters } from "../../csi/volume-requests.ts";
 import type { ObservedVolume, VolumeDriver, Volumes } from "../../provider/volumes.ts";
+import { readParameters } from "../../volumes/csi/volume-requests.ts";
 import { runsAllTests } from "../breadth.ts";
 import { endsInTheSameState, type VolumeWorld, volumeWorld } from "./end-states.ts";
 import { failureOf, Lab } from "./lab.ts";

@@ -13,14 +13,14 @@ import { ReloadRequests } from "../../../src/app/configuration/reload-requests.t
 import { runProgram } from "../../../src/app/run.ts";
 import { systemPlatform } from "../../../src/app/system-platform.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
-import { csiSchema } from "../../../src/csi/spec.ts";
-import { Codec } from "../../../src/grpc/messages.ts";
 import { type Clock, systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { asTransport as asKubeTransport } from "../../../src/testing/apiserver/as-transport.ts";
+import { csiSchema } from "../../../src/volumes/csi/spec.ts";
+import { Codec } from "../../../src/volumes/grpc/messages.ts";
 
 const codec = new Codec(csiSchema);
 /** No test waits for an interval. */

@@ -1,10 +1,10 @@
 // The Node service with the real programs and mounts of this machine, and its calls as the kubelet sends them.
 
-import { nodeService } from "../../../src/csi/node-service.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import { systemDisks } from "../../../src/platform/system-disks.ts";
 import type { VolumeDriver } from "../../../src/provider/volumes.ts";
+import { nodeService } from "../../../src/volumes/csi/node-service.ts";
 
 export interface NodeCall {
   readonly method: "stage" | "publish" | "expand" | "unstage" | "unpublish";

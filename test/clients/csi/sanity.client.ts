@@ -20,10 +20,6 @@ import { addServer, OpenStackCloud } from "../../../providers/openstack/simulato
 import { runProgram } from "../../../src/app/run.ts";
 import { systemPlatform } from "../../../src/app/system-platform.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
-import { identityService } from "../../../src/csi/controller-service.ts";
-import { nodeService } from "../../../src/csi/node-service.ts";
-import { csiSchema, csiServices } from "../../../src/csi/spec.ts";
-import { RpcServer } from "../../../src/grpc/rpc-server.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { keepLoopbackDirect } from "../../../src/platform/environment.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
@@ -31,6 +27,10 @@ import { listenOnSocket } from "../../../src/platform/http2-socket.ts";
 import { systemDisks } from "../../../src/platform/system-disks.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import type { VolumeDriver, VolumeMachine } from "../../../src/provider/volumes.ts";
+import { identityService } from "../../../src/volumes/csi/controller-service.ts";
+import { nodeService } from "../../../src/volumes/csi/node-service.ts";
+import { csiSchema, csiServices } from "../../../src/volumes/csi/spec.ts";
+import { RpcServer } from "../../../src/volumes/grpc/rpc-server.ts";
 import { ask, startMoto } from "../../providers/aws/clients/moto/moto-server.ts";
 import { LoopDisks } from "./loop-disks.ts";
 

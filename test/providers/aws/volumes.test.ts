@@ -7,8 +7,8 @@ import { type VolumeParameters, volumeDriver } from "../../../providers/aws/volu
 import { volumeLimit } from "../../../providers/aws/volumes/volume-limits.ts";
 import { namesFor } from "../../../providers/aws/volumes/volumes.ts";
 import { seconds } from "../../../src/core/brand.ts";
-import { readParameters, readTopologies, withFormerKeys } from "../../../src/csi/volume-requests.ts";
 import type { DesiredVolume, ObservedVolume, VolumeDriver } from "../../../src/provider/volumes.ts";
+import { readParameters, readTopologies, withFormerKeys } from "../../../src/volumes/csi/volume-requests.ts";
 import { labWith } from "./aws-lab.ts";
 
 const gibibyte = 2 ** 30;

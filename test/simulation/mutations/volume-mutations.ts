@@ -7,18 +7,18 @@ const simulated = (seed: number, ...invariants: readonly number[]): FoundBySimul
   invariants,
   volumes: true,
 });
-const attaching = (test: string): FoundByTest => ({ file: "test/controllers/volume/attach.test.ts", test });
-const deleting = (test: string): FoundByTest => ({ file: "test/controllers/volume/delete.test.ts", test });
-const missing = (test: string): FoundByTest => ({ file: "test/controllers/volume/missing.test.ts", test });
+const attaching = (test: string): FoundByTest => ({ file: "test/volumes/controller/attach.test.ts", test });
+const deleting = (test: string): FoundByTest => ({ file: "test/volumes/controller/delete.test.ts", test });
+const missing = (test: string): FoundByTest => ({ file: "test/volumes/controller/missing.test.ts", test });
 const snapshotting = (test: string): FoundByTest => ({
-  file: "test/controllers/volume/snapshots.test.ts",
+  file: "test/volumes/controller/snapshots.test.ts",
   test,
 });
-const snapshotContents = "src/controllers/volume/snapshot-contents.ts";
-const writerProofs = "src/controllers/volume/writer-proofs.ts";
-const attachments = "src/controllers/volume/attachments.ts";
-const persistentVolumes = "src/controllers/volume/persistent-volumes.ts";
-const cloudVolumes = "src/csi/cloud-volumes.ts";
+const snapshotContents = "src/volumes/controller/snapshot-contents.ts";
+const writerProofs = "src/volumes/controller/writer-proofs.ts";
+const attachments = "src/volumes/controller/attachments.ts";
+const persistentVolumes = "src/volumes/controller/persistent-volumes.ts";
+const cloudVolumes = "src/volumes/csi/cloud-volumes.ts";
 
 export const volumeMutations: readonly Mutation[] = [
   {
@@ -27,7 +27,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: attaching("stays attached while the kubelet has it mounted and the machine runs"),
     edits: [
       {
-        file: "src/controllers/volume/plan-detachment.ts",
+        file: "src/volumes/controller/plan-detachment.ts",
         find: "return node.status.volumesInUse?.includes(inUse) === true",
         replace: "return inUse === ''",
       },
@@ -39,7 +39,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: attaching("stays attached when the cloud hides a machine that runs for a moment"),
     edits: [
       {
-        file: "src/controllers/volume/plan-detachment.ts",
+        file: "src/volumes/controller/plan-detachment.ts",
         find: "{ confirmAfter, kinds: isGone ? kinds : [] }",
         replace: "{ confirmAfter: 0 as Milliseconds, kinds: [] }",
       },
@@ -75,7 +75,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: missing("VolumeAttachments stay"),
     edits: [
       {
-        file: "src/controllers/volume/missing-volumes.ts",
+        file: "src/volumes/controller/missing-volumes.ts",
         find: 'if (held === undefined || held.doubt === "unanswered") return held !== undefined;',
         replace: "if (held !== null) return false;",
       },
@@ -87,7 +87,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: missing("before a restart count towards the limit"),
     edits: [
       {
-        file: "src/controllers/volume/missing-volumes.ts",
+        file: "src/volumes/controller/missing-volumes.ts",
         find: '(await this.#limit.record(object)) === "recorded"',
         replace: "true",
       },
@@ -155,17 +155,17 @@ export const volumeMutations: readonly Mutation[] = [
     name: "use-the-result-of-an-object-with-that-name",
     breaks: "The volume of a new claim gets the size of the volume of a deleted one.",
     foundBy: {
-      file: "test/controllers/volume/sessions.test.ts",
+      file: "test/volumes/controller/sessions.test.ts",
       test: "does not get the size to which the volume of the deleted claim was expanded",
     },
     edits: [
       {
-        file: "src/controllers/volume/object-ref.ts",
+        file: "src/volumes/controller/object-ref.ts",
         find: "[keyFor(object), object.metadata.uid]",
         replace: '[keyFor(object), ""]',
       },
       {
-        file: "src/controllers/volume/object-ref.ts",
+        file: "src/volumes/controller/object-ref.ts",
         find: "return found?.metadata.uid === uidIn(ref) ? found : undefined;",
         replace: "return found;",
       },
@@ -174,7 +174,10 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "believe-the-answer-to-a-deletion",
     breaks: "A volume that was not deleted is left behind without a PersistentVolume.",
-    foundBy: { file: "test/csi/cloud-volumes.test.ts", test: "not done while a listing shows the volume" },
+    foundBy: {
+      file: "test/volumes/csi/cloud-volumes.test.ts",
+      test: "not done while a listing shows the volume",
+    },
     edits: [
       {
         file: cloudVolumes,
@@ -187,10 +190,10 @@ export const volumeMutations: readonly Mutation[] = [
   {
     name: "give-a-device-to-two-pods",
     breaks: "ReadWriteOncePod does not hold for block volumes.",
-    foundBy: { file: "test/csi/node-service.test.ts", test: "is given as a device to one pod only" },
+    foundBy: { file: "test/volumes/csi/node-service.test.ts", test: "is given as a device to one pod only" },
     edits: [
       {
-        file: "src/csi/node-service.ts",
+        file: "src/volumes/csi/node-service.ts",
         find: "await this.#requireSingleUse(request, device);",
         replace: "",
       },
@@ -221,7 +224,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: attaching("when the cloud does not end the detachment"),
     edits: [
       {
-        file: "src/controllers/volume/volume-actions.ts",
+        file: "src/volumes/controller/volume-actions.ts",
         find: "const changeLimit: Milliseconds = minutes(5)",
         replace: "const changeLimit: Milliseconds = minutes(500)",
       },
@@ -245,12 +248,12 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: deleting("is kept when its PersistentVolume is released and the claim exists"),
     edits: [
       {
-        file: "src/controllers/volume/plan-deletion.ts",
+        file: "src/volumes/controller/plan-deletion.ts",
         find: "if (claim?.metadata.uid === claimRef?.uid)",
         replace: "if (claim?.metadata.uid === name)",
       },
       {
-        file: "src/controllers/volume/plan-deletion.ts",
+        file: "src/volumes/controller/plan-deletion.ts",
         find: "if (isAnnounced) return",
         replace: "if (proofs !== undefined) return",
       },
@@ -318,7 +321,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: deleting("a restored API server has the claim"),
     edits: [
       {
-        file: "src/controllers/volume/lasting-facts.ts",
+        file: "src/volumes/controller/lasting-facts.ts",
         find: "else if (after !== undefined) this.#deletedClaims.delete(after.metadata.uid);",
         replace: "",
       },
@@ -328,16 +331,16 @@ export const volumeMutations: readonly Mutation[] = [
     name: "lose-a-volume-that-was-just-created",
     breaks: "The volume of a claim that is deleted while the API server fails stays behind.",
     foundBy: {
-      file: "test/controllers/volume/provision.test.ts",
+      file: "test/volumes/controller/provision.test.ts",
       test: "while its PersistentVolume could not be written",
     },
-    edits: [{ file: "src/controllers/volume/claims.ts", find: "this.works.keep(ref, work);", replace: "" }],
+    edits: [{ file: "src/volumes/controller/claims.ts", find: "this.works.keep(ref, work);", replace: "" }],
   },
   {
     name: "create-without-a-listing",
     breaks: "A volume whose creation was not answered is asked for again and again.",
     foundBy: {
-      file: "test/controllers/volume/life-of-a-volume.test.ts",
+      file: "test/volumes/controller/life-of-a-volume.test.ts",
       test: "is neither lost nor made twice",
     },
     edits: [
@@ -354,7 +357,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: snapshotting("leaves its snapshot and VolumeSnapshotContent if the policy is Retain"),
     edits: [
       {
-        file: "src/controllers/volume/plan-snapshot.ts",
+        file: "src/volumes/controller/plan-snapshot.ts",
         find: 'spec.deletionPolicy === "Delete" && status?.snapshotHandle',
         replace: "status?.snapshotHandle",
       },
@@ -390,7 +393,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: snapshotting("is not deleted while a claim is restored from it"),
     edits: [
       {
-        file: "src/controllers/volume/snapshots.ts",
+        file: "src/volumes/controller/snapshots.ts",
         find: "content !== undefined && this.#isBeingRestored(snapshot)",
         replace: "content === null",
       },
@@ -414,7 +417,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: { file: "test/providers/fake.test.ts", test: "have its data of that moment" },
     edits: [
       {
-        file: "src/csi/cloud-snapshots.ts",
+        file: "src/volumes/csi/cloud-snapshots.ts",
         find: 'if (snapshot?.state !== "creating") return snapshot;',
         replace:
           "if (snapshot !== undefined || outcome.done) return snapshot && { ...snapshot, state: 'ready' };",
@@ -426,12 +429,12 @@ export const volumeMutations: readonly Mutation[] = [
     breaks:
       "A cache that is minutes old, and a listing that lacks the volume, ask for a second volume of a claim.",
     foundBy: {
-      file: "test/controllers/volume/provision.test.ts",
+      file: "test/volumes/controller/provision.test.ts",
       test: "gets no second volume while the cache lacks its PersistentVolume",
     },
     edits: [
       {
-        file: "src/controllers/volume/claims.ts",
+        file: "src/volumes/controller/claims.ts",
         find: "if (exists !== undefined) return requeue",
         replace: "if (exists === null) return requeue",
       },

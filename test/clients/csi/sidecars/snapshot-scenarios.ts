@@ -1,6 +1,6 @@
 // What users and the cloud do with snapshots, with the rows of docs/volumes.md that explain what is different then.
 
-import { selectedNodeKey } from "../../../../src/controllers/volume/names.ts";
+import { selectedNodeKey } from "../../../../src/volumes/controller/names.ts";
 import type { Batch, Explained, Step } from "../../../differential/rig/scenario.ts";
 import type { SnapshotDraft } from "./snapshots.ts";
 import type { Stage } from "./stage.ts";

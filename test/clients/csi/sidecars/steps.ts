@@ -1,7 +1,7 @@
 // Steps that the scenarios of the comparison with the sidecars have in common, and what ends them.
 
-import { preResizeKey, selectedNodeKey } from "../../../../src/controllers/volume/names.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../../../src/kube/objects.ts";
+import { preResizeKey, selectedNodeKey } from "../../../../src/volumes/controller/names.ts";
 import type { Step } from "../../../differential/rig/scenario.ts";
 import type { Stage } from "./stage.ts";
 

@@ -1,0 +1,293 @@
+// The volume controller: what Kubernetes' sidecars external-provisioner, external-attacher, external-resizer and csi-snapshotter do, with
+// the volumes of the provider. It is off by default, and waits while one of these sidecars runs.
+
+import { delayAfterError, describeError } from "../../controllers/classify-error.ts";
+import { isReady } from "../../controllers/node-facts.ts";
+import { type Finding, problemEvent } from "../../controllers/reporter.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import type { KubeObject, Node, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
+import { sleep } from "../../platform/clock.ts";
+import { linkedController } from "../../runtime/abortable.ts";
+import { endOf } from "../../runtime/draining.ts";
+import { WorkQueue } from "../../runtime/work-queue.ts";
+import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
+import { Attachments } from "./attachments.ts";
+import { Claims } from "./claims.ts";
+import type { ReportedKind, VolumeDeps } from "./deps.ts";
+import { LastingFacts } from "./lasting-facts.ts";
+import { MissingVolumes } from "./missing-volumes.ts";
+import { sidecarLeases } from "./names.ts";
+import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
+import { PersistentVolumes } from "./persistent-volumes.ts";
+import { Sidecars } from "./sidecars.ts";
+import { SnapshotParts } from "./snapshot-parts.ts";
+import { cloudErrorIn, isSame, VolumeActions } from "./volume-actions.ts";
+import { removalKind } from "./volume-limit.ts";
+import { kinds, type Part, splitQueueKey, VolumeQueue } from "./volume-queue.ts";
+
+export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonly Finding[]>>;
+
+export const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), "Node"];
+
+/**
+ * What decisions read from a Node; see below for claims and attachments. Errors and conditions that Fairlead writes are left out: its own
+ * report of a failure must not be a reason to try again at once.
+ */
+const nodeFacts = (node: Node): unknown => [
+  node.metadata.uid,
+  node.spec.providerID,
+  node.spec.taints,
+  node.status.volumesInUse,
+  node.metadata.labels,
+  isReady(node),
+];
+
+function claimFacts({ metadata, spec, status }: PersistentVolumeClaim): unknown {
+  const state = status?.allocatedResourceStatuses?.["storage"] ?? "";
+  const onNode = state.startsWith("Controller") ? "" : state;
+  const { uid, annotations, deletionTimestamp } = metadata;
+  return [uid, annotations, deletionTimestamp, spec, status?.phase, status?.capacity, onNode];
+}
+
+const attachmentFacts = ({ metadata, spec, status }: VolumeAttachment): unknown => [
+  metadata.uid,
+  metadata.deletionTimestamp,
+  metadata.finalizers,
+  spec,
+  status?.attached,
+];
+
+/** Everything that is begun and learned during one leadership session, and nothing that outlives it. */
+class VolumeSession {
+  readonly actions: VolumeActions;
+  readonly parts: {
+    readonly claim: Claims;
+    readonly volume: PersistentVolumes;
+    readonly attachment: Attachments;
+  };
+  readonly snapshots: SnapshotParts;
+
+  constructor(actions: VolumeActions, queue: VolumeQueue) {
+    this.actions = actions;
+    const missing = new MissingVolumes(actions);
+    this.parts = {
+      claim: new Claims(actions, (ref) => queue.addRef("claim", ref)),
+      volume: new PersistentVolumes(actions, missing, (ref) => queue.addRef("volume", ref)),
+      attachment: new Attachments(actions, missing, (ref) => queue.addRef("attachment", ref)),
+    };
+    this.snapshots = new SnapshotParts(actions, queue);
+  }
+
+  async reconcile(part: Part, ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
+    const claim = part === "claim" ? objectIn(this.actions.deps.stores.claims, ref) : undefined;
+    if (claim !== undefined) await this.snapshots.releaseClaim(claim, signal);
+    return part === "snapshot" || part === "content"
+      ? this.snapshots.reconcile(part, ref, signal)
+      : this.parts[part].reconcile(ref, signal);
+  }
+
+  objectOf(part: Part, ref: ObjectRef): KubeObject | undefined {
+    if (part === "snapshot" || part === "content") return this.snapshots.objectOf(part, ref);
+    const { claims, volumes, attachments } = this.actions.deps.stores;
+    const stores = { claim: claims, volume: volumes, attachment: attachments };
+    return objectIn<KubeObject>(stores[part], ref);
+  }
+
+  async whenIdle(): Promise<void> {
+    for (const { works } of Object.values(this.parts)) await works.whenIdle();
+  }
+}
+
+export class VolumeController {
+  readonly queue: WorkQueue;
+  readonly #deps: VolumeDeps;
+  readonly #lasting: LastingFacts;
+  readonly #keys: VolumeQueue;
+  readonly #sidecars: Sidecars;
+  #session: VolumeSession | undefined;
+  #endSession: () => void = () => undefined;
+
+  constructor(deps: VolumeDeps) {
+    this.#deps = deps;
+    this.queue = new WorkQueue(deps.clock);
+    this.#keys = new VolumeQueue(this.queue);
+    this.#lasting = new LastingFacts(deps.stores);
+    const { api, clock, driver, note, reportOnLease, sidecarNamespace: namespace } = deps;
+    this.#sidecars = new Sidecars({
+      api,
+      clock,
+      namespace,
+      leases: sidecarLeases(driver.name),
+      onRunning: (held) => {
+        const message = `The volume controller waits: a sidecar of ${driver.name} runs, because the Lease ${held} is being renewed. Volumes are left to the sidecars until they stop. To use Fairlead instead, scale the deployment of external-provisioner, external-attacher, external-resizer and csi-snapshotter to 0.`;
+        note(message, { reason: "SidecarRunning" });
+        reportOnLease({ type: "Warning", reason: "SidecarRunning", message });
+      },
+      onStopped: () => note("No sidecar runs any more; the volume controller starts", {}),
+    });
+  }
+
+  report(): VolumeReport {
+    const claims = new Map(this.#lasting.findings(kinds.claim));
+    for (const [claim, found] of this.#session?.snapshots.findings() ?? [])
+      claims.set(claim, [...(claims.get(claim) ?? []), ...found]);
+    const others = reportedKinds.map((kind) => [kind, this.#lasting.findings(kind)] as const);
+    return new Map([...others, [kinds.claim, claims]]);
+  }
+
+  /** Runs for one leadership session. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { isObserving } = this.#deps;
+    while (!signal.aborted) {
+      // Observe mode runs beside sidecars too: it changes nothing.
+      if (!isObserving && !(await this.#mayRun(signal))) continue;
+      const { controller, unlink } = linkedController(signal);
+      this.#endSession = () => controller.abort(new Error("another account may answer"));
+      const work = this.#runSession(controller.signal).finally(() => {
+        controller.abort();
+        unlink();
+      });
+      await Promise.all([work, isObserving ? undefined : this.#endBesideSidecars(controller)]);
+    }
+  }
+
+  async #endBesideSidecars(session: AbortController): Promise<void> {
+    await this.#sidecars.whenAny(session.signal).then(
+      () => session.abort(new Error("a sidecar runs")),
+      () => undefined,
+    );
+  }
+
+  async #mayRun(signal: AbortSignal): Promise<boolean> {
+    const { clock, note } = this.#deps;
+    try {
+      await this.#sidecars.whenNone(signal);
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      const delay = delayAfterError(error, 3, this.#deps);
+      const why = describeError(error)?.text ?? "it was interrupted";
+      note(
+        `The volume controller waits, because it cannot check whether sidecars run: ${why} It checks again in ${Math.round(delay / 1000)}s.`,
+        { reason: "SidecarsUnknown" },
+      );
+      await sleep(clock, delay, signal).catch(() => undefined);
+      return false;
+    }
+  }
+
+  async #runSession(signal: AbortSignal): Promise<void> {
+    const { concurrency, clock } = this.#deps;
+    const end = endOf(signal);
+    const session = new VolumeSession(new VolumeActions(this.#deps, this.#lasting, end.signal), this.#keys);
+    this.#session = session;
+    const stop = this.#startTriggers(session);
+    this.reconsider();
+    const working = runWorkers(
+      {
+        queue: this.queue,
+        count: concurrency,
+        reconcile: (key, stopWork) => this.#reconcile(session, key, stopWork),
+        onError: (key, error, failures) => this.#onError(session, key, error, failures),
+        clock,
+      },
+      signal,
+    ).finally(() => {
+      stop();
+      end.abort();
+      this.#session = undefined;
+      this.#deps.removals.endHolds(removalKind);
+    });
+    try {
+      await Promise.all([working, session.snapshots.run(end.signal)]);
+    } finally {
+      await session.whenIdle();
+    }
+  }
+
+  /** Settings or answers of the cloud have changed: everything is decided again. */
+  reconsider(): void {
+    const { claims, volumes, attachments } = this.#deps.stores;
+    this.#keys.add("claim", ...claims.list());
+    this.#keys.add("volume", ...volumes.list());
+    this.#keys.add("attachment", ...attachments.list());
+    this.#session?.snapshots.reconsider();
+    // Objects may have been deleted while this replica did not lead.
+    for (const part of ["claim", "volume", "attachment"] as const) this.#addReported(part);
+  }
+
+  /** Another account may answer from now on, so the session ends, with everything that it began and learned. */
+  forgetEvidence(): void {
+    this.#endSession();
+  }
+
+  #startTriggers({ parts }: VolumeSession): () => void {
+    const { stores, nodes, inventory, removals } = this.#deps;
+    const { attachmentsOf, attachmentsOn, claimsOf } = this.#lasting;
+    const keys = this.#keys;
+    const stops = [
+      stores.claims.subscribe(({ before, after }) => {
+        if (isSame(before, after, claimFacts)) return;
+        keys.add("claim", before, after);
+        keys.add("volume", stores.volumes.get((after ?? before)?.spec?.volumeName ?? ""));
+      }),
+      stores.volumes.subscribe(({ key, before, after }) => {
+        keys.add("volume", before, after);
+        const { claimRef } = (after ?? before)?.spec ?? {};
+        keys.add("claim", stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`));
+        keys.add("attachment", ...attachmentsOf.get(key));
+        // The volume may have been shared.
+        if (after === undefined) this.#addReported("volume");
+      }),
+      stores.attachments.subscribe(({ before, after }) => {
+        if (isSame(before, after, attachmentFacts)) return;
+        keys.add("attachment", before, after);
+        const { spec } = after ?? before ?? {};
+        keys.add("volume", stores.volumes.get(spec?.source.persistentVolumeName ?? ""));
+        if (after === undefined) keys.add("attachment", ...attachmentsOn.get(spec?.nodeName ?? ""));
+      }),
+      stores.classes.subscribe(({ key }) => keys.add("claim", ...claimsOf.get(key))),
+      nodes.subscribe(({ key, before, after }) => {
+        if (isSame(before, after, nodeFacts)) return;
+        if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
+          this.#lasting.reports.forget(`Node ${refOf(before)}`);
+        keys.add("attachment", ...attachmentsOn.get(key));
+        this.#addReported("claim");
+      }),
+      inventory.subscribe((update) => {
+        // A failure concerns those that asked: the others would ask again at once.
+        const { asking, waiting } = parts.attachment.proofs;
+        for (const ref of [...(update === "failure" ? asking : waiting)]) keys.addRef("attachment", ref);
+      }),
+      removals.subscribe(() => {
+        for (const ref of parts.volume.held) keys.addRef("volume", ref);
+        for (const part of ["volume", "attachment"] as const) this.#addReported(part);
+      }),
+    ];
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  /** Enqueues the objects about which something is reported. */
+  #addReported(part: Part): void {
+    for (const ref of this.#lasting.reported(kinds[part])) this.#keys.addRef(part, ref);
+  }
+
+  async #reconcile(session: VolumeSession, key: string, signal: AbortSignal): Promise<Outcome> {
+    const [part, ref] = splitQueueKey(key);
+    const outcome = await session.reconcile(part, ref, signal);
+    const object = session.objectOf(part, ref);
+    if (object !== undefined) session.actions.report(kinds[part], object, "write", []);
+    return outcome;
+  }
+
+  #onError(session: VolumeSession, key: string, error: unknown, failures: number): Outcome {
+    const [part, ref] = splitQueueKey(key);
+    const object = session.objectOf(part, ref);
+    const problem = isKubeError(error) ? describeError(error) : undefined;
+    if (object !== undefined && problem !== undefined)
+      session.actions.report(kinds[part], object, "write", [problemEvent(problem)]);
+    return requeue(delayAfterError(cloudErrorIn(error), failures, this.#deps), "an error");
+  }
+}

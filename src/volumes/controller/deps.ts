@@ -1,0 +1,100 @@
+// What the volume controller works with. `src/app` composes it.
+
+import type { Inventory } from "../../cloud/inventory.ts";
+import type { RemovalHistory } from "../../controllers/absence/removal-history.ts";
+import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { NodeStore, Note } from "../../controllers/node-deps.ts";
+import type { LifecycleSettings } from "../../controllers/node-lifecycle/settings.ts";
+import type { ObjectEvent } from "../../controllers/reporter.ts";
+import type { JournalledSend } from "../../controllers/writes/journalled-send.ts";
+import type { KubeApi } from "../../kube/client/api.ts";
+import type {
+  KubeObject,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+  VolumeAttachment,
+} from "../../kube/objects.ts";
+import type {
+  VolumeSnapshot,
+  VolumeSnapshotClass,
+  VolumeSnapshotContent,
+} from "../../kube/volume-snapshots.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import type { VolumeDriver } from "../../provider/volumes.ts";
+import type { CloudVolumes } from "../csi/cloud-volumes.ts";
+import type { StatusCode } from "../grpc/status.ts";
+
+/** The kinds that reports are about. */
+export type ReportedKind =
+  | "PersistentVolumeClaim"
+  | "PersistentVolume"
+  | "VolumeAttachment"
+  | "VolumeSnapshot"
+  | "VolumeSnapshotContent"
+  | "Node";
+
+/** What is reported about an object; each topic is reported independently. */
+export type Topic = "provision" | "expand" | "attach" | "detach" | "delete" | "label" | "snapshot" | "write";
+
+export interface VolumeStores {
+  readonly claims: LatestObjects<PersistentVolumeClaim>;
+  readonly volumes: LatestObjects<PersistentVolume>;
+  readonly attachments: LatestObjects<VolumeAttachment>;
+  readonly classes: LatestObjects<StorageClass>;
+}
+
+/** They follow the API server during one leadership session. */
+export interface SnapshotStores {
+  readonly snapshots: LatestObjects<VolumeSnapshot>;
+  readonly contents: LatestObjects<VolumeSnapshotContent>;
+  readonly classes: LatestObjects<VolumeSnapshotClass>;
+}
+
+export interface SnapshotWatches {
+  /** Whether the cluster has the CRDs. */
+  isInstalled(signal: AbortSignal): Promise<boolean>;
+  /** Resolves when the caches are filled. They end with the signal. */
+  open(signal: AbortSignal): Promise<SnapshotStores>;
+}
+
+export interface VolumeDeps {
+  readonly driver: VolumeDriver;
+  /** For one leadership session: its changes end with the signal. */
+  readonly openVolumes: (life: AbortSignal) => CloudVolumes;
+  readonly stores: VolumeStores;
+  /** Also for a cloud without snapshots: it says so on each VolumeSnapshot. */
+  readonly snapshots: SnapshotWatches;
+  readonly nodes: NodeStore;
+  readonly inventory: Inventory;
+  readonly api: Pick<KubeApi, "create" | "delete" | "get" | "listPage" | "patch">;
+  readonly sendToCluster: JournalledSend;
+  readonly sendToCloud: JournalledSend;
+  /** Neither of them sends anything. */
+  readonly isObserving: boolean;
+  readonly report: (kind: ReportedKind, object: KubeObject, event: ObjectEvent) => void;
+  readonly reportOnLease: (event: ObjectEvent) => void;
+  readonly note: Note;
+  readonly removals: RemovalHistory;
+  /** As for Nodes: how far apart two proofs are, and how much may be removed. */
+  readonly settings: Pick<LifecycleSettings, "confirmAfter" | "removalLimit">;
+  /** The namespace of the sidecars' Leases. */
+  readonly sidecarNamespace: string;
+  /** `csiProvisionerIdentity` of the volumes that this process creates. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly concurrency: () => number;
+  /** After each call, by CSI's name of it. */
+  readonly onCall: (method: CallName, code: StatusCode, durationMs: number) => void;
+}
+
+export type CallName =
+  | "CreateVolume"
+  | "DeleteVolume"
+  | "ControllerPublishVolume"
+  | "ControllerUnpublishVolume"
+  | "ControllerExpandVolume"
+  | "CreateSnapshot"
+  | "DeleteSnapshot";

@@ -1,0 +1,74 @@
+// Decides whether a volume may be detached from a machine: its kubelet has unmounted it, an administrator has confirmed that the machine
+// is down, or the cloud proves that the machine is gone or stopped. Pure.
+
+import type { Answer } from "../../cloud/inventory.ts";
+import {
+  addProof,
+  awaited,
+  judge,
+  type NextProof,
+  type Proof,
+  type ProofKind,
+} from "../../controllers/absence/proof.ts";
+import { isReady, taintsOf } from "../../controllers/node-facts.ts";
+import type { Milliseconds } from "../../core/brand.ts";
+import type { Node } from "../../kube/objects.ts";
+import { outOfServiceTaint } from "./names.ts";
+
+/** The attachment, and how its volume is named in the status of the Node. */
+export interface AttachedTo {
+  readonly nodeName: string;
+  readonly inUse: string;
+  readonly isSameMachine: boolean;
+  /** By the clock of the API server. */
+  readonly createdAt: string;
+}
+
+/** Why the machine may still write to the volume; undefined if its kubelet says that it does not. */
+export function writerOf(
+  node: Node | undefined,
+  { nodeName, inUse, isSameMachine, createdAt }: AttachedTo,
+): string | undefined {
+  if (node === undefined) return `The Node ${nodeName} no longer exists`;
+  if (isSameMachine && taintsOf(node).some(({ key }) => key === outOfServiceTaint)) return undefined;
+  if (!isSameMachine) return `The Node ${nodeName} has another machine now`;
+  // What its kubelet has not reported yet does not mean that nothing is mounted.
+  if (createdAt < (node.metadata.creationTimestamp ?? "") && !isReady(node))
+    return `The Node ${nodeName} was created again after the volume was attached, and is not Ready`;
+  return node.status.volumesInUse?.includes(inUse) === true
+    ? `The kubelet of the Node ${nodeName} has not reported that the volume is unmounted`
+    : undefined;
+}
+
+/** Answers that the machine is gone or stopped, since it was last seen running. */
+export interface StoppedEvidence {
+  /** Answers from before prove nothing. Monotonic, like all times. */
+  readonly since: number;
+  readonly proofs: readonly Proof[];
+  /** Whether the last answer had no such machine. */
+  readonly isGone: boolean;
+}
+
+export function noEvidence(since: number): StoppedEvidence {
+  return { since, proofs: [], isGone: false };
+}
+
+export function addAnswer(evidence: StoppedEvidence, answer: Answer, knownAt: number): StoppedEvidence {
+  if (!("asOf" in answer) || answer.asOf < evidence.since) return evidence;
+  const isGone = answer.kind === "gone";
+  const isStopped = answer.kind === "exists" && answer.instance.state === "stopped";
+  if (!isGone && !isStopped) return noEvidence(evidence.since);
+  const proof = { kind: "proof" in answer ? answer.proof : "lookup", beganAt: answer.asOf, knownAt } as const;
+  // A machine that was stopped and is gone now is proved to be gone from the start.
+  const before = isGone === evidence.isGone ? evidence.proofs : [];
+  return { ...evidence, proofs: addProof(before, proof), isGone };
+}
+
+/** The answer that is missing; undefined when the machine can no longer write. */
+export function missingProof(
+  { proofs, isGone }: StoppedEvidence,
+  confirmAfter: Milliseconds,
+  kinds: readonly ProofKind[],
+): NextProof | undefined {
+  return awaited(judge({ certainty: "exists", proofs }, { confirmAfter, kinds: isGone ? kinds : [] }));
+}

@@ -1,0 +1,199 @@
+// The part of the volume controller for snapshots, during one leadership session. It begins when the CRDs are found, and leaves
+// VolumeSnapshots to a snapshot-controller that runs.
+
+import { delayAfterError } from "../../controllers/classify-error.ts";
+import type { Finding } from "../../controllers/reporter.ts";
+import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { formatDuration } from "../../core/duration.ts";
+import type { KubeObject, PersistentVolumeClaim } from "../../kube/objects.ts";
+import type { VolumeSnapshot, VolumeSnapshotContent } from "../../kube/volume-snapshots.ts";
+import { sleep } from "../../platform/clock.ts";
+import { type Outcome, settled } from "../../runtime/workers.ts";
+import type { SnapshotStores, SnapshotWatches } from "./deps.ts";
+import { beingCreatedKey, claimFinalizer, snapshotControllerLease, snapshotGroup } from "./names.ts";
+import { keyFor, type ObjectRef, objectIn } from "./object-ref.ts";
+import { Sidecars } from "./sidecars.ts";
+import { SnapshotContents } from "./snapshot-contents.ts";
+import { Snapshots } from "./snapshots.ts";
+import { isSame, type VolumeActions } from "./volume-actions.ts";
+import { kinds, type VolumeQueue } from "./volume-queue.ts";
+
+const crdsAfter: Milliseconds = minutes(5);
+const retryAfter: Milliseconds = seconds(10);
+
+/** Not what Fairlead writes when a creation begins or fails: it would be repeated at once. */
+const contentFacts = ({ metadata, spec, status }: VolumeSnapshotContent): unknown => [
+  metadata.uid,
+  metadata.deletionTimestamp,
+  metadata.finalizers,
+  { ...metadata.annotations, [beingCreatedKey]: undefined },
+  spec,
+  { ...status, error: undefined, readyToUse: status?.readyToUse === true },
+];
+
+interface Session {
+  readonly stores: SnapshotStores;
+  readonly snapshots: Snapshots;
+  readonly contents: SnapshotContents;
+}
+
+export class SnapshotParts {
+  readonly #actions: VolumeActions;
+  readonly #queue: VolumeQueue;
+  readonly #controller: Sidecars;
+  #session: Session | undefined;
+
+  constructor(actions: VolumeActions, queue: VolumeQueue) {
+    const { api, clock, driver, note, sidecarNamespace: namespace } = actions.deps;
+    this.#actions = actions;
+    this.#queue = queue;
+    this.#controller = new Sidecars({
+      api,
+      clock,
+      namespace,
+      leases: [snapshotControllerLease],
+      onRunning: (leases) =>
+        note(
+          `A snapshot-controller runs, because the Lease ${leases} is being renewed. It binds VolumeSnapshots; Fairlead creates and deletes the snapshots of ${driver.name} in the cloud.`,
+          { reason: "SnapshotControllerRunning" },
+        ),
+      onStopped: () => note("No snapshot-controller runs any more; Fairlead binds VolumeSnapshots", {}),
+    });
+  }
+
+  /** Until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { snapshots: watches } = this.#actions.deps;
+    const stops: (() => void)[] = [];
+    try {
+      await this.#whenInstalled(watches, signal);
+      const stores = await watches.open(signal);
+      const snapshots = new Snapshots(this.#actions, stores);
+      const contents = new SnapshotContents(this.#actions, stores, (ref) =>
+        this.#queue.addRef("content", ref),
+      );
+      this.#session = { stores, snapshots, contents };
+      stops.push(...this.#subscribe(stores));
+      this.reconsider();
+      while (!signal.aborted) await this.#followController(snapshots, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      for (const stop of stops) stop();
+      const works = this.#session?.contents.works;
+      this.#session = undefined;
+      await works?.whenIdle();
+    }
+  }
+
+  async #whenInstalled({ isInstalled }: SnapshotWatches, signal: AbortSignal): Promise<void> {
+    const { clock, note } = this.#actions.deps;
+    for (let isReported = false; ; ) {
+      // What is unknown is asked again sooner, and not reported: the watches report that the API server fails.
+      const found = await isInstalled(signal).catch(() => undefined);
+      if (found === true) return;
+      if (found === false && !isReported) {
+        isReported = true;
+        const text = `Snapshots are off: the cluster does not have ${snapshotGroup}/v1. To use them, install the CRDs of kubernetes-csi/external-snapshotter. Fairlead looks for them every ${formatDuration(crdsAfter)}.`;
+        note(text, { reason: "SnapshotCRDsMissing" });
+      }
+      await sleep(clock, found === false ? crdsAfter : retryAfter, signal);
+    }
+  }
+
+  async #followController(snapshots: Snapshots, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#actions.deps;
+    try {
+      await this.#controller.whenNone(signal);
+      snapshots.isYielding = false;
+      this.reconsider();
+      await this.#controller.whenAny(signal);
+    } catch (error) {
+      await sleep(clock, delayAfterError(error, 3, this.#actions.deps), signal);
+    } finally {
+      snapshots.isYielding = true;
+    }
+  }
+
+  reconsider(): void {
+    const { snapshots, contents } = this.#session?.stores ?? {};
+    this.#queue.add("snapshot", ...(snapshots?.list() ?? []));
+    this.#queue.add("content", ...(contents?.list() ?? []));
+    const { claims } = this.#actions.deps.stores;
+    const isProtected = ({ metadata }: PersistentVolumeClaim): boolean =>
+      metadata.finalizers?.includes(claimFinalizer) === true;
+    this.#queue.add("claim", ...claims.list().filter(isProtected));
+  }
+
+  #subscribe({ snapshots, contents, classes }: SnapshotStores): (() => void)[] {
+    const { stores } = this.#actions.deps;
+    const queue = this.#queue;
+    const of = snapshots.index(({ metadata: { namespace }, spec }) => [
+      `${namespace}/${spec.source.persistentVolumeClaimName}`,
+    ]);
+    const addClaimOf = (snapshot: VolumeSnapshot | undefined): void => {
+      const name = snapshot?.spec.source.persistentVolumeClaimName;
+      queue.add("claim", stores.claims.get(`${snapshot?.metadata.namespace}/${name}`));
+    };
+    const isUnready = ({ status }: VolumeSnapshot): boolean => status?.readyToUse !== true;
+    return [
+      snapshots.subscribe(({ before, after }) => {
+        queue.add("snapshot", before, after);
+        addClaimOf(after ?? before);
+        const { boundVolumeSnapshotContentName: bound = "" } = (after ?? before)?.status ?? {};
+        queue.add("content", contents.get(bound));
+      }),
+      contents.subscribe(({ before, after }) => {
+        if (!isSame(before, after, contentFacts)) queue.add("content", before, after);
+        const { namespace, name } = (after ?? before)?.spec.volumeSnapshotRef ?? {};
+        const snapshot = snapshots.get(`${namespace}/${name}`);
+        queue.add("snapshot", snapshot);
+        addClaimOf(snapshot);
+      }),
+      classes.subscribe(() => queue.add("snapshot", ...snapshots.list().filter(isUnready))),
+      stores.claims.subscribe(({ key, before, after }) => {
+        queue.add("snapshot", ...of.get(key));
+        // It may have been restored from one that is being deleted.
+        const { dataSource } = (after ?? before)?.spec ?? {};
+        if (dataSource?.kind === "VolumeSnapshot")
+          queue.add("snapshot", snapshots.get(`${key.slice(0, key.indexOf("/"))}/${dataSource.name}`));
+      }),
+      // It can become visible after its claim is bound.
+      stores.volumes.subscribe(({ after }) => {
+        const { namespace, name } = after?.spec?.claimRef ?? {};
+        queue.add("snapshot", ...of.get(`${namespace}/${name}`).filter(isUnready));
+      }),
+    ];
+  }
+
+  /** What is reported about the snapshots of each claim. */
+  findings(): ReadonlyMap<string, readonly Finding[]> {
+    const { lasting } = this.#actions;
+    const known = { snapshot: lasting.findings(kinds.snapshot), content: lasting.findings(kinds.content) };
+    const all = (this.#session?.stores.snapshots.list() ?? []).flatMap((snapshot) => {
+      const key = keyFor(snapshot);
+      const claim = `${snapshot.metadata.namespace}/${snapshot.spec.source.persistentVolumeClaimName}`;
+      const content = snapshot.status?.boundVolumeSnapshotContentName ?? "";
+      const found = [...(known.snapshot.get(key) ?? []), ...(known.content.get(content) ?? [])];
+      return found.map((each) => [claim, { ...each, text: `VolumeSnapshot ${key}: ${each.text}` }] as const);
+    });
+    const byClaim = Map.groupBy(all, ([claim]) => claim);
+    return new Map([...byClaim].map(([claim, found]) => [claim, found.map(([, finding]) => finding)]));
+  }
+
+  objectOf(part: "snapshot" | "content", ref: ObjectRef): KubeObject | undefined {
+    const { snapshots, contents } = this.#session?.stores ?? {};
+    const of = part === "snapshot" ? snapshots : contents;
+    return of && objectIn<KubeObject>(of, ref);
+  }
+
+  async releaseClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
+    await this.#session?.snapshots.releaseClaim(claim, signal);
+  }
+
+  async reconcile(part: "snapshot" | "content", ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
+    const { snapshots, contents } = this.#session ?? {};
+    const of = part === "snapshot" ? snapshots : contents;
+    return (await of?.reconcile(ref, signal)) ?? settled;
+  }
+}

@@ -1,0 +1,252 @@
+// How the volume controller acts during one leadership session: journalled and guarded writes to the cluster, journalled changes in the
+// cloud, and reports.
+
+import { isFenced } from "../../cloud/error-policies.ts";
+import { isLostRace, textOfError } from "../../controllers/classify-error.ts";
+import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import { type ObjectEvent, Reporter } from "../../controllers/reporter.ts";
+import { type Milliseconds, minutes } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import type { Draft, Page } from "../../kube/client/api.ts";
+import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
+import type { KubeObject, ObjectKey } from "../../kube/objects.ts";
+import type { Patch } from "../../kube/patches/patch.ts";
+import type { Resource } from "../../kube/resources.ts";
+import { CloudError } from "../../provider/errors.ts";
+import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
+import { SharedListing } from "../csi/cloud-answers.ts";
+import type { CloudVolumes } from "../csi/cloud-volumes.ts";
+import { RpcError } from "../grpc/status.ts";
+import type { BackgroundWork } from "./background-work.ts";
+import type { CallName, ReportedKind, Topic, VolumeDeps } from "./deps.ts";
+import type { LastingFacts } from "./lasting-facts.ts";
+import { keyFor, type ObjectRef, refOf } from "./object-ref.ts";
+
+/** What was reported about an object. */
+interface Subject {
+  readonly kind: ReportedKind;
+  readonly object: KubeObject;
+  readonly metadata: { readonly name: string; readonly uid: string };
+}
+
+/** A change that the cloud does not end in this time is reported, and continued later. */
+const changeLimit: Milliseconds = minutes(5);
+
+/** After these, a change may still be under way in the cloud. */
+export const unfinished: readonly string[] = [
+  "CANCELLED",
+  "DEADLINE_EXCEEDED",
+  "UNAVAILABLE",
+  "RESOURCE_EXHAUSTED",
+  "ABORTED",
+];
+
+/** The fields of an object to change; null removes one. The status is changed alone. */
+export interface FieldChanges {
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly status?: object;
+}
+
+const objectKey = ({ metadata: { name, namespace } }: KubeObject): ObjectKey => defined({ name, namespace });
+
+/** The error of the cloud, if that is what a CSI error is about. */
+export function cloudErrorIn(error: unknown): unknown {
+  return error instanceof RpcError && CloudError.is(error.cause) ? error.cause : error;
+}
+
+/** Whether a change of an object concerns none of these facts. */
+export function isSame<T>(
+  before: T | undefined,
+  after: T | undefined,
+  factsOf: (object: T) => unknown,
+): boolean {
+  if (before === undefined || after === undefined) return false;
+  return JSON.stringify(factsOf(before)) === JSON.stringify(factsOf(after));
+}
+
+/** Nothing went wrong: the object changed in between, or this replica no longer leads. */
+export function isNoProblem(error: unknown): boolean {
+  return isLostRace(error) || isKubeError(error, "fenced") || isFenced(cloudErrorIn(error));
+}
+
+export class VolumeActions {
+  readonly deps: VolumeDeps;
+  readonly lasting: LastingFacts;
+  readonly #cloud: CloudVolumes;
+  /** Aborted when the session ends. */
+  readonly #life: AbortSignal;
+  readonly #reporter: Reporter<Subject, Topic>;
+  /** By resource. */
+  readonly #lists = new Map<string, SharedListing<KubeObject>>();
+
+  constructor(deps: VolumeDeps, lasting: LastingFacts, life: AbortSignal) {
+    this.deps = deps;
+    this.lasting = lasting;
+    this.#cloud = deps.openVolumes(life);
+    this.#life = life;
+    this.#reporter = new Reporter<Subject, Topic>(
+      ({ kind, object }, event) => deps.report(kind, object, event),
+      lasting.reports,
+    );
+  }
+
+  /** The ids of the volumes in the last complete listing of the cloud. */
+  get shown(): ReadonlySet<string> {
+    return this.#cloud.shown;
+  }
+
+  /** Starts a change in the cloud, unless in observe mode. */
+  start<T>(
+    works: BackgroundWork<T | undefined>,
+    ref: ObjectRef,
+    method: CallName,
+    change: { readonly object: string; readonly why: string },
+    work: (cloud: CloudVolumes, signal: AbortSignal) => Promise<T>,
+  ): void {
+    const { clock, sendToCloud, onCall } = this.deps;
+    works.start(ref, async () => {
+      const began = clock.monotonic();
+      try {
+        const sent = await sendToCloud([{ action: method, ...change }], () =>
+          withDeadline(clock, changeLimit, `${method} of ${change.object}`, this.#life, (signal) =>
+            work(this.#cloud, signal),
+          ),
+        );
+        if (sent === "observed") return undefined;
+        onCall(method, "OK", clock.monotonic() - began);
+        return sent;
+      } catch (error) {
+        const other = error instanceof DeadlineError ? "DEADLINE_EXCEEDED" : "UNKNOWN";
+        onCall(method, error instanceof RpcError ? error.code : other, clock.monotonic() - began);
+        throw error;
+      }
+    });
+  }
+
+  /** Starts a request that changes nothing. */
+  startRead<T>(
+    works: BackgroundWork<T>,
+    ref: ObjectRef,
+    work: (cloud: CloudVolumes, signal: AbortSignal) => Promise<T>,
+  ): void {
+    works.start(ref, () => work(this.#cloud, this.#life));
+  }
+
+  /** All objects, without a cache, which may be minutes behind: before a change that cannot be undone. */
+  async listNow<T extends KubeObject>(resource: Resource<T>, signal: AbortSignal): Promise<readonly T[]> {
+    const { api } = this.deps;
+    async function* pages(life: AbortSignal) {
+      for (let next: string | undefined = ""; next !== undefined; ) {
+        const page: Page<T> = await api.listPage(
+          resource,
+          { limit: 500, ...(next !== "" && { continue: next }) },
+          life,
+        );
+        yield page.items;
+        next = page.continue;
+      }
+    }
+    const list =
+      this.#lists.get(resource.plural) ??
+      new SharedListing<KubeObject>((call) => pages(call.signal), this.#life);
+    this.#lists.set(resource.plural, list);
+    return (await list.next(signal)) as readonly T[];
+  }
+
+  /** Returns undefined in observe mode. */
+  async patch<T extends KubeObject>(
+    resource: Resource<T>,
+    store: LatestObjects<T>,
+    object: T,
+    patch: Patch,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    const change = { action: "patch", object: `${resource.plural}/${keyFor(object)}`, why };
+    const written = await this.deps.sendToCluster([change], () =>
+      this.deps.api.patch(resource, objectKey(object), patch, signal),
+    );
+    if (written === "observed") return undefined;
+    store.remember(written);
+    return written;
+  }
+
+  /** Changes fields of this object, unless it was replaced. Returns undefined in observe mode. */
+  merge<T extends KubeObject>(
+    resource: Resource<T>,
+    store: LatestObjects<T>,
+    object: T,
+    { metadata, spec, status }: FieldChanges,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    const body = defined({ metadata: { ...metadata, uid: object.metadata.uid }, spec, status });
+    const contentType = "application/merge-patch+json";
+    const patch: Patch =
+      status === undefined ? { contentType, body } : { contentType, body, subresource: "status" };
+    return this.patch(resource, store, object, patch, why, signal);
+  }
+
+  /** One that exists is left as it is. */
+  async create<T extends KubeObject>(
+    resource: Resource<T>,
+    draft: Draft<T>,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const change = { action: "create", object: `${resource.plural}/${draft.metadata.name}`, why };
+    await this.deps
+      .sendToCluster([change], () => this.deps.api.create(resource, draft, signal))
+      .catch(undefinedIf("already-exists"));
+  }
+
+  /** One that is gone is no error. */
+  async delete<T extends KubeObject>(
+    resource: Resource<T>,
+    object: T,
+    why: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const change = { action: "delete", object: `${resource.plural}/${keyFor(object)}`, why };
+    const { uid } = object.metadata;
+    await this.deps
+      .sendToCluster([change], () => this.deps.api.delete(resource, objectKey(object), { uid }, signal))
+      .catch(undefinedIf("not-found"));
+  }
+
+  /** These events apply to the object now. */
+  report(kind: ReportedKind, object: KubeObject, topic: Topic, events: readonly ObjectEvent[]): void {
+    this.#reporter.report(subjectOf(kind, object), topic, events);
+  }
+
+  /** An event about something that does not last. */
+  publish(
+    kind: ReportedKind,
+    object: KubeObject,
+    event: Pick<ObjectEvent, "reason" | "message"> & Partial<Pick<ObjectEvent, "type">>,
+  ): void {
+    this.#reporter.publish(subjectOf(kind, object), { type: "Normal", ...event });
+  }
+
+  reportFailure(
+    kind: ReportedKind,
+    object: KubeObject,
+    topic: Topic,
+    { reason, error }: { readonly reason: string; readonly error: unknown },
+  ): void {
+    if (isNoProblem(error)) return;
+    this.report(kind, object, topic, [
+      { type: "Warning", reason, message: textOfError(cloudErrorIn(error)) },
+    ]);
+  }
+
+  /** The object is gone. */
+  forget(kind: ReportedKind, ref: ObjectRef): void {
+    this.lasting.reports.forget(`${kind} ${ref}`);
+  }
+}
+
+function subjectOf(kind: ReportedKind, object: KubeObject): Subject {
+  return { kind, object, metadata: { name: `${kind} ${refOf(object)}`, uid: object.metadata.uid } };
+}

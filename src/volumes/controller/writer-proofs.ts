@@ -1,0 +1,245 @@
+// Whether the machine of a VolumeAttachment may still write to its volume: what its kubelet says, and otherwise the proof of the cloud that
+// the machine is gone or stopped.
+
+import type { NodeIdentity } from "../../cloud/node-identity.ts";
+import { identityOf, isLeaving, providerIDOf } from "../../controllers/node-facts.ts";
+import { PendingLookups } from "../../controllers/pending-lookups.ts";
+import {
+  type Milliseconds,
+  milliseconds,
+  minutes,
+  nodeName,
+  type ProviderID,
+  seconds,
+} from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import { commandText } from "../../core/text.ts";
+import { undefinedIf } from "../../kube/errors/kube-error.ts";
+import { type Node, toTime, type VolumeAttachment } from "../../kube/objects.ts";
+import { nodes, volumeAttachments } from "../../kube/resources.ts";
+import { type Outcome, requeue, waiting } from "../../runtime/workers.ts";
+import { RpcError } from "../grpc/status.ts";
+import { nodeIDKey, outOfServiceTaint, unmountedKey } from "./names.ts";
+import { type ObjectRef, refOf } from "./object-ref.ts";
+import { addAnswer, missingProof, noEvidence, type StoppedEvidence, writerOf } from "./plan-detachment.ts";
+import type { VolumeActions } from "./volume-actions.ts";
+import { removalKind, VolumeLimit } from "./volume-limit.ts";
+
+const kind = "VolumeAttachment";
+/** A machine that runs is looked up again after this time. */
+const recheckAfter: Milliseconds = minutes(1);
+/** The last status of the kubelet may arrive a moment after the deletion of the attachment. */
+const reportAfter: Milliseconds = seconds(5);
+
+interface Waiting {
+  readonly began: number;
+  /** What the cloud says about the machine. */
+  readonly evidence: StoppedEvidence;
+  /** When the machine is looked up next. Monotonic. */
+  readonly checkAt: number;
+}
+
+/** The machine of an attachment: its Node may be gone, or may have another one. */
+export interface Machine {
+  readonly node: Node | undefined;
+  readonly id: string;
+  readonly isSame: boolean;
+}
+
+export const volumeOf = ({ spec }: VolumeAttachment): string => spec.source.persistentVolumeName ?? "";
+
+export class WriterProofs {
+  readonly #actions: VolumeActions;
+  readonly #lookups: PendingLookups;
+  readonly #limit: VolumeLimit;
+  /** The VolumeAttachments that wait until their machine is proved to be stopped or gone. */
+  readonly #waiting = new Map<ObjectRef, Waiting>();
+
+  constructor(actions: VolumeActions) {
+    const { inventory, clock } = actions.deps;
+    this.#actions = actions;
+    this.#lookups = new PendingLookups(inventory, clock);
+    this.#limit = new VolumeLimit(actions.deps);
+  }
+
+  forget(ref: ObjectRef): void {
+    this.#waiting.delete(ref);
+    this.#lookups.forget(ref);
+  }
+
+  /** The VolumeAttachments that wait for an answer about their machine. */
+  get waiting(): Iterable<ObjectRef> {
+    return this.#waiting.keys();
+  }
+
+  /** The VolumeAttachments with a pending request for such an answer. */
+  get asking(): Iterable<ObjectRef> {
+    return this.#lookups.keys as Iterable<ObjectRef>;
+  }
+
+  isWaiting(ref: ObjectRef): boolean {
+    return this.#waiting.has(ref);
+  }
+
+  /** According to the proof. */
+  isGone(ref: ObjectRef): boolean {
+    return this.#waiting.get(ref)?.evidence.isGone === true;
+  }
+
+  /**
+   * Why the machine may still write to the volume. Once its kubelet did not use it, it cannot mount it again: it refuses an attachment that
+   * is being deleted, but reports the volume for the next pod that waits for it. So this is read without a cache, and kept.
+   */
+  async writerOf(
+    attachment: VolumeAttachment,
+    machine: Machine,
+    inUse: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { annotations = {}, creationTimestamp: createdAt = "" } = attachment.metadata;
+    const { nodeName } = attachment.spec;
+    if (annotations[unmountedKey] !== undefined) return undefined;
+    const ask = ({ node, isSame: isSameMachine }: Machine): string | undefined =>
+      writerOf(node, { nodeName, inUse, isSameMachine, createdAt });
+    const cached = ask(machine);
+    if (cached !== undefined) return cached;
+    const current = await this.#actions.deps.api
+      .get(nodes, { name: nodeName }, signal)
+      .catch(undefinedIf("not-found"));
+    const writer = ask(this.machineOf(attachment, current));
+    if (writer !== undefined) return writer;
+    const body = { metadata: { annotations: { [unmountedKey]: "true" } } };
+    const { attachments } = this.#actions.deps.stores;
+    const why = "its machine does not use the volume";
+    await this.#actions.merge(volumeAttachments, attachments, attachment, body, why, signal);
+    return undefined;
+  }
+
+  machineOf({ metadata, spec }: VolumeAttachment, node: Node | undefined): Machine {
+    const { driver } = this.#actions.deps;
+    const current = node?.spec.providerID === undefined ? undefined : driver.nodeIDOf(node.spec.providerID);
+    const id = metadata.annotations?.[nodeIDKey] ?? current;
+    if (id !== undefined) return { node, id, isSame: id === current };
+    throw refused(
+      `The machine of VolumeAttachment ${metadata.name} is unknown: the Node ${spec.nodeName} is gone, and the annotation ${nodeIDKey} is missing. The volume is not detached. Add the annotation with the id of the machine.`,
+    );
+  }
+
+  /** Waits for the proof that the machine cannot write any more. Undefined when it is complete. */
+  async await(
+    attachment: VolumeAttachment,
+    { node, id }: Machine,
+    writer: string,
+    signal: AbortSignal,
+  ): Promise<Outcome | undefined> {
+    const { clock, inventory, settings } = this.#actions.deps;
+    const ref = refOf(attachment);
+    const identity = this.#identityOf(attachment, id);
+    const now = clock.monotonic();
+    const known = this.#waiting.get(ref) ?? { began: now, evidence: noEvidence(now), checkAt: now };
+    const answer = inventory.check(identity);
+    const evidence = addAnswer(known.evidence, answer, now);
+    this.#waiting.set(ref, { ...known, evidence });
+    const hasAnswer = "asOf" in answer && answer.asOf >= evidence.since;
+    if ("asOf" in answer && this.#lookups.isUsedUpBy(ref, answer.asOf)) this.#lookups.forget(ref);
+    const next = missingProof(evidence, settings.confirmAfter, inventory.proofsFor(identity));
+    const isDoubtful = evidence.isGone && this.#limit.hold(attachment, this.#countGone()) !== undefined;
+    if (next === undefined && !isDoubtful) return undefined;
+    const isNew = now - known.began < reportAfter;
+    if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
+    // A proof that begins again says nothing new until there is an answer, even after a restart.
+    if (hasAnswer || attachment.status?.detachError === undefined)
+      await this.#reportWait(attachment, { node, id, writer, evidence, isDoubtful }, signal);
+    const isRunning = hasAnswer && evidence.proofs.length === 0;
+    // Only newer answers count at the next check. Clouds recover step by step, so a proof also begins again after a hold.
+    const isRestarted = isRunning || isDoubtful;
+    const checkAt = isRestarted ? now + recheckAfter : known.checkAt;
+    if (isRestarted) this.#waiting.set(ref, { ...known, evidence: noEvidence(now), checkAt });
+    const due = (isRestarted || evidence.proofs.length === 0 ? checkAt : (next?.at ?? now)) - now;
+    if (due > 0) {
+      this.#lookups.forgetFailed(ref, identity);
+      return requeue(milliseconds(due), "the next answer about the machine");
+    }
+    this.#lookups.ask(ref, identity, { urgency: "deletion-proof", ...defined({ method: next?.kind }) });
+    return waiting;
+  }
+
+  #identityOf({ spec }: VolumeAttachment, id: string): NodeIdentity {
+    const providerID = this.#actions.deps.driver.providerIDOf(id) as ProviderID;
+    return { name: nodeName(spec.nodeName), providerID, addresses: [] };
+  }
+
+  /** Counts the missing machines of Nodes and volumes: too many at once may be a fault of the cloud. */
+  #countGone() {
+    const { nodes: store, stores, driver, inventory, removals } = this.#actions.deps;
+    const machines = new Map<string, NodeIdentity>();
+    for (const attachment of stores.attachments.list()) {
+      const { annotations, uid } = attachment.metadata;
+      const id = attachment.spec.attacher === driver.name ? annotations?.[nodeIDKey] : undefined;
+      if (id !== undefined && !removals.isReleased(removalKind, uid))
+        machines.set(id, this.#identityOf(attachment, id));
+    }
+    for (const node of store.list()) {
+      const id = driver.nodeIDOf(providerIDOf(node) ?? "");
+      if (id !== undefined && isLeaving(node)) machines.delete(id);
+      else if (id !== undefined) machines.set(id, identityOf(node));
+    }
+    const gone = [...machines.values()].filter((machine) => inventory.check(machine).kind === "gone");
+    return { recent: 0, affected: gone.length, total: machines.size };
+  }
+
+  async #reportWait(
+    attachment: VolumeAttachment,
+    {
+      node,
+      id,
+      writer,
+      evidence,
+      isDoubtful,
+    }: {
+      readonly node: Node | undefined;
+      readonly id: string;
+      readonly writer: string;
+      readonly evidence: StoppedEvidence;
+      readonly isDoubtful: boolean;
+    },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { removals } = this.#actions.deps;
+    const state =
+      evidence.proofs.length > 0
+        ? `the cloud reports that machine ${id} is ${evidence.isGone ? "gone" : "stopped"}, which must be confirmed`
+        : `machine ${id} may still write to it`;
+    const how =
+      node === undefined
+        ? "stop the machine, or detach the volume in the cloud"
+        : `run ${commandText(`kubectl taint node ${attachment.spec.nodeName} ${outOfServiceTaint}=nodeshutdown:NoExecute`)}`;
+    const doubt = isDoubtful
+      ? ` Too many machines are missing at once: the cloud may be faulty, or its credentials may belong to another project. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
+      : "";
+    const message = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
+    const event = { type: "Warning", reason: "DetachmentWaits", message } as const;
+    this.#actions.report(kind, attachment, "detach", [event]);
+    if (node !== undefined) this.#actions.report("Node", node, "detach", [event]);
+    await saveError(this.#actions, attachment, "detachError", message, signal);
+  }
+}
+
+/** The attach/detach controller shows it as an event of the pod. */
+export async function saveError(
+  actions: VolumeActions,
+  attachment: VolumeAttachment,
+  field: "attachError" | "detachError",
+  message: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { stores, clock } = actions.deps;
+  const current = stores.attachments.get(attachment.metadata.name) ?? attachment;
+  if (current.status?.[field]?.message === message) return;
+  const status = { [field]: { message, time: toTime(clock.now()) } };
+  await actions.merge(volumeAttachments, stores.attachments, current, { status }, message, signal);
+}
+
+export function refused(message: string): RpcError {
+  return new RpcError("FAILED_PRECONDITION", message);
+}

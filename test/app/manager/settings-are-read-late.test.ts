@@ -55,6 +55,8 @@ test("no constructor of a controller copies a setting", () => {
   expect(
     copiesSettings("class A {\n  constructor(deps: Deps) {\n    this.#limit = deps.settings.limit;\n  }"),
   ).toBe(true);
-  const copies = filesIn("src/controllers").filter(([, text]) => copiesSettings(text));
+  const copies = [...filesIn("src/controllers"), ...filesIn("src/volumes")].filter(([, text]) =>
+    copiesSettings(text),
+  );
   expect(copies.map(([path]) => path)).toEqual([]);
 });

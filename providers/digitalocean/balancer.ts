@@ -10,7 +10,6 @@ import {
   type ObservedLoadBalancer,
   observedValues,
   ownersOfDefaultName,
-  type ServiceUID,
   type Step,
   type Values,
 } from "#ccm";
@@ -37,7 +36,6 @@ export interface DigitalOceanStep extends Step {
   /** The id of the load balancer; absent while it is created. */
   readonly id?: string;
   readonly request: JsonRequest;
-  readonly owner: ServiceUID | undefined;
   /** Stored on the Service when the step is done. */
   readonly remember?: Facts;
   /** The certificate that the load balancer must still have: DigitalOcean replaces it when it renews it. */

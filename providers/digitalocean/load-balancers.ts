@@ -6,7 +6,6 @@ import {
   collect,
   deletedWithProof,
   done,
-  factsOf,
   ifFound,
   inProgress,
   type JsonRequest,
@@ -131,15 +130,14 @@ async function send(
 }
 
 async function apply(api: DigitalOceanApi, step: DigitalOceanStep, call: Call): Promise<StepOutcome> {
-  const { id, request, owner, remember } = step;
+  const { id, request, remember } = step;
   if (step.do === deletionTitle)
     return deletedWithProof(api.call(request, call), () => api.loadBalancer(id ?? "", call));
   if (step.do === taggingTitle) return applyTag(api, request, call).then(() => done());
   const { changed, refused } = await send(api, { ...step, request: await updated(api, step, call) }, call);
-  const owners = owner === undefined ? [] : [owner];
-  if (id !== undefined || changed === undefined) return done(remember && factsOf(owners, remember), refused);
+  if (id !== undefined || changed === undefined) return done(remember, refused);
   const created = { id: changed.id, type: changed.type ?? undefined };
-  return inProgress(activation, { checkAfter, remember: factsOf(owners, created), refused });
+  return inProgress(activation, { checkAfter, remember: created, refused });
 }
 
 export function digitalOceanLoadBalancers(

@@ -58,7 +58,7 @@ export function planLoadBalancer(
     if (desired !== undefined && isDisowned(desired.facts) === undefined)
       return planError("InvalidAnnotation", invalidDisown(desired.facts));
     const { id, name } = observed.balancer;
-    const own = { on: name, id, owner: desired?.owner.uid };
+    const own = { on: name, id };
     const deletion = { ...own, do: deletionTitle, request: requestTo("DELETE /load_balancers/{id}", { id }) };
     // Otherwise the Service would own, without this one, the one whose id it has.
     const naming = { ...own, do: "store the id", request: requestTo(reading, { id }), remember: { id } };
@@ -113,7 +113,7 @@ function planCreation(desired: Desired, spec: Spec, operator: Settings): Balance
   const place = { region, type, network, network_stack, vpc_uuid: operator["vpc-id"], subnet_uuid, ip };
   const body = { ...spec, ...place, tags: tag === undefined ? undefined : [tag] };
   const request = requestTo("POST /load_balancers", {}, body);
-  const own = { owner: desired.owner.uid, nodes: nodesOf(desired) };
+  const own = { nodes: nodesOf(desired) };
   return { steps: [{ do: "create load balancer", on: spec.name, ...own, request }] };
 }
 
@@ -125,14 +125,14 @@ function planChanges(
   operator: Settings,
 ): BalancerPlan {
   const { id, name, status } = balancer;
-  const { owner, facts } = desired;
+  const { facts } = desired;
   const [tag, type] = [tagOf(operator), balancer.type ?? "REGIONAL"];
   const which = `The load balancer ${name} (${id})`;
   if (type === "GLOBAL") {
     const text = `${which} is of type GLOBAL, which serves no Nodes, so it is not changed. To get another one, remove ${keyOf("type")} and kubernetes.digitalocean.com/load-balancer-id.`;
     return planError("UnsupportedByCloud", text);
   }
-  const own = { on: name, id, owner: owner.uid, nodes: nodesOf(desired) };
+  const own = { on: name, id, nodes: nodesOf(desired) };
   const read = requestTo(reading, { id });
   const steps: DigitalOceanStep[] = [];
   // The listing may be older than its deletion, so it is read again.
@@ -152,7 +152,7 @@ export const taggingTitle = "tag load balancer";
 
 export const deletionTitle = "delete load balancer";
 
-type Own = Pick<DigitalOceanStep, "on" | "id" | "owner" | "nodes">;
+type Own = Pick<DigitalOceanStep, "on" | "id" | "nodes">;
 
 /** Each changes nothing else. */
 function targetSteps(

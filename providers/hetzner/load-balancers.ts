@@ -182,7 +182,6 @@ export function hetznerLoadBalancers(
       observed === undefined || !hasAddresses(observed.balancer)
         ? { kind: "wait", waitingFor: creation }
         : { kind: "addresses", addresses: addressesOf(withDefaults(desired, operator), observed.balancer) },
-    releases: true,
-    supports: [],
+    supports: ["release"],
   };
 }

@@ -84,7 +84,6 @@ export interface OpenStackStep extends Step {
   readonly waitsFor?: Pick<ApiBalancer, "id" | "name"> | undefined;
   /** The step is applied only while this load balancer has these tags: Services may have joined or left since the plan. */
   readonly whileTagged?: { readonly id: string; readonly tags: readonly string[] } | undefined;
-  readonly owner?: ServiceUID | undefined;
   /** Stored on the Service when the step is done. */
   readonly remember?: Facts | undefined;
   readonly floating?: Floating | undefined;

@@ -7,7 +7,6 @@ import {
   collect,
   done,
   type FactChanges,
-  factsOf,
   ifFound,
   type JobState,
   jobStarted,
@@ -160,21 +159,19 @@ const gone = "gone";
 /** Waits until Octavia has done with the load balancer. */
 function octaviaWorks(
   balancer: Pick<ApiBalancer, "id" | "name">,
-  { do: title, owner }: OpenStackStep,
+  { do: title }: OpenStackStep,
   remember: FactChanges | undefined,
 ): StepOutcome {
   const isEnd = title === deletionTitle;
   const waitingFor = isEnd ? `the load balancer ${balancer.name} to be deleted` : activation(balancer);
   const job = `${isEnd ? gone : active} ${balancer.id}`;
-  return jobStarted({ job, owners: owner === undefined ? [] : [owner], waitingFor }, remember);
+  return jobStarted({ job, waitingFor }, remember);
 }
 
 async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promise<StepOutcome> {
-  const { request, waitsFor, owner, remember, floating, port, service } = step;
-  const facts = Object.fromEntries(
-    Object.entries(remember ?? {}).map(([name, value]) => [name, value || undefined]),
-  );
-  const remembered = owner === undefined || remember === undefined ? undefined : factsOf([owner], facts);
+  const { request, waitsFor, remember, floating, port, service } = step;
+  const facts = Object.entries(remember ?? {}).map(([name, value]) => [name, value || undefined]);
+  const remembered = remember && Object.fromEntries(facts);
   if (floating !== undefined) await addFloatingIP(api.network, floating, call);
   if (port !== undefined) await changePort(api.network, port, call);
   if (request === undefined) return done(remembered);
@@ -186,7 +183,7 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
     const created = answered?.body?.loadbalancer;
     if (created === undefined)
       throw new CloudError("unavailable", `${request.operation} returned no load balancer.`, request);
-    return octaviaWorks(created, step, owner && factsOf([owner], { id: created.id, creating: created.id }));
+    return octaviaWorks(created, step, { id: created.id, creating: created.id });
   }
   // A 404 to the deletion contradicts the listing, which decides then.
   if (waitsFor === undefined || answered === undefined) return done(remembered);
@@ -336,7 +333,7 @@ export function octaviaLoadBalancers(
       const moved = markOf(cluster, read);
       const tags = (balancer.tags ?? []).map((tag) => (tag === mark ? moved : tag));
       const name = balancer.name === mark ? moved : balancer.name;
-      return [stepsFor(balancer, undefined).balancer("rename load balancer", { name, tags })];
+      return [stepsFor(balancer).balancer("rename load balancer", { name, tags })];
     },
     publish: (desired, { balancer, floatingIP } = {} as Observed) => {
       const waiting = activation({ name: balancer?.name ?? desired.owner.name, id: balancer?.id ?? "new" });
@@ -353,8 +350,15 @@ export function octaviaLoadBalancers(
       const name = `${parseIp(address) ?? address}.${operator["ingress-hostname-suffix"]}`;
       return { kind: "addresses", addresses: [{ hostname: name }] };
     },
-    // The Octavia provider ovn has no weights.
-    drains: operator["lb-provider"] === "ovn" ? undefined : true,
-    supports: ["sourceRanges", "sessionAffinity", "healthCheckNodePort", "requestedAddress", "UDP", "SCTP"],
+    supports: [
+      "sourceRanges",
+      "sessionAffinity",
+      "healthCheckNodePort",
+      "requestedAddress",
+      "UDP",
+      "SCTP",
+      // The Octavia provider ovn has no weights.
+      ...(operator["lb-provider"] === "ovn" ? [] : (["draining"] as const)),
+    ],
   };
 }

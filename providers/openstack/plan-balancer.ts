@@ -54,7 +54,7 @@ function planEnd(
   if (observed === undefined || observed.mark === "") return { steps: [] };
   const { balancer, floatingIP, mark } = observed;
   if (isPending(observed)) return waitFor(activation(balancer));
-  const steps = stepsFor(balancer, desired?.owner.uid);
+  const steps = stepsFor(balancer);
   const group = groupRemoval(observed, steps);
   const isErrored = balancer.provisioning_status === "ERROR";
   // One that a user made, or that others share, stays.
@@ -137,7 +137,7 @@ function planCreation(
     ...(!operator["provider-requires-serial-api-calls"] && { listeners: ports.map(nested) }),
   };
   const request = requestOf("POST", collection, { loadbalancer });
-  return { steps: [{ do: creationTitle, on: name, service: "balancing", request, owner: owner.uid }] };
+  return { steps: [{ do: creationTitle, on: name, service: "balancing", request }] };
 }
 
 /** A Service joins a load balancer that it names by id, if that may be shared. */
@@ -167,7 +167,7 @@ function planJoin(
     );
   if (balancer.provisioning_status === "ERROR") return errored(balancer);
   if (balancer.provisioning_status !== "ACTIVE") return waitFor(activation(balancer));
-  const steps = stepsFor(balancer, desired.owner.uid);
+  const steps = stepsFor(balancer);
   return {
     steps: [steps.balancer("join load balancer", { tags: [...tags, markOf(cluster, desired.owner)] })],
   };
@@ -182,7 +182,7 @@ function floatingSteps(
 ): BalancerPlan {
   const { balancer, floatingIP, freeFloatingIP } = observed;
   const { vip_address: vip, vip_port_id: port } = balancer;
-  const steps = stepsFor(balancer, desired.owner.uid);
+  const steps = stepsFor(balancer);
   const { requestedAddress } = desired;
   const isOther = (has: string | null | undefined) =>
     requestedAddress !== undefined && has !== requestedAddress;
@@ -230,9 +230,9 @@ function planChanges(
   input: PlanInput,
 ): BalancerPlan {
   const { balancer, mark } = observed;
-  const { facts, owner } = desired;
+  const { facts } = desired;
   const which = whichOf(balancer);
-  const steps = stepsFor(balancer, owner.uid);
+  const steps = stepsFor(balancer);
   if (isPending(observed)) return waitFor(activation(balancer));
   if (balancer.provisioning_status === "ERROR") {
     // A load balancer that Fairlead created and that never served can be replaced without harm.

@@ -14,7 +14,7 @@ export const activation = ({ name, id }: Pick<ApiBalancer, "name" | "id">): stri
   `the load balancer ${name} (${id}) to be ACTIVE`;
 
 /** Steps for one load balancer. All of them make it PENDING, except those of Neutron. */
-export function stepsFor({ id, name, tags = [] }: ApiBalancer, owner: OpenStackStep["owner"]) {
+export function stepsFor({ id, name, tags = [] }: ApiBalancer) {
   const whileTagged = { id, tags };
   const change = (title: string, on: string, request: JsonRequest): OpenStackStep => ({
     do: title,
@@ -22,14 +22,13 @@ export function stepsFor({ id, name, tags = [] }: ApiBalancer, owner: OpenStackS
     service: "balancing",
     request,
     waitsFor: { id, name },
-    owner,
   });
   const network = (
     title: string,
     on: string,
     request: JsonRequest | undefined,
     more: Partial<OpenStackStep> = {},
-  ): OpenStackStep => ({ do: title, on, service: "network", request, owner, ...more });
+  ): OpenStackStep => ({ do: title, on, service: "network", request, ...more });
   return {
     change: (title: string, on: string, method: "POST" | "PUT" | "DELETE", path: string, body?: object) =>
       change(title, on, requestOf(method, `/v2.0/lbaas/${path}`, body)),
@@ -51,7 +50,6 @@ export function stepsFor({ id, name, tags = [] }: ApiBalancer, owner: OpenStackS
       do: title,
       on: name,
       service: "balancing",
-      owner,
       remember,
     }),
   };

@@ -118,7 +118,6 @@ export function rancherLoadBalancers(
     adopts: ({ settings }, { balancer }) =>
       settings["lb-adopt"] === balancer.id || settings["lb-adopt"] === balancer.name,
     requestsAdoption: ({ settings }) => settings["lb-adopt"],
-    releases: true,
     prefetchKey: (desired) =>
       `${needsCertificates(desired) ? "certificates" : ""} ${needsHosts(desired) ? "hosts" : ""}`,
     prefetch: (desired, call) => prefetch(api, operator, desired, call),
@@ -142,6 +141,13 @@ export function rancherLoadBalancers(
       const waitingFor = "the public endpoints of the load balancer";
       return publishIPs([...new Set(ips)].toSorted(compareIp), waitingFor, ipMode);
     },
-    supports: ["requestedAddress", "sourceRanges", "sessionAffinity", "healthCheckNodePort", "UDP"],
+    supports: [
+      "requestedAddress",
+      "sourceRanges",
+      "sessionAffinity",
+      "healthCheckNodePort",
+      "UDP",
+      "release",
+    ],
   };
 }

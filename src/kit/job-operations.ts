@@ -1,7 +1,6 @@
 // Steps that start a job of the cloud, and the checks of these jobs. The cloud does not store the purpose of a job, so the operation id
-// contains it: the Services that get the facts of the result, and the text to wait for.
+// contains it: the text to wait for, and the Nodes of its members.
 
-import type { ServiceUID } from "../core/brand.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { FactChanges, OperationState, Pending, RefusedTarget } from "../provider/plan.ts";
@@ -11,8 +10,6 @@ import { done, inProgress } from "./outcomes.ts";
 export interface JobOperation {
   /** The cloud's id of the job. Any text: with several regions, put the region before the id. */
   readonly job: string;
-  /** The Services that get the facts of the result. Absent if there are none, as for routes. */
-  readonly owners?: readonly ServiceUID[] | undefined;
   /** Completes "waiting for …". */
   readonly waitingFor: string;
   /**
@@ -23,13 +20,13 @@ export interface JobOperation {
 }
 
 /**
- * The state of a job: still running, done with the facts to store on the owners and the targets that were refused, or the error
+ * The state of a job: still running, done with the facts to store on the Service and the targets that were refused, or the error
  * with which it failed.
  */
 export type JobState =
   | "running"
   | {
-      readonly facts: Readonly<Record<string, string | undefined>>;
+      readonly facts: FactChanges;
       readonly refused?: readonly RefusedTarget[] | undefined;
       /** See `Done.isGone`. */
       readonly isGone?: true | undefined;
@@ -38,29 +35,20 @@ export type JobState =
 
 /** The outcome of a step that has started a job: in progress until `pendingJobs` reports its end. `remember` is stored immediately. */
 export function jobStarted(
-  { job, owners = [], waitingFor, members = {} }: JobOperation,
+  { job, waitingFor, members = {} }: JobOperation,
   remember?: FactChanges,
 ): ReturnType<typeof inProgress> {
-  const operation = JSON.stringify([job, waitingFor, members, ...owners]);
+  const operation = JSON.stringify([job, waitingFor, members]);
   return inProgress(waitingFor, { operation, remember });
-}
-
-/** The same facts for each of these Services. */
-export function factsOf(
-  owners: readonly ServiceUID[],
-  facts: Readonly<Record<string, string | undefined>>,
-): FactChanges {
-  return new Map(owners.map((owner) => [owner, facts]));
 }
 
 /** Undefined for an id that `jobStarted` did not make. */
 function parseOperation(id: string): JobOperation | undefined {
   try {
     const parsed: unknown = JSON.parse(id);
-    if (!Array.isArray(parsed) || parsed.length < 3) return undefined;
-    type Parts = [string, string, Readonly<Record<string, string>>, ...ServiceUID[]];
-    const [job, waitingFor, members, ...owners] = parsed as Parts;
-    return { job, waitingFor, members, owners };
+    if (!Array.isArray(parsed) || parsed.length !== 3) return undefined;
+    const [job, waitingFor, members] = parsed as [string, string, Readonly<Record<string, string>>];
+    return { job, waitingFor, members };
   } catch {
     return undefined;
   }
@@ -83,7 +71,7 @@ export function pendingJobs(
   check: (jobs: readonly string[], call: Call) => Promise<ReadonlyMap<string, JobState>>,
 ): Pending {
   const stateOf = (
-    { owners = [], waitingFor, members = {} }: JobOperation,
+    { waitingFor, members = {} }: JobOperation,
     state: JobState,
   ): OperationState | CloudError => {
     if (state === "running") return inProgress(waitingFor);
@@ -92,7 +80,7 @@ export function pendingJobs(
       ...target,
       node: Object.hasOwn(members, target.node) ? (members[target.node] ?? target.node) : target.node,
     }));
-    const outcome = done(factsOf(owners, state.facts), refused);
+    const outcome = done(state.facts, refused);
     return state.isGone === true ? { ...outcome, isGone: true } : outcome;
   };
   return {

@@ -36,7 +36,7 @@ export interface BalancerTarget {
   readonly addresses: readonly IpAddress[];
   /** The addresses of kind InternalIP, in the order of the Node: those in private networks. */
   readonly internalIPs: readonly IpAddress[];
-  /** It must not receive new connections, and is removed later. Only with `LoadBalancers.drains`. */
+  /** It must not receive new connections, and is removed later. Only with `draining` in `LoadBalancers.supports`. */
   readonly draining: boolean;
 }
 
@@ -72,7 +72,7 @@ export interface DesiredLoadBalancer<A extends Fields> {
   /**
    * Set when the load balancer must be removed: its Service is deleted or has another type, or a changed setting
    * requires a new one. `delete`: delete it. `release`: keep it and remove the mark; only with
-   * `LoadBalancers.releases`.
+   * `release` in `LoadBalancers.supports`.
    */
   readonly ending?: "delete" | "release";
 }
@@ -143,6 +143,9 @@ export interface ObservedLoadBalancer {
  *                          or the node port itself
  * - `requestedAddress`     the address in `spec.loadBalancerIP`
  * - `UDP`, `SCTP`          ports of this protocol
+ * - `draining`             targets can stop accepting new connections: leaving Nodes are `draining` first, for the time that the
+ *                          operator or the Service sets. Otherwise they are removed immediately
+ * - `release`              `ending: "release"`. Otherwise the deletion of a Service that requests it is on hold, with an event
  */
 export type ServiceFeature =
   | "sourceRanges"
@@ -150,7 +153,9 @@ export type ServiceFeature =
   | "healthCheckNodePort"
   | "requestedAddress"
   | "UDP"
-  | "SCTP";
+  | "SCTP"
+  | "draining"
+  | "release";
 
 /** What to write to the status of a Service. */
 export type Publication =
@@ -287,10 +292,6 @@ export interface LoadBalancers<
    * of Services that this process never saw are then reported as possible orphans; they are never changed anyway. Absent: true.
    */
   readonly marksNameCluster?: false | undefined;
-  /**
-   * The provider supports `ending: "release"`. Absent: the deletion of a Service that requests a release is on hold, with an event.
-   */
-  readonly releases?: true | undefined;
   /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */
   readonly supports?: readonly ServiceFeature[] | undefined;
   /**
@@ -298,9 +299,4 @@ export interface LoadBalancers<
    * listings, because its machine is probably gone too.
    */
   readonly toleratesMissingTargets?: true | undefined;
-  /**
-   * Targets can stop accepting new connections: leaving Nodes are `draining` first, for the time that the operator or the
-   * Service sets. Absent: leaving Nodes are removed immediately.
-   */
-  readonly drains?: true | undefined;
 }

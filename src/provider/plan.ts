@@ -1,6 +1,6 @@
 // Plans: named steps as plain data, which the framework logs, shows in a dry run and applies one by one.
 
-import type { Milliseconds, ServiceUID } from "../core/brand.ts";
+import type { Milliseconds } from "../core/brand.ts";
 import type { Call } from "./call.ts";
 import type { CloudError } from "./errors.ts";
 import type { Problem } from "./reasons.ts";
@@ -100,10 +100,10 @@ export interface Plan<S extends Step> {
   readonly refused?: readonly RefusedTarget[] | undefined;
 }
 
-/** Facts to store, by Service and name; undefined removes a fact. */
-export type FactChanges = ReadonlyMap<ServiceUID, Readonly<Record<string, string | undefined>>>;
+/** Facts to store on the Service, by name; undefined removes a fact. */
+export type FactChanges = Readonly<Record<string, string | undefined>>;
 
-/** What is done, with the facts to store on the Services before anything else is done. */
+/** What is done, with the facts to store on the Service before anything else is done. */
 export interface Done {
   readonly done: true;
   /**

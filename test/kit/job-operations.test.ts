@@ -10,13 +10,10 @@ import {
   type JobState,
   jobStarted,
   pendingJobs,
-  type ServiceUID,
   seconds,
 } from "../../src/index.ts";
 
 const call = { signal: new AbortController().signal, urgency: "refresh" } as const;
-const [one, two] = ["uid-1", "uid-2"] as string[] as ServiceUID[];
-const owners = [one, two] as readonly ServiceUID[];
 const refused = [{ node: "node-1", text: "no such server" }];
 const failure = new CloudError("quota", "no address left", { operation: "Job" });
 
@@ -31,9 +28,9 @@ const checked = async (operations: readonly string[], states: Readonly<Record<st
   return { answers: await pending.check(operations, call), asked };
 };
 
-test("an operation returns its Services and what it waits for when its job is checked", async () => {
+test("an operation returns what it waits for when its job is checked", async () => {
   const [running, made, failed] = ["j1", "j2", "j3"].map((job) =>
-    operationOf({ job, owners, waitingFor: `job "${job}"` }),
+    operationOf({ job, waitingFor: `job "${job}"` }),
   );
   const operations = [running ?? "", made ?? "", failed ?? ""];
   const { answers, asked } = await checked(operations, {
@@ -47,10 +44,7 @@ test("an operation returns its Services and what it waits for when its job is ch
     { done: false, checkAfter: seconds(1), waitingFor: 'job "j1"' },
     {
       done: true,
-      remember: new Map([
-        [one, facts],
-        [two, facts],
-      ]),
+      remember: facts,
       refused,
     },
     failure,
@@ -59,7 +53,7 @@ test("an operation returns its Services and what it waits for when its job is ch
 
 test("a refused target that the job names by address becomes its Node", async () => {
   const members = { "10.0.0.1": "node-1" };
-  const operation = operationOf({ job: "j1", owners: [], waitingFor: "it", members });
+  const operation = operationOf({ job: "j1", waitingFor: "it", members });
   const rejected = (node: string) => ({ node, text: "old" });
   const state = { facts: {}, refused: [rejected("10.0.0.1"), rejected("node-2"), rejected("toString")] };
   const { answers } = await checked([operation], { j1: state });
@@ -82,15 +76,13 @@ test("deletions have what they share", () => {
 });
 
 test("a job that the cloud no longer knows, and an id of another form, have no answer", async () => {
-  const known = operationOf({ job: "j1", owners, waitingFor: "it" });
+  const known = operationOf({ job: "j1", waitingFor: "it" });
   expect((await checked([known, "job-7", "[]", "{"], {})).answers.size).toBe(0);
   expect((await checked(["job-7"], {})).asked).toEqual([]);
 });
 
 test("operations that wait for one job ask for it once", async () => {
-  const operations = [one, two].map((owner) =>
-    operationOf({ job: "j1", owners: [owner as ServiceUID], waitingFor: "it" }),
-  );
+  const operations = ["one", "another"].map((waitingFor) => operationOf({ job: "j1", waitingFor }));
   const { answers, asked } = await checked(operations, { j1: { facts: {} } });
   expect([asked, answers.size]).toEqual([[["j1"]], 2]);
 });

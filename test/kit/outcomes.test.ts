@@ -15,14 +15,13 @@ import {
   planError,
   providerID,
   publishIPs,
-  type ServiceUID,
   type Step,
   seconds,
   waitFor,
   warningProblem,
 } from "../../src/index.ts";
 
-const facts = new Map([["uid" as string as ServiceUID, { id: "7" }]]);
+const facts = { id: "7" };
 
 test("a step in progress is checked after a second, unless another delay is set", () => {
   expect(inProgress("the job")).toEqual({ done: false, checkAfter: seconds(1), waitingFor: "the job" });

@@ -8,7 +8,6 @@ import {
   type Done,
   defineProvider,
   type OperationState,
-  type ServiceUID,
   type StepOutcome,
   seconds,
 } from "../../src/index.ts";
@@ -101,7 +100,7 @@ export class ScriptedBalancers {
             this.prefetches.push(desiredServices.map(({ owner }) => owner.name));
             return new Set<string>(desiredServices.map(({ owner }) => owner.uid));
           },
-          ...(this.releases && { releases: true as const }),
+          supports: this.releases ? ["release" as const] : [],
           adopts: ({ settings }: Desired, { thing }: Observed) => settings.adopt === thing.id,
           settingsOf: () => ({}),
           rangesOf: ({ thing }: Observed) => (this.ranges === "readable" ? thing.ranges : undefined),
@@ -156,7 +155,7 @@ export class ScriptedBalancers {
     }
     const operation = `operation-${this.applied.length}`;
     this.#open.set(operation, step);
-    const remember = new Map([[owner as ServiceUID, { operation }]]);
+    const remember = { operation };
     const facts = this.remembersOperations ? { remember } : {};
     return { done: false, checkAfter: seconds(1), waitingFor: "the work", operation, ...facts };
   }

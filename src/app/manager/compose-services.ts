@@ -8,6 +8,7 @@ import { ServiceController } from "../../controllers/service/controller.ts";
 import { NodeFirewallController, type NodeFirewallDeps } from "../../controllers/service/node-firewall.ts";
 import { possibleOwners, withOwners } from "../../controllers/service/observed/mark-on-service.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
+import { drains } from "../../controllers/service/targets/service-targets.ts";
 import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -103,7 +104,7 @@ export function composeServices(
   if (balancers === undefined) return undefined;
   const { flags } = settings;
   const warnAboutDrain = (): void => {
-    if (flags["load-balancer-target-drain"] === 0 || balancers.drains === true) return;
+    if (flags["load-balancer-target-drain"] === 0 || drains(balancers)) return;
     log.warn(
       "--load-balancer-target-drain has no effect: load balancers of this cloud do not support draining, so targets are removed immediately",
     );

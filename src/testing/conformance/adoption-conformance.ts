@@ -79,7 +79,7 @@ export function adoptionConformance(harness: Harness): void {
     expect(world.lab.mutations).toBe(before);
   });
 
-  if (new Lab(harness).cloud.loadBalancers?.releases === true) {
+  if (new Lab(harness).cloud.loadBalancers?.supports?.includes("release") === true) {
     test("releases a load balancer without its marks, so that another Service can adopt it unchanged [F41]", async () => {
       const world = fresh();
       await converge(world.lab, [world.adopting]);

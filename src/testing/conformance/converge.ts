@@ -175,7 +175,7 @@ class Convergence {
     await this.#checkKept(uid, desired, (again) =>
       JSON.stringify(again === "listed" ? plan : balancers.plan(planned, again, prefetched)),
     );
-    const isConverged = await this.#apply(planned, plan);
+    const isConverged = await this.#apply(uid, planned, plan);
     if (isConverged && planned !== undefined && observed !== undefined && listed.found?.shallow === true) {
       const recalled = balancers.recall?.(planned, listed.found, observed);
       const { steps } = recalled === undefined ? plan : balancers.plan(planned, recalled, prefetched);
@@ -217,7 +217,11 @@ class Convergence {
   }
 
   /** Whether there was nothing to do. */
-  async #apply(planned: Desired | undefined, { steps, wait, problems = [] }: Plan<Step>): Promise<boolean> {
+  async #apply(
+    uid: ServiceUID,
+    planned: Desired | undefined,
+    { steps, wait, problems = [] }: Plan<Step>,
+  ): Promise<boolean> {
     const lab = this.#lab;
     const crash = this.#crash;
     // An error stops the plan until something changes.
@@ -227,12 +231,12 @@ class Convergence {
       this.#noteRefused(planned, outcome.refused);
       const isCrashing = crash?.atStep === this.#steps++;
       if (isCrashing && crash.when === "before-facts") throw new Crash();
-      saveFacts(lab, outcome.remember);
+      saveFacts(lab, uid, outcome.remember);
       if (isCrashing) throw new Crash();
       if (outcome.done) continue;
       const { operation, checkAfter } = outcome;
       if (operation === undefined) await lab.clock.advance(checkAfter);
-      else await this.#waitForOperation(operation, checkAfter, planned);
+      else await this.#waitForOperation(uid, operation, checkAfter, planned);
       break;
     }
     if (wait !== undefined) await lab.clock.advance(wait.checkAfter);
@@ -240,6 +244,7 @@ class Convergence {
   }
 
   async #waitForOperation(
+    uid: ServiceUID,
     operation: string,
     checkAfter: Milliseconds,
     planned: Desired | undefined,
@@ -248,7 +253,7 @@ class Convergence {
     // The cloud has lost the operation; the next pass observes its result.
     if (done === undefined) return;
     this.#noteRefused(planned, done.refused);
-    saveFacts(this.#lab, done.remember);
+    saveFacts(this.#lab, uid, done.remember);
   }
 
   /** Whether the next plan has fewer targets because of it. */

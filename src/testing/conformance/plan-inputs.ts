@@ -81,9 +81,7 @@ export function withChosenTargets(
   return { ...desired, targets: refused.withhold(targets, now).targets };
 }
 
-export function saveFacts({ savedFacts }: Lab, changes: FactChanges | undefined): void {
-  for (const [uid, facts] of changes ?? []) {
-    const merged = Object.entries({ ...savedFacts.get(uid), ...facts });
-    savedFacts.set(uid, Object.fromEntries(merged.filter(([, fact]) => fact !== undefined)) as Facts);
-  }
+export function saveFacts({ savedFacts }: Lab, uid: ServiceUID, changes: FactChanges | undefined): void {
+  const merged = Object.entries({ ...savedFacts.get(uid), ...changes });
+  savedFacts.set(uid, Object.fromEntries(merged.filter(([, fact]) => fact !== undefined)) as Facts);
 }

@@ -81,7 +81,6 @@ test("a replica that lost its Lease leads again although a call never settled, a
 
 test("the late answer of a call from an earlier session is not written to the API server", async () => {
   const { world, process, call } = await startCreating();
-  const { uid } = world.get("shop").metadata;
   world.holdLease("other");
   await world.pass(10);
   world.holdLease("");
@@ -91,7 +90,7 @@ test("the late answer of a call from an earlier session is not written to the AP
   const before = world.get("shop");
   call.answer({
     done: true,
-    remember: new Map([[uid, { id: "late" }]]),
+    remember: { id: "late" },
     refused: [{ node: "node-0", text: "late" }],
   });
   await world.pass(120);

@@ -65,12 +65,12 @@ class SharedBalancer {
   async planUntil(desired: Desired, title: string): Promise<ServicePlan> {
     const plan = await this.plan(desired);
     if (plan.steps[0]?.do === title) return plan;
-    await this.apply(plan);
+    await this.apply(desired, plan);
     return this.planUntil(desired, title);
   }
 
   /** Applies steps until one takes the cloud a while, and waits for that. Returns whether the load balancer was not busy. */
-  async apply({ steps }: ServicePlan): Promise<boolean> {
+  async apply({ owner: { uid } }: Desired, { steps }: ServicePlan): Promise<boolean> {
     for (const step of steps) {
       const outcome = await this.#lab
         .run((call) => this.#lab.loadBalancers.apply(step, call))
@@ -79,10 +79,8 @@ class SharedBalancer {
           throw error;
         });
       if (outcome === undefined) return false;
-      for (const [uid, changes] of outcome.remember ?? []) {
-        const facts = Object.entries({ ...this.#lab.savedFacts.get(uid), ...changes });
-        this.#lab.savedFacts.set(uid, Object.fromEntries(facts) as Facts);
-      }
+      const facts = { ...this.#lab.savedFacts.get(uid), ...outcome.remember };
+      this.#lab.savedFacts.set(uid, facts as Facts);
       if (outcome.done) continue;
       await this.#lab.clock.advance(quick.balancer);
       return true;
@@ -107,7 +105,7 @@ class SharedBalancer {
     const plan = await this.plan(desired);
     expect(plan.problems ?? []).toEqual([]);
     if (plan.steps.length === 0 && plan.wait === undefined) return;
-    await this.apply(plan);
+    await this.apply(desired, plan);
     await this.#lab.clock.advance(seconds(1));
     await this.finish(desired);
   }
@@ -130,7 +128,8 @@ test("a load balancer keeps the tags of two Services that join it at the same ti
   const shared = await SharedBalancer.create();
   const [blog, shop] = [shared.sharer("blog", 8080), shared.sharer("shop", 8081)];
   const plans = [await shared.plan(blog), await shared.plan(shop)] as const;
-  for (const plan of plans) await shared.apply(plan);
+  await shared.apply(blog, plans[0]);
+  await shared.apply(shop, plans[1]);
   await shared.finish(shop);
   expect(shared.state).toMatchObject([{ tags: tags("blog", "shop", "web"), ports: [80, 8081] }]);
   await shared.finish(blog);
@@ -142,7 +141,7 @@ test("a load balancer that a Service joins while the last one leaves stays, with
   const blog = shared.sharer("blog", 8080);
   const leave = await shared.plan(ending(shared.web));
   await shared.finish(blog);
-  await shared.apply(leave);
+  await shared.apply(shared.web, leave);
   expect(shared.state).toEqual([{ tags: tags("blog", "web"), ports: [80, 8080], isReachable: true }]);
   await shared.finish(ending(shared.web));
   expect(shared.state).toEqual([{ tags: tags("blog"), ports: [8080], isReachable: true }]);
@@ -158,8 +157,10 @@ test("a load balancer that its two Services leave at the same time is deleted [F
     await shared.planUntil(ending(blog), "remove tag"),
   ];
   // A Service whose last step is applied is gone, and plans no more.
-  for (const [index, plan] of plans.entries())
-    if (!(await shared.apply(plan))) await shared.finish(leaving[index] as Desired);
+  for (const [index, plan] of plans.entries()) {
+    const one = leaving[index] as Desired;
+    if (!(await shared.apply(one, plan))) await shared.finish(one);
+  }
   expect(shared.state).toEqual([]);
   expect(shared.cloud.project.floatingIPs.list()).toEqual([]);
 });

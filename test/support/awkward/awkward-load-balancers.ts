@@ -7,7 +7,6 @@ import {
   deleted,
   diffByKey,
   done,
-  factsOf,
   type JsonApi,
   jobStarted,
   type LoadBalancers,
@@ -31,7 +30,8 @@ export interface AwkwardObserved extends ObservedLoadBalancer {
   readonly fronts: readonly AwkwardFront[];
 }
 
-export type AwkwardStep = Step & { readonly owner: ServiceUID } & (
+export type AwkwardStep = Step &
+  (
     | { readonly do: "make balancer"; readonly token: string; readonly network: string }
     | { readonly do: "remember balancer"; readonly id: string }
     | { readonly do: "write fronts"; readonly id: string; readonly fronts: readonly AwkwardFront[] }
@@ -94,13 +94,13 @@ export const awkwardLoadBalancers = (
     const { uid: owner } = desired.owner;
     if (observed === undefined) {
       if (desired.ending !== undefined) return { steps: [] };
-      return { steps: [{ do: "make balancer", on: owner, token: owner, network, owner }] };
+      return { steps: [{ do: "make balancer", on: owner, token: owner, network }] };
     }
     const { id } = observed;
-    if (desired.ending !== undefined) return { steps: [{ do: "delete balancer", on: id, id, owner }] };
+    if (desired.ending !== undefined) return { steps: [{ do: "delete balancer", on: id, id }] };
     const fronts = frontsOf(desired);
-    const remember: AwkwardStep = { do: "remember balancer", on: id, id, owner };
-    const write: AwkwardStep = { do: "write fronts", on: id, id, fronts, owner };
+    const remember: AwkwardStep = { do: "remember balancer", on: id, id };
+    const write: AwkwardStep = { do: "write fronts", on: id, id, fronts };
     return {
       steps: [
         ...(desired.facts["balancer"] === id ? [] : [remember]),
@@ -117,10 +117,10 @@ export const awkwardLoadBalancers = (
           { operation: "MakeBalancer", method: "POST", path, body, expects: ["job"] },
           call,
         );
-        return jobStarted({ job, owners: [step.owner], waitingFor: "the balancer" });
+        return jobStarted({ job, waitingFor: "the balancer" });
       }
       case "remember balancer":
-        return done(factsOf([step.owner], { balancer: step.id }));
+        return done({ balancer: step.id });
       case "write fronts": {
         const { fronts } = step;
         await api.call({ operation: "WriteFronts", method: "PUT", path, body: { fronts } }, call);
@@ -128,7 +128,7 @@ export const awkwardLoadBalancers = (
       }
       case "delete balancer":
         await deleted(api.call({ operation: "DeleteBalancer", method: "DELETE", path, expects: [] }, call));
-        return done(factsOf([step.owner], { balancer: undefined }));
+        return done({ balancer: undefined });
     }
   },
   publish: ({ settings: { announcer } }, observed) => {

@@ -6,7 +6,6 @@ import {
   type Context,
   deleted,
   done,
-  factsOf,
   ifFound,
   jobStarted,
   type LoadBalancers,
@@ -66,7 +65,7 @@ async function applyStep(
       const expects = ["id", "job"];
       const request = { operation: "CreatePool", method: "POST", path: "/pools", body, expects } as const;
       const { id, job } = await api.call<Created>(request, call);
-      const remember = factsOf([step.owner], { pool: `${name}/${id}` });
+      const remember = { pool: `${name}/${id}` };
       return jobStarted({ job: `${name}/${job}`, waitingFor: `pool ${id}` }, remember);
     }
     case "create front": {
@@ -85,8 +84,7 @@ async function applyStep(
     case "delete pool": {
       const operation = step.kind === "pool" ? "DeletePool" : "DeleteFront";
       await deleted(api.call({ operation, method: "DELETE", path: `/${step.kind}s/${step.id}` }, call));
-      const isLast = step.kind === "pool" && step.owner !== undefined;
-      return done(isLast ? factsOf([step.owner], { pool: undefined }) : undefined);
+      return done(step.kind === "pool" ? { pool: undefined } : undefined);
     }
   }
 }

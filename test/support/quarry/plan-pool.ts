@@ -31,7 +31,7 @@ export type QuarryStep = Step & { readonly region: string } & (
       }
     | { readonly do: "create front"; readonly pool: string }
     | { readonly do: "change pool"; readonly id: string; readonly spec: Partial<PoolSpec> }
-    | (Deletion<"front" | "pool"> & { readonly owner: ServiceUID | undefined })
+    | Deletion<"front" | "pool">
   );
 
 function specOf({ ports, targets, sourceRanges }: Desired): PoolSpec {
@@ -92,7 +92,6 @@ export function planPool(
     ["front", fronts],
     ["pool", [pool.id]],
   ]);
-  const owner = desired?.owner.uid;
   const removes = ({ kind }: (typeof deletions)[number]) => kind === "pool" || undefined;
-  return { steps: deletions.map((one) => ({ ...one, region, owner, removes: removes(one) })) };
+  return { steps: deletions.map((one) => ({ ...one, region, removes: removes(one) })) };
 }

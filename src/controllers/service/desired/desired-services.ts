@@ -94,7 +94,7 @@ export class DesiredServices {
     this.#deps = deps;
     this.#records = records;
     this.targets = new Targets(deps, endpoints);
-    this.#canRelease = deps.balancers.releases === true;
+    this.#canRelease = deps.balancers.supports?.includes("release") === true;
     this.#honorsAddress = honorsAddress(deps.facts, deps.balancers.supports);
   }
 

@@ -2,7 +2,7 @@
 // the Service; or waits for the cloud.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
-import { type Milliseconds, milliseconds, serviceUID } from "../../../core/brand.ts";
+import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/error-message.ts";
 import { shortList } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
@@ -221,10 +221,8 @@ export async function rememberFacts(
   { remember }: Pick<StepOutcome, "remember">,
   signal: AbortSignal,
 ): Promise<Service | undefined> {
-  if (service === undefined) return undefined;
-  const changes = remember?.get(serviceUID(service.metadata.uid));
-  const patch = changes && factsPatch(service, facts, changes);
-  if (patch === undefined) return service;
+  const patch = service && remember && factsPatch(service, facts, remember);
+  if (service === undefined || patch === undefined) return service;
   return (await writes.patch(service, patch, "record what was created", signal)) ?? service;
 }
 

@@ -10,7 +10,7 @@ import type { BalancerTarget } from "../../../provider/load-balancers.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { OwnSettings, ReadAnnotations } from "../annotations/annotations.ts";
 import { readTargetRules, type TargetRules } from "../annotations/target-rules.ts";
-import type { ServiceControllerDeps } from "../deps.ts";
+import type { AnyBalancers, ServiceControllerDeps } from "../deps.ts";
 import { refusedTargets } from "../state/refused-targets.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import { type Departures, departuresOf, isSameTargets, targetsOf } from "./candidate-targets.ts";
@@ -98,7 +98,7 @@ export class Targets {
         ...chosen.problems,
         ...refusedTargets(chosen.targets, state.refused.all),
         ...(answer?.kind === "forbidden" ? [endpointsUnreadable(answer.why)] : []),
-        ...(balancers.drains === true ? [] : drainUnsupported(read.own)),
+        ...(drains(balancers) ? [] : drainUnsupported(read.own)),
       ],
       isAwaited: answer?.kind === "not yet",
       ...(Number.isFinite(changeAt) && { changeAt }),
@@ -142,8 +142,7 @@ export class Targets {
   #candidates(drain: Milliseconds): Candidates {
     const { balancers, clock } = this.#deps;
     // Without draining, leaving Nodes are removed immediately, as upstream does.
-    if (balancers.drains !== true || drain === 0 || this.#staying === this.#all)
-      return { targets: this.#staying };
+    if (!drains(balancers) || drain === 0 || this.#staying === this.#all) return { targets: this.#staying };
     const now = clock.now();
     const endOf = ({ node }: BalancerTarget): number => (this.#departures.get(node) ?? now) + drain;
     const targets = (this.#all ?? []).filter((target) => !target.draining || endOf(target) > now);
@@ -164,6 +163,9 @@ export class Targets {
     return this.#everyNode;
   }
 }
+
+export const drains = ({ supports }: Pick<AnyBalancers, "supports">): boolean =>
+  supports?.includes("draining") === true;
 
 /** Reported only for the annotation: the flag applies to all Services, where possible. */
 function drainUnsupported({ values }: OwnSettings): readonly Problem[] {

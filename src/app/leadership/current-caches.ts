@@ -84,8 +84,8 @@ export class CurrentCaches {
   };
 
   /**
-   * Runs the tasks while all caches are current. They start again when the caches are current again. Calls `stepDown` with the reason
-   * and ends when that takes too long; without it, waits as long as it takes.
+   * Runs the tasks while all caches are current, and none of them before. They start again when the caches are current again. Calls
+   * `stepDown` with the reason and ends when that takes too long; without it, waits as long as it takes.
    */
   async run(tasks: readonly Task[], signal: AbortSignal, stepDown?: (why: string) => void): Promise<void> {
     let due: readonly FollowedCache[] = [...this.#followed.keys()];
@@ -101,6 +101,7 @@ export class CurrentCaches {
         );
         return;
       }
+      if (signal.aborted) return;
       due = await this.#runUntilStale(held, signal);
       patience = milliseconds(stepDownAfter - maxAge);
     } while (due.length > 0 && !signal.aborted);

@@ -85,3 +85,15 @@ test("a controller stops when the API server refuses to list its cache, and the 
   stop.abort();
   await ended;
 });
+
+test("no controller begins when the session ends before the caches are current [N23]", async () => {
+  const { clock, caches, shared, tasks, stop } = setUp();
+  shared.isRefused = true;
+  const began = new Set<string>();
+  const noted = tasks.map(({ name }) => ({ name, run: async () => void began.add(name) }));
+  const ended = caches.run(noted, stop.signal);
+  await clock.advance(minutes(1));
+  stop.abort();
+  await ended;
+  expect([...began]).toEqual([]);
+});

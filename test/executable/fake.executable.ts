@@ -176,7 +176,7 @@ test("the executable contains neither the test API server nor the simulated clou
   const outside: readonly (readonly [string, string])[] = [
     ["providers/fake/simulator/fake-cloud.ts", "is not an operation of this cloud"],
     ["providers/fake/simulator/admin.ts", "is not an admin operation"],
-    ["src/testing/apiserver/kubelet/kubelets.ts", "kubelet is posting ready status"],
+    ["src/testing/apiserver/kubelet/kubelet-node.ts", "kubelet is posting ready status"],
   ];
   for (const [path, marker] of [...inside, ...outside]) {
     expect(readFileSync(join(root, path), "utf8")).toContain(marker);

@@ -128,7 +128,8 @@ const topLevelArrow = /^(?:export )?const (\w+) = (?:async )?(?:<[^>]*>)?\([^=]*
 
 const forbiddenNames = ["utils", "util", "helpers", "helper", "common", "misc", "manager", "types"];
 /** Pure files, by their name; others declare it in their header. */
-const purePlan = /^src\/(?:controllers|volumes)\/.*(plan[^/]*|labels|addresses|evidence|provided-node-ip)\.ts$/;
+const purePlan =
+  /^src\/(?:controllers|volumes)\/.*(plan[^/]*|labels|addresses|evidence|provided-node-ip)\.ts$/;
 const declaresPure = (text: string): boolean => /^(\/\/[^\n]*\n)*\/\/[^\n]*\bPure\b/.test(text);
 
 const functionBody = /^(?:export )?(?:async )?function (\w+)[\s\S]*?^\}$/gm;

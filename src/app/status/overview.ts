@@ -50,12 +50,12 @@ function failures({ accounts, inventory, balancerListings, requests, at }: Manag
 const lastingHolds = (report: ManagerReport): number =>
   report.massLimits.reduce((sum, { held }) => sum + held.length, 0) + deletionsOnHold(report).length;
 
-/** Those that are not counted as a Node or a Service. The name of a held load balancer is that of its Services. */
+/** Those that are not counted as a Node or a Service. The name of a held load balancer is that of its Service. */
 function otherHolds({ report, nodes, services }: StatusView): number {
   const rows = [...nodes, ...services].flatMap(({ name, tone }) => (tone === "bad" ? name : []));
   const shown = new Set(rows);
   const names = report.massLimits.flatMap(({ held }) => held);
-  return names.filter((name) => !name.split(", ").some((one) => shown.has(one))).length;
+  return names.filter((name) => !shown.has(name)).length;
 }
 
 const shortHolds = ({ balancersOnHold }: ManagerReport): number =>

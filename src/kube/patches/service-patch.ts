@@ -3,8 +3,6 @@
 import type { LoadBalancerIngress, Service, ServiceCondition } from "../objects.ts";
 import { type JsonPatchStep, jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
 
-export { finalizerPatch } from "./finalizer-patch.ts";
-
 export interface ServiceStatusChange {
   readonly service: Service;
   /** The complete new list; an empty one clears the field. */

@@ -6,7 +6,7 @@ import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { messageOf } from "../../../core/error-message.ts";
 import { shortList } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { finalizerPatch } from "../../../kube/patches/service-patch.ts";
+import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";

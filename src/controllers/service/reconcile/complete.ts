@@ -4,8 +4,9 @@
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { LoadBalancerIngress, Service } from "../../../kube/objects.ts";
+import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import { jsonPatch } from "../../../kube/patches/patch.ts";
-import { finalizerPatch, serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
+import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import type { ObservedLoadBalancer, Publication } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";

@@ -26,7 +26,7 @@ import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
 import { targetRemovalHeld } from "./reconcile/limit-changes.ts";
 import { reconcileService } from "./reconcile/reconcile.ts";
-import type { Change } from "./state/record-parts.ts";
+import type { ChangeKind } from "./state/record-parts.ts";
 import { isBackingOff, type ServiceState } from "./state/service-record.ts";
 import { ServiceRecords } from "./state/service-records.ts";
 import { describeMassHold, type MassHold, massHoldEnded } from "./status/events.ts";
@@ -272,7 +272,7 @@ export interface ServiceKnowledge {
   /** The Nodes that should be targets; undefined if they cannot be chosen. Chosen when it is read, which takes time. */
   readonly targets: readonly string[] | undefined;
   /** The change in progress. */
-  readonly change: Change | undefined;
+  readonly change: ChangeKind | undefined;
   /** What applies now, also about waiting. */
   readonly findings: readonly Finding[];
 }

@@ -10,7 +10,7 @@ import type { Step } from "../../../provider/plan.ts";
 import { cloudCondition } from "../../well-known.ts";
 import type { Desired } from "../deps.ts";
 import type { ServiceSettings } from "../settings.ts";
-import type { Change, Fingerprint } from "../state/record-parts.ts";
+import type { ChangeKind, Fingerprint } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import type { Member } from "./member.ts";
 
@@ -135,7 +135,7 @@ export function describeDesired(member: Pick<Member, "desired"> | undefined): st
 }
 
 /** Why the load balancer is changed, naming the Service. `state`: before the change. */
-export function describeReason(planned: Planned, change: Change, state: Before): string {
+export function describeReason(planned: Planned, change: ChangeKind, state: Before): string {
   const { member } = planned;
   if (member === undefined) return "its Service no longer exists";
   const { owner, ending } = member.desired;
@@ -145,7 +145,7 @@ export function describeReason(planned: Planned, change: Change, state: Before):
 
 function reasonOf(
   { difference, observed, fingerprint, isLost }: Planned,
-  change: Change,
+  change: ChangeKind,
   { change: current, lastCompleted, knownSpec }: Before,
 ): string {
   if (isLost) return "its load balancer no longer exists in the cloud";

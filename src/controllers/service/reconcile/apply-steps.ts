@@ -18,7 +18,7 @@ import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/member.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
 import { finalizer } from "../predicates.ts";
-import { type Change, createsBalancer } from "../state/record-parts.ts";
+import { type ChangeKind, createsBalancer } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import { changeStarted, waitingFor } from "../status/events.ts";
 import { addressesOf, ingressOf } from "../status/status.ts";
@@ -52,7 +52,7 @@ export async function applyPlan(
 function changeOfPlan(
   { lastCompleted: before }: ServiceState,
   { member, fingerprint: now, areOnlyTargets }: PlannedChange,
-): Change {
+): ChangeKind {
   if (areOnlyTargets) return "update";
   if (member === undefined || member.desired.ending !== undefined) return "delete";
   return before?.spec === now?.spec && before?.targets !== now?.targets ? "update" : "ensure";
@@ -77,7 +77,7 @@ function reportSteps(
 async function changeBalancer(
   context: ReconcileContext,
   plan: PlannedChange,
-  change: Change,
+  change: ChangeKind,
   why: string,
 ): Promise<Outcome> {
   const { clock, observer } = context.controller;
@@ -108,7 +108,7 @@ export function checkDelay({ controller, state }: ReconcileContext, checkAfter: 
 export async function executeSteps(
   context: ReconcileContext,
   plan: PlannedChange,
-  { change, isNew, why }: { readonly change: Change; readonly isNew: boolean; readonly why: string },
+  { change, isNew, why }: { readonly change: ChangeKind; readonly isNew: boolean; readonly why: string },
 ): Promise<Outcome> {
   const { reporter, operations, state, call } = context;
   const { member } = plan;

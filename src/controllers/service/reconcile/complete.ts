@@ -16,7 +16,7 @@ import { otherControllerOf } from "../annotations/annotations.ts";
 import type { Member } from "../desired/member.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
 import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
-import type { Change } from "../state/record-parts.ts";
+import type { ChangeKind } from "../state/record-parts.ts";
 import {
   addressChange,
   addressChanged,
@@ -38,7 +38,7 @@ interface Result {
   readonly member: Member | undefined;
   readonly observed: ObservedLoadBalancer | undefined;
   /** The change that is now complete. */
-  readonly completed?: Change | undefined;
+  readonly completed?: ChangeKind | undefined;
   /** Drift that is reported and not repaired. */
   readonly withheld?: readonly Step[];
 }

@@ -7,7 +7,7 @@ import type { Creation } from "../../absence/creations.ts";
 import type { Proof } from "../../absence/proof.ts";
 
 /** The kinds of changes to a load balancer, as in upstream. */
-export type Change = "ensure" | "update" | "delete";
+export type ChangeKind = "ensure" | "update" | "delete";
 
 /** The desired state of a load balancer, short enough to be stored for every Service. */
 export interface Fingerprint {

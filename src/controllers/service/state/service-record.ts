@@ -13,7 +13,7 @@ import { Progress } from "./progress.ts";
 import {
   type AcceptedRequest,
   type AppliedPlan,
-  type Change,
+  type ChangeKind,
   type CreationRequest,
   createsBalancer,
   type Fingerprint,
@@ -115,11 +115,11 @@ export class ServiceRecord implements LastValid {
   /** When the load balancer was first seen to have lost targets, until it is complete again. */
   targetsLostAt: number | undefined;
   /** The change in progress. After a restart, its event is published again. */
-  change: Change | undefined;
+  change: ChangeKind | undefined;
 
   // How far the change is, until the load balancer is complete.
   /** The change whose steps failed in the last reconcile. */
-  failedChange: Change | undefined;
+  failedChange: ChangeKind | undefined;
   /** Failures and changes since the last progress, which decide delays. */
   readonly progress: Progress = new Progress();
   /** Since when it has waited for the cloud; checks become rarer. */
@@ -331,7 +331,7 @@ export class ServiceRecord implements LastValid {
     this.reportedSteps = text;
   }
 
-  beginChange(change: Change, plan: AppliedPlan): void {
+  beginChange(change: ChangeKind, plan: AppliedPlan): void {
     // From now on, a request may have removed what a listing lacks.
     this.changedAt = Number.POSITIVE_INFINITY;
     this.kept = keptAfter(this.kept, plan);
@@ -388,7 +388,11 @@ export class ServiceRecord implements LastValid {
   }
 
   /** All requests of a change were sent. `failed`: the change, if one of its requests failed. */
-  noteChangeSent({ observed, isLeaving, steps }: AppliedPlan, at: number, failed: Change | undefined): void {
+  noteChangeSent(
+    { observed, isLeaving, steps }: AppliedPlan,
+    at: number,
+    failed: ChangeKind | undefined,
+  ): void {
     this.changedAt = at;
     const isReplaced = observed === undefined || isLeaving || steps.some(({ removes }) => removes);
     // A change of more than targets may rename it. Names distinguish it from known duplicates.

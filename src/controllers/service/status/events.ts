@@ -15,10 +15,10 @@ import { describeError, textOfError } from "../../classify-error.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";
-import type { Change, Hold } from "../state/record-parts.ts";
+import type { ChangeKind, Hold } from "../state/record-parts.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
-export function changeStarted(change: Change | "release"): ObjectEvent | undefined {
+export function changeStarted(change: ChangeKind | "release"): ObjectEvent | undefined {
   switch (change) {
     case "ensure":
       return normal("EnsuringLoadBalancer", "Ensuring load balancer", { quiet: true });
@@ -31,7 +31,7 @@ export function changeStarted(change: Change | "release"): ObjectEvent | undefin
   }
 }
 
-export function changeCompleted(change: Change): ObjectEvent {
+export function changeCompleted(change: ChangeKind): ObjectEvent {
   switch (change) {
     case "ensure":
       return normal("EnsuredLoadBalancer", "Ensured load balancer");

@@ -183,6 +183,37 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "remove-what-has-returned",
+    breaks: "The load balancer of a Service that is back since the reconcile began is removed.",
+    foundBy: {
+      file: "test/controllers/service/service-returns.test.ts",
+      test: "returns while its load balancer is looked up",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/reconcile.ts",
+        find: 'return context.state.phase !== "leaving";',
+        replace: "return false;",
+      },
+    ],
+  },
+  {
+    name: "delete-what-an-uncertain-mark-names",
+    breaks:
+      "The load balancer of a Service that is gone is deleted although its mark leaves open whose it is.",
+    foundBy: {
+      file: "test/providers/digitalocean/disowned.test.ts",
+      test: "a load balancer stays whose disowning Service vanishes",
+    },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/choose-steps.ts",
+        find: "observed?.owners.some((uid) => uid !== state.uid) === true;",
+        replace: "false && observed !== undefined;",
+      },
+    ],
+  },
+  {
     name: "remove-what-is-wanted-again",
     breaks: "A load balancer is removed although a user wants it again since the reconcile began.",
     foundBy: {

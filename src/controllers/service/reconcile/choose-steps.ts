@@ -35,7 +35,8 @@ export async function selectDesired(
   observed: ObservedLoadBalancer | undefined,
 ): Promise<Selection | Outcome> {
   const { service, state, desiredServices } = context;
-  if (service === undefined) return isKept(context) ? { kind: "keep" } : { kind: "plan", member: undefined };
+  if (service === undefined)
+    return isKept(context, observed) ? { kind: "keep" } : { kind: "plan", member: undefined };
   const member = withOwnership(desiredServices.of(service, observed), ownershipContext(context, observed));
   if (member.isAwaited) return waiting;
   const isHeld = isHeldByOwnership(member);
@@ -77,11 +78,15 @@ function ownershipContext(
   return { controller, index: freshListing.index, observed, isRemoving: change === "delete" };
 }
 
-/** The load balancer of a Service that is gone stays: on-delete was invalid, or the operator wants to decide. */
-function isKept(context: ReconcileContext): boolean {
+/**
+ * The load balancer of a Service that is gone stays: on-delete was invalid, the operator wants to decide, or its mark leaves open which
+ * Service it is, so that nothing says any more whether this one had given it up.
+ */
+function isKept(context: ReconcileContext, observed: ObservedLoadBalancer | undefined): boolean {
   const { controller, state } = context;
   const isVanished = state.goneAt !== undefined && controller.settings.vanished === "keep";
-  return isVanished || onDeleteOf(context) === "on hold";
+  const isUncertain = observed?.owners.some((uid) => uid !== state.uid) === true;
+  return isVanished || isUncertain || onDeleteOf(context) === "on hold";
 }
 
 /** How to remove the load balancer of a Service that is gone. Undefined: delete it. */

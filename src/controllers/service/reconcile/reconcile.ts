@@ -75,9 +75,10 @@ function completedChange({ state }: ReconcileContext, { fingerprint }: PlannedCh
   return state.change === "update" && state.refused.all.length > 0 && areSame ? undefined : state.change;
 }
 
-/** The plan would remove a load balancer that a user has requested again since the reconcile began. */
+/** The plan would remove a load balancer whose Service is back, or requests it again, since the reconcile began. */
 function isTakenBack(context: ReconcileContext, { member }: PlannedChange): boolean {
-  if (member?.desired.ending === undefined) return false;
+  if (member === undefined) return context.state.phase !== "leaving";
+  if (member.desired.ending === undefined) return false;
   const latest = context.controller.services.get(context.state.key);
   return latest?.metadata.uid === context.state.uid && !isEnding(latest);
 }

@@ -62,8 +62,9 @@ export function startTriggers(deps: TriggerDeps): () => void {
 function enqueueAll({ controller, queue, records, tracking }: TriggerDeps): void {
   const { services, clock } = controller;
   const before = records.all;
+  const managed = before.filter(({ phase }) => phase === "managed");
   for (const { metadata } of services.list()) tracking.track(keyOf(metadata));
-  for (const record of before) {
+  for (const record of managed) {
     if (services.get(record.key)?.metadata.uid === record.uid) continue;
     tracking.track(record.key);
     record.noteGone(clock.monotonic());

@@ -97,7 +97,7 @@ export interface ObservedLoadBalancer {
   readonly name: string;
   /**
    * The Service that it serves according to its mark. If that does not exist, it is an orphan. Several uids where the mark does not
-   * say which of them it is: see `ownersOfDefaultName`.
+   * say which of them it is: see `ownersOfDefaultName`. Then it stays in the cloud when the Service is gone.
    */
   readonly owners: readonly ServiceUID[];
   /**
@@ -221,9 +221,10 @@ export interface LoadBalancers<
   /**
    * Pure. For a cloud without a place for the owner, where the mark is on the Service: a name made of its uid or its own name, or an id that a
    * step has remembered. Returns the keys of the load balancer of this Service; none for a Service that gives it up. What is listed with
-   * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`. An id counts only on a Service with the finalizer, which does not own another one by name; otherwise `adopts`
-   * decides. If several Services have the same id, the one with its address is the owner, then the oldest of these, then one without
-   * an address. If that is not certain, it is `unmarked`. A Service with the finalizer and without an id owns what has its address.
+   * one of these `keys` is `ours` with this Service as the only owner, unless it is `foreign`. An id counts only on a Service with the
+   * finalizer, which does not own another one by name; otherwise `adopts` decides. If several Services have the same id, the one with its
+   * address is the owner, then the oldest of these, then one without an address. If that is not certain, it is `unmarked`. A Service with
+   * the finalizer and without an id owns what has its address.
    */
   ownKeys?(service: MarkingService): readonly string[];
   /**

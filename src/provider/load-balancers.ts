@@ -128,8 +128,8 @@ export interface ObservedLoadBalancer {
   readonly shallow?: true | undefined;
   /**
    * Set by the framework: the parts that steps have changed, by `Step.outdates`, since this was observed. `observe` reads them again, and
-   * keeps the others: they may be up to an hour old, if nothing that the plan changes rests on them. With `LoadBalancers.recall`, `listed` stands for everything of
-   * it, and `mark` for its existence and its mark. It may be empty.
+   * keeps the others: they may be up to an hour old, if nothing that the plan changes rests on them. With `LoadBalancers.recall`, `listed`
+   * stands for everything of it, and `mark` for its existence and its mark. It may be empty.
    */
   readonly outdated?: readonly string[] | undefined;
 }

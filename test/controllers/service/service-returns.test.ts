@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { seconds } from "../../../src/core/brand.ts";
+import { type ServiceUID, seconds, serviceUID } from "../../../src/core/brand.ts";
 import { sleep } from "../../../src/platform/clock.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
@@ -7,7 +7,7 @@ import { scriptedWorld } from "../../support/scripted-world.ts";
 // A Service that vanished from the API and returns while its removal is under way, as with a restored etcd.
 
 /** The parts of a provider that take three seconds while `isSlow` is set, and the calls so far. */
-function slowWorld(part: "observe" | "prefetch") {
+function slowWorld(part: "observe" | "prefetch", otherOwners: readonly ServiceUID[] = []) {
   const state = { isSlow: false, calls: 0 };
   const made = scriptedWorld(undefined, ({ list, prefetch }) => {
     const wait = async (): Promise<void> => {
@@ -20,7 +20,9 @@ function slowWorld(part: "observe" | "prefetch") {
       : {
           list: async function* (call) {
             for await (const page of list(call))
-              yield page.map((one) => ({ ...one, shallow: true as const }));
+              yield page.map((one) => {
+                return { ...one, owners: [...one.owners, ...otherOwners], shallow: true as const };
+              });
           },
           observe: async (_, listed) => wait().then(() => listed && { ...listed, shallow: undefined }),
           // Without another listing before a removal.
@@ -38,7 +40,8 @@ async function vanishAndReturn({ w, state }: ReturnType<typeof slowWorld>): Prom
   w.server.store.remove(services, stored);
   await w.until(() => state.calls > 0, "the slow call");
   w.server.store.put(services, stored);
-  await w.pass(3600);
+  await w.pass(10);
+  state.isSlow = false;
 }
 
 test("a Service that returns while its load balancer is looked up keeps it", async () => {
@@ -48,6 +51,7 @@ test("a Service that returns while its load balancer is looked up keeps it", asy
   const { uid } = w.create("web").metadata;
   await w.pass(300);
   await vanishAndReturn(world);
+  await w.pass(3600);
   expect(script.applied).toEqual([`make ${uid}`]);
   await w.stop();
 });
@@ -61,6 +65,24 @@ test("a Service without a load balancer that returns while its removal is planne
   await w.pass(3600);
   script.conflict = undefined;
   await vanishAndReturn(world);
+  await w.pass(3600);
   expect(script.applied).toEqual([`make ${uid}`]);
+  await w.stop();
+});
+
+test("a Service that returns while its load balancer was to be kept is managed on", async () => {
+  // The mark leaves open whose it is, so the load balancer stays when the Service is gone.
+  const world = slowWorld("observe", [serviceUID("another")]);
+  const { w, script } = world;
+  await w.start();
+  w.create("web");
+  await w.pass(300);
+  const targets = () => [...script.things.values()].map((thing) => thing.targets);
+  const [before = 0] = targets();
+  await vanishAndReturn(world);
+  w.addNode("late");
+  w.setReady("late", "True");
+  await w.pass(60);
+  expect(targets()).toEqual([before + 1]);
   await w.stop();
 });

@@ -173,20 +173,18 @@ export function complete(context: ReconcileContext, plan: PlannedChange): Outcom
 }
 
 /** The Service is gone. */
-function completeRemoval(
-  { controller, records, state }: ReconcileContext,
-  observed: ObservedLoadBalancer | undefined,
-): Outcome {
+function completeRemoval(context: ReconcileContext, observed: ObservedLoadBalancer | undefined): Outcome {
+  const { controller, state } = context;
   if (observed !== undefined) return settled;
   if (state.change !== undefined)
     controller.note(deletedWithoutService, { balancer: defaultLoadBalancerName(state.uid) });
-  records.dismiss(state.uid);
-  return settled;
+  return endRecord(context);
 }
 
-/** The Service is gone, and its load balancer stays in the cloud as an orphan. */
-export function keepInCloud({ records, state }: ReconcileContext): Outcome {
-  records.dismiss(state.uid);
+/** The Service is gone, and nothing is left to do for it. What is in the cloud becomes an orphan. */
+export function endRecord({ records, state }: ReconcileContext): Outcome {
+  // It may be back since the reconcile began, and is in the queue then.
+  if (state.phase === "leaving") records.dismiss(state.uid);
   return settled;
 }
 

@@ -21,7 +21,7 @@ import { deletionPaused, paused, syncFailed } from "../status/events.ts";
 import { finalConditions, reportRecovery, writeErrorCondition } from "../status/service-reporter.ts";
 import { applyPlan, rememberFacts } from "./apply-steps.ts";
 import { noteRefused, planSteps, reportRepair, selectDesired } from "./choose-steps.ts";
-import { complete, keepInCloud, updateStatus } from "./complete.ts";
+import { complete, endRecord, updateStatus } from "./complete.ts";
 import { type PlannedChange, type ReconcileContext, type ReconcileDeps, serviceOf } from "./context.ts";
 import { showFailure } from "./failure.ts";
 import { checkMassLimit, checkUnlisted, checkVanished, endRelease, recordChange } from "./limit-changes.ts";
@@ -46,7 +46,7 @@ async function reconcileFrom(context: ReconcileContext, reading: Reading): Promi
   const undecided = checkVanished(context, observed);
   if (undecided !== undefined) return undecided;
   const desired = await selectDesired(context, observed);
-  if (desired.kind === "keep") return keepInCloud(context);
+  if (desired.kind === "keep") return endRecord(context);
   if (desired.kind === "status only") return updateStatus(context, { member: desired.member, observed });
   if (desired.kind !== "plan") return desired;
 

@@ -89,7 +89,7 @@ export class Reviews {
   }
 }
 
-// Upstream's figures.
+/** Upstream's figures, as the next three are. */
 const maxAttempts = 5;
 const firstDelay = milliseconds(500);
 const factor = 1.5;

@@ -224,8 +224,9 @@ export class ApiServer {
   }
 }
 
-// How long Events are kept, and how many are created between two sweeps.
+/** How long Events are kept. */
 const maxEventAge = 3_600_000;
+/** How many Events are created between two sweeps. */
 const createsPerSweep = 256;
 
 /**

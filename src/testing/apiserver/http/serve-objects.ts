@@ -121,7 +121,7 @@ export function changeFor(
   return (current) => applyStrategicMergePatch(current, patch, kind);
 }
 
-// Resources for which a deletion returns the deleted object. For all others it returns a Status.
+/** Resources for which a deletion returns the deleted object. For all others it returns a Status. */
 const answersWithObject = new Set(["services", "serviceaccounts"]);
 
 export function serveDelete(

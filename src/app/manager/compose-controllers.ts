@@ -33,6 +33,7 @@ import { composeLifecycle, composeNodes, composeRoutes, nodeDeps } from "./compo
 import { type ComposedServices, composeServices } from "./compose-services.ts";
 import { composeVolumes, type VolumeWatches } from "./compose-volumes.ts";
 import type { ControllerContext, SettingsSection } from "./controller-context.ts";
+import { ControllerSlot, type ControllerTask } from "./controller-slot.ts";
 import type { WatchDeps } from "./watched-resource.ts";
 
 export interface ControllersDeps {
@@ -43,10 +44,8 @@ export interface ControllersDeps {
   /** Undefined without the volume controller. */
   readonly volumeWatches: VolumeWatches | undefined;
   readonly watchDeps: WatchDeps;
-}
-
-export interface ControllerTask extends Task {
-  readonly name: ControllerName;
+  /** A controller was composed again, with new queues. */
+  readonly onComposed: () => void;
 }
 
 export interface Controllers {
@@ -66,57 +65,71 @@ export interface Controllers {
 }
 
 export function composeControllers(deps: ControllersDeps): Controllers {
-  const { provider, instances, contextOf, services, volumeWatches, watchDeps } = deps;
-  const node = composeNodes(contextOf("cloud-node"), instances);
-  const lifecycle = composeLifecycle(contextOf("cloud-node-lifecycle"));
-  const service = composeServices(contextOf("service"), provider, services);
-  const route = composeRoutes(contextOf("node-route"));
-  const certificates = contextOf("kubelet-serving-csr").settings.controllers.has("kubelet-serving-csr")
-    ? composeCertificates(contextOf("kubelet-serving-csr"))
+  const { provider, instances, contextOf, services, volumeWatches, watchDeps, onComposed } = deps;
+  const slotFor = <C extends Pick<Task, "run">>(name: ControllerName, controller: C): ControllerSlot<C> =>
+    new ControllerSlot(name, () => controller, onComposed);
+  const optional = <C extends Pick<Task, "run">>(name: ControllerName, controller: C | undefined) =>
+    controller && slotFor(name, controller);
+  const node = slotFor("cloud-node", composeNodes(contextOf("cloud-node"), instances));
+  const lifecycle = slotFor("cloud-node-lifecycle", composeLifecycle(contextOf("cloud-node-lifecycle")));
+  const service = optional("service", composeServices(contextOf("service"), provider, services));
+  const route = optional("node-route", composeRoutes(contextOf("node-route")));
+  const hasCertificates = contextOf("kubelet-serving-csr").settings.controllers.has("kubelet-serving-csr");
+  const certificates = hasCertificates
+    ? slotFor("kubelet-serving-csr", composeCertificates(contextOf("kubelet-serving-csr")))
     : undefined;
-  const volume = volumeWatches && composeVolumes(contextOf("volume"), provider, volumeWatches, watchDeps);
-  const tagging = composeTagging(contextOf("tagging"));
+  const volume = optional(
+    "volume",
+    volumeWatches && composeVolumes(contextOf("volume"), provider, volumeWatches, watchDeps),
+  );
+  const tagging = optional("tagging", composeTagging(contextOf("tagging")));
+  const slots = [node, lifecycle, service, route, certificates, volume, tagging];
   return {
-    node,
-    lifecycle,
-    service,
-    route,
-    volume,
-    queues: defined({
-      Nodes: node.queue,
-      "node-lifecycle": lifecycle.queue,
-      service: service?.queue,
-      "node-firewall": service?.firewall?.queue,
-      Routes: route?.queue,
-      "kubelet-serving-csr": certificates?.queue,
-      volume: volume?.queue,
-      tagging: tagging?.queue,
-    }) as Readonly<Record<string, WorkQueue>>,
-    tasks: [
-      ...taskOf("cloud-node", node),
-      ...taskOf("cloud-node-lifecycle", lifecycle),
-      ...taskOf("service", service),
-      ...taskOf("node-route", route),
-      ...taskOf("kubelet-serving-csr", certificates),
-      ...taskOf("volume", volume),
-      ...taskOf("tagging", tagging),
-    ],
-    reconsider: (changed) => {
-      const bySection = { nodes: node, lifecycle, routes: route, services: service };
+    get node() {
+      return node.current;
+    },
+    get lifecycle() {
+      return lifecycle.current;
+    },
+    get service() {
+      return service?.current;
+    },
+    get route() {
+      return route?.current;
+    },
+    get volume() {
+      return volume?.current;
+    },
+    get queues() {
+      return defined({
+        Nodes: node.current.queue,
+        "node-lifecycle": lifecycle.current.queue,
+        service: service?.current.queue,
+        "node-firewall": service?.current.firewall?.queue,
+        Routes: route?.current.queue,
+        "kubelet-serving-csr": certificates?.current.queue,
+        volume: volume?.current.queue,
+        tagging: tagging?.current.queue,
+      }) as Readonly<Record<string, WorkQueue>>;
+    },
+    tasks: slots.filter((slot) => slot !== undefined),
+    reconsider(changed) {
+      const bySection = {
+        nodes: this.node,
+        lifecycle: this.lifecycle,
+        routes: this.route,
+        services: this.service,
+      };
       for (const section of new Set(changed)) {
         const controller = bySection[section];
         // A standby replica reconciles everything when it becomes the leader.
         if (controller?.queue.work.isRunning === true) controller.reconsider();
       }
-      certificates?.reconsider();
-      if (volume?.queue.work.isRunning === true) volume.reconsider();
-      if (tagging?.queue.work.isRunning === true) tagging.reconsider();
+      certificates?.current.reconsider();
+      for (const slot of [volume, tagging])
+        if (slot?.current.queue.work.isRunning === true) slot.current.reconsider();
     },
   };
-}
-
-function taskOf(name: ControllerName, controller: Pick<Task, "run"> | undefined): readonly ControllerTask[] {
-  return controller === undefined ? [] : [{ name, run: (signal) => controller.run(signal) }];
 }
 
 const checkPause = minutes(1);

@@ -18,6 +18,7 @@ import type { AnyProvider } from "../../provider/provider.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { Journal, type JournalEntry } from "../../runtime/journal.ts";
 import { runTogether } from "../../runtime/run-together.ts";
+import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { version } from "../build-info.ts";
@@ -134,7 +135,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const { apply: redact } = redaction;
   const tracing = openTracing({ flags, platform, log, metrics, name, identity, redact, life: life.signal });
   const cloudProblems = new CloudProblems(log, clock, () => {
-    for (const queue of Object.values(queues)) queue.retryNow();
+    for (const queue of Object.values(composed.queues)) queue.retryNow();
   });
   const requests = requestReporter(log, metrics, cloudProblems, tracing);
   const apiServerProblems = new ApiServerProblems(log, clock);
@@ -299,17 +300,23 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     volumeWatches,
     watchDeps,
     services: services.objects,
+    onComposed: () => watchQueues(),
   });
-  const { queues, node, lifecycle, service, route, volume } = composed;
   const changes = composeChanges(context, composed);
   clouds.onReplaced(changes.restart);
-  for (const [queue, work] of Object.entries(queues)) metrics.queues.watch(queue, work);
   replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
-  for (const [queueName, queue] of Object.entries(queues)) {
-    const isOfNodes = queueName === "Nodes" || queueName === "node-lifecycle";
-    queue.observe({ done: () => (isOfNodes ? garbage.add(reconcileGarbage) : garbage.collectIfGrown()) });
-    tracing?.follow(queueName, queue);
-  }
+  const watchedQueues = new Map<string, WorkQueue>();
+  const watchQueues = (): void => {
+    for (const [queueName, queue] of Object.entries(composed.queues)) {
+      if (watchedQueues.get(queueName) === queue) continue;
+      watchedQueues.set(queueName, queue);
+      metrics.queues.watch(queueName, queue);
+      const isOfNodes = queueName === "Nodes" || queueName === "node-lifecycle";
+      queue.observe({ done: () => (isOfNodes ? garbage.add(reconcileGarbage) : garbage.collectIfGrown()) });
+      tracing?.follow(queueName, queue);
+    }
+  };
+  watchQueues();
 
   const refresh = composeRefresh(inventory, clock, flags);
   const check = composeSettingsCheck(context);
@@ -332,12 +339,16 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     removals,
     inventory,
     contact,
-    queues,
+    get queues() {
+      return composed.queues;
+    },
     startedAt: clock.monotonic(),
     get accounts() {
       return connected.accounts;
     },
-    balancers: service?.listing,
+    get balancers() {
+      return composed.service?.listing;
+    },
     changes: changes.stream,
     nodes: nodes.objects,
     services: services.objects,
@@ -353,16 +364,16 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     pendingRestart: () => reloads?.pendingRestart ?? [],
     pendingEvents: () => events.pending,
     controllerReports: () => ({
-      node: node.report(),
-      lifecycle: lifecycle.report(),
-      service: service?.report(),
-      route: route?.report(),
-      volume: volume?.report(),
+      node: composed.node.report(),
+      lifecycle: composed.lifecycle.report(),
+      service: composed.service?.report(),
+      route: composed.route?.report(),
+      volume: composed.volume?.report(),
     }),
   };
   const isIdle = (): boolean =>
     allWatches.every(({ isSynced }) => isSynced) &&
-    Object.values(queues).every(({ depth, active }) => depth === 0 && active === 0) &&
+    Object.values(composed.queues).every(({ depth, active }) => depth === 0 && active === 0) &&
     events.pending === 0;
   const cloudProblem = (): CloudProblem | undefined =>
     leads() ? (contact.problem ?? noneListed(inventory)) : undefined;

@@ -6,6 +6,7 @@ import type { Patch } from "../kube/patches/patch.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { ObjectStore } from "./latest-objects.ts";
+import { identityOf } from "./node-facts.ts";
 import type { ObjectEvent } from "./reporter.ts";
 
 export type NodeStore = ObjectStore<Node>;
@@ -20,6 +21,12 @@ export interface NodeWrites {
 
 /** Logs a change that has no event. */
 export type Note = (message: string, fields: Readonly<Record<string, string | number>>) => void;
+
+/** With a provider id the selector counts too: a second account of the same cloud has ids of the same form, or even the same ids. */
+export const isManagedBy = (
+  { inventory, isSelected }: Pick<NodeDeps, "inventory" | "isSelected">,
+  node: Node,
+): boolean => inventory.manages(identityOf(node)) && isSelected(node);
 
 export interface NodeDeps {
   readonly nodes: NodeStore;

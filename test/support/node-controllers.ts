@@ -4,9 +4,11 @@
 import { Inventory } from "../../src/cloud/inventory.ts";
 import type { RemovalMemory } from "../../src/controllers/absence/removal-memory.ts";
 import { NodeController } from "../../src/controllers/node/controller.ts";
+import { NodeHistory } from "../../src/controllers/node/history.ts";
 import { type NodeSettings, nodeDefaults } from "../../src/controllers/node/settings.ts";
 import type { NodeDeps } from "../../src/controllers/node-deps.ts";
 import { LifecycleController } from "../../src/controllers/node-lifecycle/controller.ts";
+import { LifecycleHistory } from "../../src/controllers/node-lifecycle/history.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../src/controllers/node-lifecycle/settings.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { defined } from "../../src/core/defined.ts";
@@ -43,6 +45,8 @@ export interface Reported {
   readonly message: string;
 }
 
+type ControllerName = "node" | "lifecycle";
+
 export class NodeControllers {
   readonly clock = new VirtualClock();
   readonly cloud: ScriptedSource;
@@ -50,12 +54,15 @@ export class NodeControllers {
   readonly nodes: ApiServerNodes;
   readonly reported: Reported[] = [];
   readonly initialized: string[] = [];
-  readonly node: NodeController;
-  readonly lifecycle: LifecycleController;
+  /** Those of the current session. */
+  node: NodeController;
+  lifecycle: LifecycleController;
   readonly removals: RemovalMemory;
   readonly #stop = new AbortController();
   #session = new AbortController();
-  #running: { readonly name: "node" | "lifecycle"; readonly ended: Promise<void> }[] = [];
+  #running: { readonly name: ControllerName; readonly ended: Promise<void> }[] = [];
+  readonly #hasRun = new Set<ControllerName>();
+  readonly #compose: Readonly<Record<ControllerName, () => void>>;
 
   constructor(options: SetupOptions = {}) {
     const { clock } = this;
@@ -81,32 +88,59 @@ export class NodeControllers {
       isSelected: options.isSelected ?? (() => true),
       concurrency: () => options.concurrency ?? 8,
     };
-    this.node = new NodeController({
-      ...deps,
-      settings: { ...nodeDefaults, ...options.node },
-      ownPrefixes: options.ownPrefixes ?? [],
-      onInitialized: (node) => this.initialized.push(node.metadata.name),
-    });
-    this.lifecycle = new LifecycleController({
-      ...deps,
-      settings: { ...lifecycleDefaults, ...options.lifecycle },
-      removals: this.removals,
-    });
+    const nodeHistory = new NodeHistory(deps);
+    const composeNode = () =>
+      new NodeController(
+        {
+          ...deps,
+          settings: { ...nodeDefaults, ...options.node },
+          ownPrefixes: options.ownPrefixes ?? [],
+          onInitialized: (node) => this.initialized.push(node.metadata.name),
+        },
+        nodeHistory,
+      );
+    const { removals } = this;
+    const lifecycleHistory = new LifecycleHistory({ ...deps, removals });
+    const composeLifecycle = () =>
+      new LifecycleController(
+        { ...deps, settings: { ...lifecycleDefaults, ...options.lifecycle }, removals },
+        lifecycleHistory,
+      );
+    this.node = composeNode();
+    this.lifecycle = composeLifecycle();
+    this.#compose = {
+      node: () => {
+        this.node = composeNode();
+      },
+      lifecycle: () => {
+        this.lifecycle = composeLifecycle();
+      },
+    };
   }
 
-  start(...which: readonly ("node" | "lifecycle")[]): this {
-    for (const name of which) this.#running.push({ name, ended: this[name].run(this.#session.signal) });
+  /** Composes the controllers again that have run before. */
+  start(...which: readonly ControllerName[]): this {
+    for (const name of which) {
+      if (this.#hasRun.has(name)) this.#compose[name]();
+      this.#hasRun.add(name);
+      this.#running.push({ name, ended: this[name].run(this.#session.signal) });
+    }
     return this;
   }
 
-  /** Another leadership session of the running controllers begins. */
-  async handOver(): Promise<void> {
+  /** The leadership session of the running controllers ends. Returns their names. */
+  async endSession(): Promise<readonly ControllerName[]> {
     const running = this.#running;
     this.#session.abort(new Error("The leadership session is over."));
     await Promise.all(running.map(({ ended }) => ended));
     this.#session = new AbortController();
     this.#running = [];
-    this.start(...running.map(({ name }) => name));
+    return running.map(({ name }) => name);
+  }
+
+  /** Another leadership session of the running controllers begins. */
+  async handOver(): Promise<void> {
+    this.start(...(await this.endSession()));
   }
 
   async stop(): Promise<void> {

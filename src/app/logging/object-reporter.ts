@@ -87,6 +87,17 @@ class WarningLog {
   }
 }
 
+/** By the recorder of the process: a controller that is composed again continues the bursts of the last one. */
+const warningLogs = new WeakMap<EventRecorder, Map<string, WarningLog>>();
+
+function warningLogOf({ events, log, clock, life }: ReporterDeps, key: string): WarningLog {
+  const known = warningLogs.get(events) ?? new Map<string, WarningLog>();
+  warningLogs.set(events, known);
+  const warnings = known.get(key) ?? new WarningLog(log, clock, life);
+  known.set(key, warnings);
+  return warnings;
+}
+
 export interface ReporterDeps {
   readonly log: Log;
   readonly events: EventRecorder;
@@ -102,11 +113,12 @@ const apiVersions: Readonly<Record<string, string>> = {
 };
 
 export function objectReporter(
-  { log, events, isObserving, clock, life }: ReporterDeps,
+  deps: ReporterDeps,
   component: EventSource,
   kind: "Node" | "Service" | ReportedKind,
 ): (object: KubeObject, event: ObjectEvent) => void {
-  const warnings = new WarningLog(log, clock, life);
+  const { log, events, isObserving } = deps;
+  const warnings = warningLogOf(deps, `${component} ${kind}`);
   return ({ metadata: { name: bare, namespace, uid } }, { type, reason, message, quiet }) => {
     // In observe mode the plan reporter logs planned changes; "Ensuring …" would claim that they are made.
     if (isObserving && type === "Normal") return;

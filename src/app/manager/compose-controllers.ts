@@ -6,11 +6,18 @@ import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
 import { isLostRace } from "../../controllers/classify-error.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
+import { NodeHistory } from "../../controllers/node/history.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
+import type { ObjectEvent } from "../../controllers/reporter.ts";
 import type { RouteController } from "../../controllers/route/controller.ts";
-import { ServingCertificateController } from "../../controllers/serving-certificates/controller.ts";
+import {
+  ServingCertificateController,
+  type ServingCertificateDeps,
+} from "../../controllers/serving-certificates/controller.ts";
 import { type RequestContent, servingSigner } from "../../controllers/serving-certificates/decide-request.ts";
+import { ServingCertificateHistory } from "../../controllers/serving-certificates/history.ts";
 import { TaggingController } from "../../controllers/tagging/controller.ts";
+import { TaggingHistory } from "../../controllers/tagging/history.ts";
 import { journalledCloudSend, journalledSend } from "../../controllers/writes/journalled-send.ts";
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
@@ -22,6 +29,7 @@ import { parseSigningRequest } from "../../pki/signing-request.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instances } from "../../provider/instances.ts";
+import type { MachineTags } from "../../provider/machine-tags.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
 import { PausableWork } from "../../runtime/pausable-work.ts";
 import type { Task } from "../../runtime/run-together.ts";
@@ -29,7 +37,14 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { VolumeController } from "../../volumes/controller/controller.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import { composeLifecycle, composeNodes, composeRoutes, nodeDeps } from "./compose-nodes.ts";
+import {
+  composeLifecycle,
+  composeLifecycleHistory,
+  composeNodes,
+  composeRoutes,
+  isSelectedBy,
+  nodeDeps,
+} from "./compose-nodes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
 import { composeVolumes, type VolumeWatches } from "./compose-volumes.ts";
 import type { ControllerContext, SettingsSection } from "./controller-context.ts";
@@ -70,19 +85,26 @@ export function composeControllers(deps: ControllersDeps): Controllers {
     new ControllerSlot(name, () => controller, onComposed);
   const optional = <C extends Pick<Task, "run">>(name: ControllerName, controller: C | undefined) =>
     controller && slotFor(name, controller);
-  const node = slotFor("cloud-node", composeNodes(contextOf("cloud-node"), instances));
-  const lifecycle = slotFor("cloud-node-lifecycle", composeLifecycle(contextOf("cloud-node-lifecycle")));
+  const nodeHistory = new NodeHistory(contextOf("cloud-node"));
+  const node = new ControllerSlot(
+    "cloud-node",
+    () => composeNodes(contextOf("cloud-node"), instances, nodeHistory),
+    onComposed,
+  );
+  const lifecycleHistory = composeLifecycleHistory(contextOf("cloud-node-lifecycle"));
+  const lifecycle = new ControllerSlot(
+    "cloud-node-lifecycle",
+    () => composeLifecycle(contextOf("cloud-node-lifecycle"), lifecycleHistory),
+    onComposed,
+  );
   const service = optional("service", composeServices(contextOf("service"), provider, services));
   const route = optional("node-route", composeRoutes(contextOf("node-route")));
-  const hasCertificates = contextOf("kubelet-serving-csr").settings.controllers.has("kubelet-serving-csr");
-  const certificates = hasCertificates
-    ? slotFor("kubelet-serving-csr", composeCertificates(contextOf("kubelet-serving-csr")))
-    : undefined;
+  const certificates = certificateSlot(() => contextOf("kubelet-serving-csr"), onComposed);
   const volume = optional(
     "volume",
     volumeWatches && composeVolumes(contextOf("volume"), provider, volumeWatches, watchDeps),
   );
-  const tagging = optional("tagging", composeTagging(contextOf("tagging")));
+  const tagging = taggingSlot(() => contextOf("tagging"), onComposed);
   const slots = [node, lifecycle, service, route, certificates, volume, tagging];
   return {
     get node() {
@@ -125,8 +147,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
         // A standby replica reconciles everything when it becomes the leader.
         if (controller?.queue.work.isRunning === true) controller.reconsider();
       }
-      certificates?.current.reconsider();
-      for (const slot of [volume, tagging])
+      for (const slot of [certificates, volume, tagging])
         if (slot?.current.queue.work.isRunning === true) slot.current.reconsider();
     },
   };
@@ -184,10 +205,24 @@ function readRequest(pem: string): RequestContent {
   }
 }
 
-function composeCertificates(context: ControllerContext): ServingCertificateController {
+/** Undefined unless it is enabled. */
+function certificateSlot(
+  context: () => ControllerContext,
+  onComposed: () => void,
+): ControllerSlot<ServingCertificateController> | undefined {
+  const name = "kubelet-serving-csr";
+  if (!context().settings.controllers.has(name)) return undefined;
+  const history = new ServingCertificateHistory(context());
+  return new ControllerSlot(name, () => composeCertificates(context(), history), onComposed);
+}
+
+function composeCertificates(
+  context: ControllerContext,
+  history: ServingCertificateHistory,
+): ServingCertificateController {
   const { api, reader, clock, random, journal, log, settings, metrics, followCache } = context;
   const { writes: _, ...deps } = nodeDeps(context, "kubelet-serving-csr-controller");
-  return new ServingCertificateController({
+  const options: ServingCertificateDeps = {
     ...deps,
     api,
     readRequest,
@@ -209,12 +244,16 @@ function composeCertificates(context: ControllerContext): ServingCertificateCont
       return { store: requests.store, run };
     },
     onDecision: metrics.servingCertificate,
-  });
+  };
+  return new ServingCertificateController(options, history);
 }
 
 /** Undefined unless it is enabled and the cloud has tags to give. */
-function composeTagging(context: ControllerContext): TaggingController | undefined {
-  const { clock, journal, log, connected, settings, reportOnLease } = context;
+function taggingSlot(
+  context: () => ControllerContext,
+  onComposed: () => void,
+): ControllerSlot<TaggingController> | undefined {
+  const { log, connected, settings, nodes, inventory, formerLeaders } = context();
   const { machineTags } = connected.cloud;
   if (!settings.controllers.has("tagging")) return undefined;
   if (machineTags === undefined) {
@@ -223,13 +262,25 @@ function composeTagging(context: ControllerContext): TaggingController | undefin
     );
     return undefined;
   }
-  return new TaggingController({
+  const isSelected = isSelectedBy(settings.flags);
+  const history = new TaggingHistory({ nodes, inventory, isSelected, formerLeaders });
+  return new ControllerSlot("tagging", () => composeTagging(context(), machineTags, history), onComposed);
+}
+
+function composeTagging(
+  context: ControllerContext,
+  machineTags: MachineTags,
+  history: TaggingHistory,
+): TaggingController {
+  const { clock, journal, log, settings, reportOnLease } = context;
+  const deps = {
     ...nodeDeps(context, "tagging-controller"),
     tags: machineTags,
     send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
-    reportTags: (event) => {
+    reportTags: (event: ObjectEvent) => {
       log.warn(event.message, { reason: event.reason });
       reportOnLease("tagging", event);
     },
-  });
+  };
+  return new TaggingController(deps, history);
 }

@@ -3,8 +3,10 @@
 
 import { routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { NodeController } from "../../controllers/node/controller.ts";
+import type { NodeHistory } from "../../controllers/node/history.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
 import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
+import { LifecycleHistory } from "../../controllers/node-lifecycle/history.ts";
 import type { EventSource } from "../../controllers/reporter.ts";
 import { RouteController } from "../../controllers/route/controller.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
@@ -44,21 +46,43 @@ export function nodeDeps(context: ControllerContext, component: EventSource): No
   };
 }
 
-export function composeNodes(context: ControllerContext, instances: Instances): NodeController {
-  return new NodeController({
+export function composeNodes(
+  context: ControllerContext,
+  instances: Instances,
+  history: NodeHistory,
+): NodeController {
+  const options = {
     ...nodeDeps(context, "cloud-node-controller"),
     settings: context.settings.nodes,
     ownPrefixes: instances.labelPrefixes ?? [],
-    onInitialized: (_, ageMs) => context.metrics.initialized(ageMs),
+    onInitialized: (_: Node, ageMs: number) => context.metrics.initialized(ageMs),
+  };
+  return new NodeController(options, history);
+}
+
+export function composeLifecycleHistory({
+  nodes,
+  inventory,
+  clock,
+  removals,
+  settings,
+}: ControllerContext): LifecycleHistory {
+  return new LifecycleHistory({
+    nodes,
+    inventory,
+    clock,
+    removals,
+    isSelected: isSelectedBy(settings.flags),
   });
 }
 
-export function composeLifecycle(context: ControllerContext): LifecycleController {
-  return new LifecycleController({
+export function composeLifecycle(context: ControllerContext, history: LifecycleHistory): LifecycleController {
+  const options = {
     ...nodeDeps(context, "cloud-node-lifecycle-controller"),
     settings: context.settings.lifecycle,
     removals: context.removals,
-  });
+  };
+  return new LifecycleController(options, history);
 }
 
 /** Undefined if the cloud has no routes, or the flags disable them. */

@@ -9,7 +9,7 @@ import { untilNext } from "../../runtime/backoff.ts";
 import type { NodeStore } from "../node-deps.ts";
 import { isReady } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
-import type { Reported, ReportStore } from "../reporter.ts";
+import type { ReportsByName } from "../reporter.ts";
 import { addObservation, isNews, type NodeEvidence, noEvidence } from "./evidence.ts";
 
 export interface Candidate {
@@ -21,28 +21,23 @@ export interface Candidate {
   readonly evidence?: NodeEvidence | undefined;
   /** When the Node is checked again although nothing changed, monotonic. */
   readonly nextCheck?: number | undefined;
-  /** Why the Node is not deleted although its instance is gone. */
-  readonly held?: Reported | undefined;
+  /** The reason for which the Node is not deleted although its instance is gone. */
+  readonly heldFor?: string | undefined;
 }
 
 export class Candidates {
-  /** What was reported about holds, which is forgotten with the record. */
-  readonly holds: ReportStore<Node, "hold"> = {
-    of: ({ metadata: { name } }) => {
-      const held = this.#byName.get(name)?.held;
-      return new Map(held === undefined ? [] : [["hold", held]]);
-    },
-    put: ({ metadata: { name } }, _, held) => this.update(name, { held }),
-  };
   readonly #clock: Clock;
   readonly #pendingLookups: PendingLookups;
+  /** What was reported about holds, which is forgotten with the record. */
+  readonly #reports: ReportsByName<"hold">;
   readonly #byName = new Map<string, Candidate>();
   readonly #listeners = new Set<(name: string) => void>();
   #terminating = 0;
 
-  constructor(clock: Clock, pendingLookups: PendingLookups) {
+  constructor(clock: Clock, pendingLookups: PendingLookups, reports: ReportsByName<"hold">) {
     this.#clock = clock;
     this.#pendingLookups = pendingLookups;
+    this.#reports = reports;
   }
 
   get all(): ReadonlyMap<string, Candidate> {
@@ -58,18 +53,14 @@ export class Candidates {
     return this.#byName.get(name)?.evidence ?? noEvidence(0);
   }
 
-  /** The reason for which the Node is not deleted although its instance is gone. */
-  heldFor(name: string): string | undefined {
-    return this.#byName.get(name)?.held?.events.values().next().value?.reason;
-  }
-
   /** The record of this Node; a new one if the existing record belongs to a predecessor of the same name. */
   of(node: Node): Candidate {
     const { name, uid } = node.metadata;
     const subject = `${uid} ${node.spec.providerID ?? ""}`;
     const before = this.#byName.get(name);
     if (before?.subject === subject) return before;
-    this.forget(name);
+    // A hold that an earlier session reported may last.
+    if (before !== undefined) this.forget(name);
     // The Node has just got its provider id: a recent observation of its instance still counts, proofs do not.
     const seenSince = before?.subject === `${uid} ` ? before.evidence?.seenSince : undefined;
     const evidence = seenSince === undefined ? undefined : noEvidence(this.#clock.monotonic(), seenSince);
@@ -121,14 +112,17 @@ export class Candidates {
     return news;
   }
 
+  /** Nothing holds the Node any more; what holds it later is reported again. */
+  endHold(name: string): void {
+    this.update(name, { heldFor: undefined });
+    this.#reports.forget(name);
+  }
+
   forget(name: string): void {
+    this.#reports.forget(name);
     this.#pendingLookups.forget(name);
     this.#terminating -= terminatingIn(this.#byName.get(name));
     if (this.#byName.delete(name)) this.#notify(name);
-  }
-
-  forgetAll(): void {
-    for (const name of this.#byName.keys()) this.forget(name);
   }
 
   /** What was reported is still known, so that it is not reported again. */
@@ -139,9 +133,9 @@ export class Candidates {
     }
   }
 
-  /** Follows the Nodes for the life of the process: a Node that was Ready, however briefly, loses its evidence. */
-  follow(nodes: NodeStore): void {
-    nodes.subscribe(({ key, after }) => {
+  /** A Node that is Ready, however briefly, loses its evidence. Returns how to stop. */
+  follow(nodes: NodeStore): () => void {
+    return nodes.subscribe(({ key, after }) => {
       if (after !== undefined && isReady(after)) this.update(key, { evidence: undefined });
     });
   }

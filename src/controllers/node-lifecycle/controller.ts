@@ -10,7 +10,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import type { RemovalHistory, RemovalKind } from "../absence/removal-history.ts";
 import { delayAfterError } from "../classify-error.ts";
-import type { NodeDeps } from "../node-deps.ts";
+import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { type ControllerReport, findingsIn, type ObjectEvent, Reporter } from "../reporter.ts";
@@ -18,6 +18,7 @@ import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
 import { deletingNodeFailed, massDeletionReason } from "./events.ts";
 import { addAnswer, type NodeEvidence, noEvidence } from "./evidence.ts";
+import type { LifecycleHistory } from "./history.ts";
 import { MassCount } from "./mass-count.ts";
 import { type LifecycleDecision, planLifecycle } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
@@ -36,25 +37,25 @@ export interface LifecycleReport extends ControllerReport {
 /** In observe mode, between two attempts of the same write. */
 const observedDelay: Milliseconds = minutes(1);
 
+/** Composed again for each leadership session. */
 export class LifecycleController {
   readonly queue: WorkQueue;
   readonly #options: LifecycleOptions;
+  readonly #history: LifecycleHistory;
   readonly #pendingLookups: PendingLookups;
   readonly #candidates: Candidates;
   readonly #massCount: MassCount;
   readonly #reporter: Reporter<Node, "hold">;
 
-  constructor(options: LifecycleOptions) {
-    const { nodes, inventory, clock } = options;
+  constructor(options: LifecycleOptions, history: LifecycleHistory) {
+    const { inventory, clock } = options;
     this.#options = options;
+    this.#history = history;
     this.queue = new WorkQueue(clock);
     this.#pendingLookups = new PendingLookups(inventory, clock);
-    this.#candidates = new Candidates(clock, this.#pendingLookups);
-    this.#reporter = new Reporter(options.report, this.#candidates.holds);
-    this.#massCount = new MassCount(options, this.#candidates, (node) => this.#isManaged(node));
-    // For the life of the process, not for a leadership session: deletions by another replica count as well.
-    this.#candidates.follow(nodes);
-    this.#massCount.follow();
+    this.#candidates = new Candidates(clock, this.#pendingLookups, history.reports);
+    this.#reporter = new Reporter(options.report, history.reports);
+    this.#massCount = new MassCount(options, this.#candidates, history);
   }
 
   /** What is known about Nodes that are not Ready or shut down, by name. */
@@ -63,12 +64,11 @@ export class LifecycleController {
   }
 
   report(): LifecycleReport {
+    const { reports } = this.#history;
     const candidates = [...this.candidates];
     return {
       findings: new Map(
-        candidates.flatMap(([name, { held }]) =>
-          held === undefined ? [] : [[name, findingsIn("hold", held)]],
-        ),
+        [...reports.names].map((name) => [name, findingsIn("hold", reports.get(name).get("hold"))]),
       ),
       get evidence() {
         return new Map(
@@ -78,21 +78,23 @@ export class LifecycleController {
     };
   }
 
-  /** Runs for one leadership session. */
+  /** Called at most once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { concurrency, clock } = this.#options;
-    // Nothing was observed between two sessions, so every proof starts again.
-    this.#candidates.forgetAll();
-    this.#massCount.begin();
-    const stopReleases = this.#options.removals.subscribe((kind) => this.#onRelease(kind));
-    const stop = startTriggers({
-      ...this.#options,
-      queue: this.queue,
-      candidates: this.#candidates,
-      pendingLookups: this.#pendingLookups,
-      isManaged: (node) => this.#isManaged(node),
-      onInventoryUpdate: (update) => this.#onInventoryUpdate(update),
-    });
+    const { nodes, removals, concurrency, clock } = this.#options;
+    // Nodes may have been deleted while another replica was the leader.
+    this.#history.reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
+    const stops = [
+      this.#candidates.follow(nodes),
+      this.#massCount.follow(),
+      removals.subscribe((kind) => this.#onRelease(kind)),
+      startTriggers({
+        ...this.#options,
+        queue: this.queue,
+        candidates: this.#candidates,
+        pendingLookups: this.#pendingLookups,
+        onInventoryUpdate: (update) => this.#onInventoryUpdate(update),
+      }),
+    ];
     try {
       await runWorkers(
         {
@@ -106,9 +108,8 @@ export class LifecycleController {
         signal,
       );
     } finally {
-      stop();
-      stopReleases();
-      this.#options.removals.endHolds("nodes");
+      for (const stop of stops) stop();
+      removals.endHolds("nodes");
     }
   }
 
@@ -136,12 +137,6 @@ export class LifecycleController {
     this.#candidates.forgetEvidence();
   }
 
-  /** With a provider id the selector counts too: a second account of the same cloud has ids of the same form. */
-  #isManaged(node: Node): boolean {
-    const { inventory, isSelected } = this.#options;
-    return inventory.manages(identityOf(node)) && isSelected(node);
-  }
-
   #onInventoryUpdate(update: InventoryUpdate): void {
     const { nodes, inventory } = this.#options;
     const news = this.#candidates.noteAnswers((name) => {
@@ -156,7 +151,7 @@ export class LifecycleController {
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const { nodes, inventory, settings, clock, removals } = this.#options;
     const node = nodes.get(name);
-    if (node === undefined || !isOfInterest(node) || !this.#isManaged(node)) {
+    if (node === undefined || !isOfInterest(node) || !isManagedBy(this.#options, node)) {
       this.#candidates.forget(name);
       if (node !== undefined) removals.endHold("nodes", node.metadata.uid);
       return settled;
@@ -210,7 +205,7 @@ export class LifecycleController {
       case "recheck":
         return this.#recheck(node);
       case "query": {
-        if (this.#isHoldOver(name)) this.#candidates.update(name, { held: undefined });
+        if (this.#isHoldOver(name)) this.#candidates.endHold(name);
         if (decision.after > 0) {
           this.#pendingLookups.forgetFailed(name, identityOf(node));
           return requeue(decision.after, "the next proof");
@@ -230,7 +225,7 @@ export class LifecycleController {
   #recheck(node: Node): Outcome {
     const { inventory, clock } = this.#options;
     const { name } = node.metadata;
-    this.#candidates.update(name, { held: undefined });
+    this.#candidates.endHold(name);
     if (!this.#candidates.isCheckDue(name)) {
       const { all, terminating } = this.#candidates;
       const isTerminating = this.#candidates.evidenceOf(name).state === "terminating";
@@ -256,6 +251,7 @@ export class LifecycleController {
     else removals.endHold("nodes", uid);
     // The text contains counts, and another count is no news.
     this.#reporter.report(node, "hold", [{ ...event, identity: reason }]);
+    this.#candidates.update(name, { heldFor: reason });
     // Only another query shows whether the cloud has recovered.
     if (this.#candidates.isCheckDue(name)) {
       const method = reason === massDeletionReason ? ("listing" as const) : undefined;
@@ -272,6 +268,7 @@ export class LifecycleController {
     // The last write returned a version that the watch has not delivered yet. A delete must be based on the watch.
     if (nodes.isAhead?.(name) === true)
       return requeue(seconds(1), "the watch has not delivered the last write yet");
+    if (isAnnounced) this.#history.announce(node);
     try {
       if (!isAnnounced && (await this.#massCount.record(node)) === "decide again")
         return requeue(milliseconds(0), "the deletion is recorded");
@@ -286,7 +283,7 @@ export class LifecycleController {
 
   /** The mass limit held this Node, and holds none any more. */
   #isHoldOver(name: string): boolean {
-    return this.#candidates.heldFor(name) === massDeletionReason && !this.#massCount.isHolding;
+    return this.#candidates.all.get(name)?.heldFor === massDeletionReason && !this.#massCount.isHolding;
   }
 }
 

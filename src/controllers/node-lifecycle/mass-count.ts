@@ -1,18 +1,19 @@
-// Counts what the mass limit of Nodes compares: how many have no instance now, and how many were deleted recently. Unannounced
-// deletions count together with Nodes that are about to be deleted.
+// Counts what the mass limit of Nodes compares during a leadership session: how many have no instance now, and how many were deleted
+// recently. Unannounced deletions count together with Nodes that are about to be deleted.
 
 import type { Node } from "../../kube/objects.ts";
-import type { AccountWitness } from "../absence/account-proof.ts";
-import { MassLimit, type Share, Tally } from "../absence/mass-limit.ts";
+import { type LimitedCounts, MassLimit, type Share, Tally } from "../absence/mass-limit.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
-import type { NodeDeps } from "../node-deps.ts";
-import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
+import { isManagedBy, type NodeDeps } from "../node-deps.ts";
+import { identityOf } from "../node-facts.ts";
 import type { Candidates } from "./candidates.ts";
 import { massDeletionHeld } from "./events.ts";
-import { isAnnouncedAsLeaving, isConfirmed, isDeletionForbidden, type MassDecision } from "./plan.ts";
+import type { NodeEvidence } from "./evidence.ts";
+import type { LifecycleHistory } from "./history.ts";
+import { isConfirmed, isDeletionForbidden, type MassDecision } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
-type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "note"> & {
+type MassCountOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "note" | "isSelected"> & {
   readonly removals: RemovalHistory;
   readonly settings: LifecycleSettings;
 };
@@ -26,16 +27,13 @@ type Counted = "managed" | "missing" | "doubted" | "recorded";
 export class MassCount {
   readonly #options: MassCountOptions;
   readonly #candidates: Candidates;
-  /** No listing contains the instances of other accounts, so their Nodes do not count. */
-  readonly #isManaged: (node: Node) => boolean;
+  readonly #history: LifecycleHistory;
   readonly #tally: Tally<Counted>;
   readonly #limit: MassLimit;
   /** The uids of Nodes that the present hold has counted. */
   readonly #heldUids = new Set<string>();
-  /** When Nodes got their provider id, by uid. Monotonic. */
-  readonly #identifiedAt = new Map<string, number>();
 
-  constructor(options: MassCountOptions, candidates: Candidates, isManaged: (node: Node) => boolean) {
+  constructor(options: MassCountOptions, candidates: Candidates, history: LifecycleHistory) {
     const { settings, removals, clock, nodes } = options;
     this.#options = options;
     this.#tally = new Tally<Counted>({
@@ -49,32 +47,20 @@ export class MassCount {
     });
     this.#limit = new MassLimit({ kind: "nodes", settings, removals, clock });
     this.#candidates = candidates;
-    this.#isManaged = isManaged;
+    this.#history = history;
   }
 
-  /** Follows the Nodes for the life of the process: deletions by any client count. */
-  follow(): void {
+  /** Follows the Nodes and what is known about them. Returns how to stop. */
+  follow(): () => void {
     this.#candidates.subscribe((name) => this.noteChange(name));
-    const { nodes, removals, inventory, clock } = this.#options;
-    removals.account.follow(this.#witness, inventory);
-    nodes.subscribe(({ key, before, after }) => {
-      if (after !== undefined && isReady(after)) removals.endRelease("nodes", after.metadata.uid);
-      this.noteChange(key);
-      if (before !== undefined && after !== undefined && providerIDOf(before) !== providerIDOf(after))
-        this.#identifiedAt.set(after.metadata.uid, clock.monotonic());
-      if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
-      const { uid } = before.metadata;
-      this.#identifiedAt.delete(uid);
-      removals.endHold("nodes", uid);
-      const isCounted = !isReady(before) && this.#isManaged(before) && !this.#isAnnounced(before);
-      if (isCounted || this.#isInHold(before)) removals.note("nodes", [uid]);
-    });
-  }
-
-  /** Another replica may have led since. */
-  begin(): void {
-    this.#limit.begin();
-    this.#heldUids.clear();
+    const stopNodes = this.#options.nodes.subscribe(({ key }) => this.noteChange(key));
+    const stopJudging = this.#history.judgeBy(
+      (node) => this.#history.countsDeletion(node, this.#evidenceOf(node)) || this.#isInHold(node),
+    );
+    return () => {
+      stopNodes();
+      stopJudging();
+    };
   }
 
   /** All Nodes are counted again at the next decision. */
@@ -93,15 +79,19 @@ export class MassCount {
     this.#tally.noteChange(name);
   }
 
+  get counts(): LimitedCounts {
+    const { managed, missing, doubted, recorded } = this.#tally.sums;
+    const recent = this.#options.removals.count("nodes");
+    // Those that are exempt by now are no reason for a hold if no other Node is missing.
+    const affected = missing === 0 ? 0 : missing + doubted;
+    return { recent, affected, total: managed + recent - recorded };
+  }
+
   /** `isProved`: the proof of absence is complete. */
   decide(isProved = true): MassDecision {
     const { removals, note } = this.#options;
     const wasHolding = this.isHolding;
-    const { managed, missing, doubted, recorded } = this.#tally.sums;
-    const recent = removals.count("nodes");
-    // Those that are exempt by now are no reason for a hold if no other Node is missing.
-    const affected = missing === 0 ? 0 : missing + doubted;
-    const counts = { recent, affected, total: managed + recent - recorded };
+    const { counts } = this;
     const { isHeld, state, ...limit } = this.#limit.decide(counts);
     if (this.isHolding !== wasHolding) this.invalidate();
     if (wasHolding && !this.isHolding) {
@@ -126,29 +116,12 @@ export class MassCount {
     return this.#limit.isHolding;
   }
 
-  /**
-   * A renamed machine counts as shown. A machine that this connection found by the name of its Node proves nothing about the account,
-   * because machines of several projects may have the same name.
-   */
-  readonly #witness: AccountWitness = (since) => {
-    const { nodes, inventory } = this.#options;
-    const isOlder = ({ metadata: { uid } }: Node) => (this.#identifiedAt.get(uid) ?? since) <= since;
-    const recorded = nodes
-      .list()
-      .filter((node) => this.#isManaged(node) && providerIDOf(node) !== undefined && isOlder(node));
-    const answers = recorded.map((node) => inventory.check(identityOf(node)));
-    const newer = answers.filter((answer) => "asOf" in answer && answer.asOf > since);
-    if (newer.some((answer) => answer.kind !== "gone" || answer.renamed !== undefined)) return "shown";
-    if (newer.length < answers.length) return "unknown";
-    return answers.length > 0 ? "absent" : undefined;
-  };
-
   /** Ready Nodes are included: a listing that misses many instances is wrong, even if most of these Nodes are Ready. */
   #shareOf(node: Node): Share<Counted> {
     const isManaged = this.#isManaged(node);
     // A recorded Node counts as deleted, not as a candidate as well.
     const isRecorded = this.#options.removals.has("nodes", node.metadata.uid);
-    const isExempt = isDeletionForbidden(node) || this.#isAnnounced(node);
+    const isExempt = isDeletionForbidden(node) || this.#history.isAnnounced(node, this.#evidenceOf(node));
     const isMissing = !isRecorded && !isExempt && this.#isAbsent(node);
     if (isMissing && this.isHolding) this.#heldUids.add(node.metadata.uid);
     return {
@@ -167,22 +140,21 @@ export class MassCount {
   }
 
   #isAbsent(node: Node): boolean {
-    return this.#hasProof(node) || (this.#isManaged(node) && this.#isGone(node));
+    return this.#evidenceOf(node).proofs.length > 0 || (this.#isManaged(node) && this.#isGone(node));
   }
 
-  #hasProof({ metadata: { name } }: Node): boolean {
-    return this.#candidates.evidenceOf(name).proofs.length > 0;
+  /** No listing contains the instances of other accounts, so their Nodes do not count. */
+  #isManaged(node: Node): boolean {
+    return isManagedBy(this.#options, node);
+  }
+
+  #evidenceOf({ metadata: { name } }: Node): NodeEvidence {
+    return this.#candidates.evidenceOf(name);
   }
 
   #isGone(node: Node): boolean {
     const identity = identityOf(node);
     // The instance of a Node without provider id may not be visible yet.
     return identity.providerID !== undefined && this.#options.inventory.check(identity).kind === "gone";
-  }
-
-  #isAnnounced(node: Node): boolean {
-    const { name, uid } = node.metadata;
-    const isReleased = this.#options.removals.isReleased("nodes", uid);
-    return isReleased || isAnnouncedAsLeaving(node, this.#candidates.evidenceOf(name));
   }
 }

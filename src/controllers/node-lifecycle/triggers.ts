@@ -3,36 +3,28 @@
 import type { InventoryUpdate } from "../../cloud/inventory.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
-import type { NodeDeps } from "../node-deps.ts";
+import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { hasTaint, isReady, readiness } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
 import { shutdownTaint } from "../well-known.ts";
 import type { Candidates } from "./candidates.ts";
 
-export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
+export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory" | "isSelected"> {
   readonly queue: WorkQueue;
   readonly candidates: Candidates;
   readonly pendingLookups: PendingLookups;
-  readonly isManaged: (node: Node) => boolean;
   /** The inventory has new answers. */
   readonly onInventoryUpdate: (update: InventoryUpdate) => void;
 }
 
 /** Returns how to stop. */
-export function startTriggers({
-  nodes,
-  inventory,
-  queue,
-  candidates,
-  pendingLookups,
-  isManaged,
-  onInventoryUpdate,
-}: TriggerDeps): () => void {
+export function startTriggers(deps: TriggerDeps): () => void {
+  const { nodes, inventory, queue, candidates, pendingLookups, onInventoryUpdate } = deps;
   const isRelevantChange = (before: Node | undefined, after: Node | undefined): boolean =>
     before === undefined ||
     after === undefined ||
     !isSameForLifecycle(before, after) ||
-    isManaged(before) !== isManaged(after);
+    isManagedBy(deps, before) !== isManagedBy(deps, after);
 
   const stopNodes = nodes.subscribe(({ key, before, after }) => {
     if (!isRelevantChange(before, after)) return;

@@ -12,11 +12,10 @@ import { alignToGrid, type BackoffLimits, backoff } from "../../runtime/backoff.
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting, waitingAtMost } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
-import type { NodeDeps } from "../node-deps.ts";
+import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isUninitialized } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import type { ControllerReport } from "../reporter.ts";
-import { OwnWrites } from "../writes/own-writes.ts";
 import { type ApplyContext, applyPlan } from "./apply.ts";
 import {
   ambiguousMatch,
@@ -29,6 +28,7 @@ import {
   unconfirmedMatch,
   unconfirmedMatchUsed,
 } from "./events.ts";
+import type { NodeHistory } from "./history.ts";
 import {
   describeSourceError,
   InstanceLookup,
@@ -41,7 +41,7 @@ import { nodeNotices } from "./node-notices.ts";
 import { NodeReporter } from "./node-reporter.ts";
 import { describePlan, type NodePlan, planNode } from "./plan.ts";
 import type { NodeSettings } from "./settings.ts";
-import { isRelevantChange, startTriggers } from "./triggers.ts";
+import { startTriggers } from "./triggers.ts";
 
 export interface NodeControllerOptions extends NodeDeps {
   readonly settings: NodeSettings;
@@ -56,37 +56,41 @@ const reportWaitAfter = seconds(15);
 /** For problems that only a change of the Node can fix; such a change enqueues the Node immediately. */
 const userErrorBackoff = { first: minutes(1), cap: minutes(5) };
 
+/** Composed again for each leadership session. */
 export class NodeController {
   readonly queue: WorkQueue;
   readonly #options: NodeControllerOptions;
+  readonly #history: NodeHistory;
   readonly #lookup: InstanceLookup;
-  readonly #ownWrites = new OwnWrites<Node>(isRelevantChange);
   readonly #reporter: NodeReporter;
   /** The instances that each Node was last compared with. */
   readonly #comparedWith = new Map<string, readonly Instance[]>();
   /** Nodes whose instance may have changed since then (monotonic). */
   readonly #hinted = new Map<string, number>();
 
-  constructor(options: NodeControllerOptions) {
+  constructor(options: NodeControllerOptions, history: NodeHistory) {
     this.#options = options;
+    this.#history = history;
     this.queue = new WorkQueue(options.clock);
-    this.#lookup = new InstanceLookup(options);
-    this.#reporter = new NodeReporter(options);
+    this.#lookup = new InstanceLookup(options, history.usedNames);
+    this.#reporter = new NodeReporter(options, history.reports);
   }
 
   report(): ControllerReport {
     return { findings: this.#reporter.findings };
   }
 
-  /** Runs for one leadership session. */
+  /** Called at most once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { concurrency, clock } = this.#options;
+    const { nodes, concurrency, clock } = this.#options;
+    const { reports, ownWrites } = this.#history;
+    // Nodes may have been deleted while another replica was the leader.
+    reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
     const stop = startTriggers({
       ...this.#options,
       queue: this.queue,
       lookup: this.#lookup,
-      ownWrites: this.#ownWrites,
-      reported: this.#reporter,
+      ownWrites,
       comparedWith: this.#comparedWith,
       hinted: this.#hinted,
     });
@@ -103,7 +107,6 @@ export class NodeController {
       );
     } finally {
       stop();
-      this.#hinted.clear();
     }
   }
 
@@ -156,14 +159,7 @@ export class NodeController {
   }
 
   #isManaged(node: Node): boolean {
-    const { inventory, isSelected } = this.#options;
-    return (
-      !isPaused(node) &&
-      !isBeingDeleted(node) &&
-      inventory.manages(identityOf(node)) &&
-      // Also with a provider id: a second account of the same cloud has ids of the same form, or even the same ids.
-      isSelected(node)
-    );
+    return !isPaused(node) && !isBeingDeleted(node) && isManagedBy(this.#options, node);
   }
 
   async #reconcileJoining(node: Node, signal: AbortSignal): Promise<Outcome> {
@@ -260,7 +256,7 @@ export class NodeController {
   get #applyContext(): ApplyContext {
     return {
       writes: this.#options.writes,
-      ownWrites: this.#ownWrites,
+      ownWrites: this.#history.ownWrites,
       enqueue: (name: string) => this.queue.add(name),
     };
   }

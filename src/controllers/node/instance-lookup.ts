@@ -13,7 +13,7 @@ import { identityOf, providerIDOf } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { providedNodeIP } from "../well-known.ts";
 import type { NodeSettings } from "./settings.ts";
-import { UsedNames } from "./used-names.ts";
+import type { UsedNames } from "./used-names.ts";
 
 type InstanceLookupOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
   readonly settings: Pick<NodeSettings, "maxObservationAge" | "matchTimeout">;
@@ -30,7 +30,7 @@ export interface UncertainMatch {
 
 interface JoiningNode {
   readonly uid: string;
-  /** When this process first reconciled the Node, which is after its machine began to exist. */
+  /** When this session first reconciled the Node, which is after its machine began to exist. */
   readonly seenAt: number;
   /** When the last answer was used, or its request failed. */
   completedAt?: number;
@@ -46,12 +46,11 @@ export class InstanceLookup {
   readonly #usedNames: UsedNames;
   readonly #joining = new Map<string, JoiningNode>();
 
-  constructor(options: InstanceLookupOptions) {
-    const { nodes, inventory, clock } = options;
+  constructor(options: InstanceLookupOptions, usedNames: UsedNames) {
+    const { inventory, clock } = options;
     this.#options = options;
     this.pending = new PendingLookups(inventory, clock);
-    this.#usedNames = new UsedNames(clock);
-    this.#usedNames.follow(nodes, inventory, (name) => this.pending.forget(name));
+    this.#usedNames = usedNames;
   }
 
   /** An answer with the instance may be a minute old; any other must be newer than the lookup. */
@@ -115,11 +114,6 @@ export class InstanceLookup {
       if (node === undefined || answer === undefined || !isMatch(answer)) continue;
       if (answer.asOf >= completedAt && this.isFresh(node, answer)) yield name;
     }
-  }
-
-  /** All Nodes with a record. */
-  get names(): Iterable<string> {
-    return this.#joining.keys();
   }
 
   /** The Node is not joining any more. */

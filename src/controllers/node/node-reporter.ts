@@ -11,7 +11,7 @@ import {
   type ObjectEvent,
   problemEvent,
   Reporter,
-  ReportsByName,
+  type ReportsByName,
 } from "../reporter.ts";
 import { cloudCondition } from "../well-known.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -25,21 +25,19 @@ type NodeReporterOptions = Pick<NodeDeps, "writes" | "clock" | "report"> & {
  * they end. `failure`: why the Node waits, or why the last attempt failed.
  */
 const topics = ["failure", "differences", "notices"] as const;
-type NodeTopic = (typeof topics)[number];
+export type NodeTopic = (typeof topics)[number];
 
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
-  readonly #reports = new ReportsByName<NodeTopic>();
+  readonly #reports: ReportsByName<NodeTopic>;
   readonly #reporter: Reporter<Node, NodeTopic>;
+  /** How many attempts in a row have failed in this session, by name. Valid while the topic `failure` is reported. */
+  readonly #attempts = new Map<string, number>();
 
-  constructor(options: NodeReporterOptions) {
+  constructor(options: NodeReporterOptions, reports: ReportsByName<NodeTopic>) {
     this.#options = options;
-    this.#reporter = new Reporter(options.report, this.#reports);
-  }
-
-  /** All Nodes about which something was reported. */
-  get names(): Iterable<string> {
-    return this.#reports.names;
+    this.#reports = reports;
+    this.#reporter = new Reporter(options.report, reports);
   }
 
   /** The problems of each Node, and its notices. */
@@ -79,29 +77,38 @@ export class NodeReporter {
   }
 
   #reportFailure(node: Node, event: ObjectEvent, added: number): number {
+    const { name } = node.metadata;
     const before = this.#reports.of(node).get("failure");
     const isSame = before?.events.values().next().value?.reason === event.reason;
-    const attempts = (before?.attempts ?? 0) + added;
+    const attempts = this.#attemptsOf(node) + added;
+    this.#attempts.set(name, attempts);
     const since = (isSame ? before?.since : undefined) ?? this.#options.clock.monotonic();
     this.#reporter.report(node, "failure", [event], { attempts, since });
     return attempts;
   }
 
+  /** None for a new Node with the name of another one. */
+  #attemptsOf(node: Node): number {
+    const isFailing = this.#reports.of(node).has("failure");
+    return isFailing ? (this.#attempts.get(node.metadata.name) ?? 0) : 0;
+  }
+
   /** The last attempt did not fail, or the Node is left alone. */
   endFailure(name: string): void {
+    this.#attempts.delete(name);
     this.#reports.forget(name, "failure");
   }
 
   forget(name: string): void {
+    this.#attempts.delete(name);
     this.#reports.forget(name);
   }
 
   /** Writes the condition if the Node's problem lasts long enough. */
   async writeCondition(node: Node, signal: AbortSignal): Promise<void> {
     const { writes, clock, settings } = this.#options;
-    const { attempts = 0, events } = this.#reports.of(node).get("failure") ?? {};
-    const [problem] = events?.values() ?? [];
-    if (problem === undefined || attempts < settings.failuresBeforeCondition) return;
+    const [problem] = this.#reports.of(node).get("failure")?.events.values() ?? [];
+    if (problem === undefined || this.#attemptsOf(node) < settings.failuresBeforeCondition) return;
     const present = cloudConditionOf(node);
     const condition = toCloudCondition(problem, clock.now());
     if (present?.reason === condition.reason && present?.message === condition.message) return;

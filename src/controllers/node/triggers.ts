@@ -8,13 +8,12 @@ import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import type { OwnWrites } from "../writes/own-writes.ts";
 import { type InstanceLookup, instancesIn } from "./instance-lookup.ts";
-import { cloudConditionOf, type NodeReporter } from "./node-reporter.ts";
+import { cloudConditionOf } from "./node-reporter.ts";
 
 export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;
   readonly lookup: InstanceLookup;
   readonly ownWrites: OwnWrites<Node>;
-  readonly reported: Pick<NodeReporter, "names">;
   /** The instances that each Node was last compared with. */
   readonly comparedWith: ReadonlyMap<string, readonly Instance[]>;
   /** Nodes whose instance may have changed since then (monotonic). */
@@ -23,9 +22,10 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
 
 /** Returns how to stop. */
 export function startTriggers(deps: TriggerDeps): () => void {
-  const { nodes, inventory, queue, lookup, ownWrites, reported, comparedWith } = deps;
+  const { nodes, inventory, queue, lookup, ownWrites } = deps;
   const stopNodes = nodes.subscribe((change) => {
-    const { key, after } = change;
+    const { key, before, after } = change;
+    if (before !== undefined && before.metadata.uid !== after?.metadata.uid) lookup.pending.forget(key);
     if (!ownWrites.isNews(change)) return;
     if (after === undefined) queue.add(key);
     else enqueue(queue, after);
@@ -45,10 +45,6 @@ export function startTriggers(deps: TriggerDeps): () => void {
       if (lookup.pending.has(name)) queue.add(name, { priority: priorities.urgent });
     }
   });
-  // Nodes that were deleted while another replica was the leader.
-  for (const name of [...comparedWith.keys(), ...lookup.names, ...reported.names]) {
-    if (nodes.get(name) === undefined) queue.add(name);
-  }
   // Subscribers receive only later changes, so the existing Nodes are enqueued once.
   for (const node of nodes.list()) enqueue(queue, node);
   return () => {

@@ -28,17 +28,15 @@ export class UsedNames {
     this.#clock = clock;
   }
 
-  /** Follows the Nodes for the life of the process. `onFreed` is called with every name whose Node was deleted or replaced. */
-  follow(nodes: NodeStore, inventory: Inventory, onFreed: (name: string) => void): void {
+  /** Follows the Nodes for the life of the process. */
+  follow(nodes: NodeStore, inventory: Inventory): void {
     for (const source of inventory.sources) this.#unlisted.add(source);
     inventory.subscribe(() => this.#noteFirstListings(nodes));
     nodes.subscribe(({ key, before, after, isFromList }) => {
       if (before?.metadata.uid === after?.metadata.uid) return;
       const now = this.#clock.monotonic();
-      if (before !== undefined) {
-        this.#free(key, milliseconds(0));
-        onFreed(key);
-      } else if (isFromList === true && this.#unlisted.size < inventory.sources.length)
+      if (before !== undefined) this.#free(key, milliseconds(0));
+      else if (isFromList === true && this.#unlisted.size < inventory.sources.length)
         // Since the watch was interrupted, a Node may have come and gone with a machine that was listed meanwhile.
         this.#free(key, fastestReplacement);
       const freed = this.#names.get(key);

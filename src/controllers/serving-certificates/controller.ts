@@ -7,7 +7,7 @@ import { shortList } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type CertificateSigningRequest, type Node, toTime } from "../../kube/objects.ts";
 import { certificateSigningRequests } from "../../kube/resources.ts";
-import type { Index, ReadonlyStore } from "../../kube/watch/store.ts";
+import type { ReadonlyStore } from "../../kube/watch/store.ts";
 import { runTogether } from "../../runtime/run-together.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
@@ -16,7 +16,7 @@ import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import { PendingLookups } from "../pending-lookups.ts";
-import type { ObjectEvent } from "../reporter.ts";
+import { type ObjectEvent, Reporter } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import {
   type Decision,
@@ -27,6 +27,7 @@ import {
   type WellFormed,
   wrongRequest,
 } from "./decide-request.ts";
+import type { ServingCertificateHistory } from "./history.ts";
 
 export interface RequestWatch {
   readonly store: ReadonlyStore<CertificateSigningRequest>;
@@ -57,16 +58,17 @@ const whatNow =
 
 interface SeenRequest {
   readonly uid: string;
-  /** When this process first saw it (monotonic). */
+  /** When this session first saw it (monotonic). */
   readonly at: number;
   readonly content: RequestContent;
-  /** What was last reported about it. */
-  reported?: string;
 }
 
+/** Composed again for each leadership session. */
 export class ServingCertificateController {
   readonly queue: WorkQueue;
   readonly #deps: ServingCertificateDeps;
+  readonly #history: ServingCertificateHistory;
+  readonly #reporter: Reporter<CertificateSigningRequest, "waiting">;
   readonly #lookups: PendingLookups;
   /** The pending requests. */
   readonly #seen = new Map<string, SeenRequest>();
@@ -74,29 +76,32 @@ export class ServingCertificateController {
   readonly #nextQuery = new Map<string, number>();
   /** Queries are sent in turns, so that queries for several Nodes share a listing. Monotonic. */
   #turn = { ends: 0, next: 0 };
-  /** The Nodes of each machine. A provider id has several spellings. */
-  readonly #byMachine: Index<Node>;
   #requests: ReadonlyStore<CertificateSigningRequest> | undefined;
 
-  constructor(deps: ServingCertificateDeps) {
+  constructor(deps: ServingCertificateDeps, history: ServingCertificateHistory) {
     this.#deps = deps;
+    this.#history = history;
+    this.#reporter = new Reporter<CertificateSigningRequest, "waiting">(
+      (request, event) => this.#report(request, event),
+      history.reports,
+    );
     this.queue = new WorkQueue(deps.clock);
     this.#lookups = new PendingLookups(deps.inventory, deps.clock);
-    this.#byMachine = deps.nodes.index((node) => this.#machineOf(node));
   }
 
-  /** Runs for one leadership session. */
+  /** Called at most once. */
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, inventory, openRequests, clock, concurrency } = this.#deps;
     const { store, run } = openRequests();
     this.#requests = store;
+    void this.#forgetReports(store, signal);
     const byNode = store.index((request) => [nodeOfRequest(request) ?? ""]);
     const stops = [
       store.subscribe(({ key }) => this.queue.add(key)),
       nodes.subscribe(({ key, before, after }) => {
         if (after === undefined) this.#nextQuery.delete(key);
         // The Node that leaves was perhaps the second one of a machine.
-        const other = before && after === undefined ? this.#sharing(before) : undefined;
+        const other = before && after === undefined ? this.#history.sharing(before) : undefined;
         for (const node of other === undefined ? [key] : [key, other])
           this.#enqueue(byNode.get(node).map(({ metadata }) => metadata.name));
       }),
@@ -123,10 +128,17 @@ export class ServingCertificateController {
       );
     } finally {
       for (const stop of stops) stop();
-      this.#seen.clear();
-      this.#nextQuery.clear();
-      this.#requests = undefined;
     }
+  }
+
+  /** Requests may have been deleted while another replica was the leader. */
+  async #forgetReports(store: RequestWatch["store"], signal: AbortSignal): Promise<void> {
+    const isSynced = await store.whenSynced(signal).then(
+      () => true,
+      () => false,
+    );
+    if (isSynced)
+      this.#history.reports.forgetAllBut(new Set([...store.list()].map(({ metadata }) => metadata.name)));
   }
 
   /** Settings or answers of the cloud have changed: every pending request is decided again. */
@@ -141,7 +153,7 @@ export class ServingCertificateController {
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const request = this.#requests?.get(name);
     if (request === undefined || !isPending(request)) {
-      this.#seen.delete(name);
+      this.#forget(name);
       this.#lookups.forget(name);
       return settled;
     }
@@ -155,9 +167,14 @@ export class ServingCertificateController {
         : this.#decide(request, { ...seen, content }, node);
     if (decision.kind === "query") return this.#query(name, decision.node);
     this.#lookups.forget(name);
-    if (decision.kind === "wait") this.#reportWait(request, node, decision.message);
-    else await this.#answer(request, node, decision, signal);
+    if (decision.kind === "wait") this.#reportWait(request, decision.message);
+    else await this.#answer(request, decision, signal);
     return settled;
+  }
+
+  #forget(name: string): void {
+    this.#seen.delete(name);
+    this.#history.reports.forget(name);
   }
 
   /** What is known about a pending request. It never changes, so it is read once. */
@@ -234,7 +251,11 @@ export class ServingCertificateController {
             kind: "wait",
             message: `The machine of the Node ${name} reports its own addresses to the cloud, so the cloud cannot prove them. Check the names and addresses of the request, and run kubectl certificate approve.`,
           };
-        return decideNames(content, { node, instance: answer.instance, sharedWith: this.#sharing(node) });
+        return decideNames(content, {
+          node,
+          instance: answer.instance,
+          sharedWith: this.#history.sharing(node),
+        });
       case "gone":
         return { kind: "wait", message: `The cloud has no instance for the Node ${name}.` };
       case "ambiguous":
@@ -250,22 +271,8 @@ export class ServingCertificateController {
     return this.#deps.inventory.sources.some(({ source }) => source.name === name && source.selfReported);
   }
 
-  #sharing(node: Node): string | undefined {
-    const [machine = ""] = this.#machineOf(node);
-    return this.#byMachine
-      .get(machine)
-      .map(({ metadata: { name } }) => name)
-      .find((name) => name !== node.metadata.name);
-  }
-
-  #machineOf(node: Node): readonly string[] {
-    const machine = this.#deps.inventory.machineOf(identityOf(node));
-    return machine === undefined ? [] : [`${machine.source} ${machine.key}`];
-  }
-
   async #answer(
     request: CertificateSigningRequest,
-    node: Node | undefined,
     { kind, message }: Exclude<Decision, { readonly kind: "wait" }>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -286,26 +293,22 @@ export class ServingCertificateController {
     const patch = { contentType: "application/merge-patch+json", body, subresource: "approval" } as const;
     const change = { action: kind, object: `csr/${name}`, why: message };
     const sent = await send([change], () => api.patch(certificateSigningRequests, { name }, patch, signal));
-    this.#seen.delete(name);
+    this.#forget(name);
     if (sent === "observed") return;
     onDecision(isApproved ? "approved" : "denied");
-    this.#report(request, node, { type: isApproved ? "Normal" : "Warning", reason, message: text });
+    this.#report(request, { type: isApproved ? "Normal" : "Warning", reason, message: text });
   }
 
-  #reportWait(request: CertificateSigningRequest, node: Node | undefined, why: string): void {
-    const seen = this.#seen.get(request.metadata.name);
-    if (seen === undefined || seen.reported === why) return;
-    seen.reported = why;
+  #reportWait(request: CertificateSigningRequest, why: string): void {
     const message = `${why} The kubelet has no serving certificate of the cluster until the request is approved.`;
-    this.#report(request, node, { type: "Warning", reason: "ServingCertificateWaiting", message });
+    this.#reporter.report(request, "waiting", [
+      { type: "Warning", reason: "ServingCertificateWaiting", message },
+    ]);
   }
 
-  #report(
-    { metadata: { name } }: CertificateSigningRequest,
-    node: Node | undefined,
-    event: ObjectEvent,
-  ): void {
-    const message = `Certificate signing request ${name}: ${event.message}`;
+  #report(request: CertificateSigningRequest, event: ObjectEvent): void {
+    const node = this.#deps.nodes.get(nodeOfRequest(request) ?? "");
+    const message = `Certificate signing request ${request.metadata.name}: ${event.message}`;
     if (node !== undefined) this.#deps.report(node, { ...event, message });
     else this.#deps.note(message, { reason: event.reason });
   }
@@ -314,8 +317,7 @@ export class ServingCertificateController {
     const request = this.#requests?.get(name);
     const problem = describeError(error);
     if (request !== undefined && problem !== undefined) {
-      const node = this.#deps.nodes.get(nodeOfRequest(request) ?? "");
-      this.#reportWait(request, node, `It cannot be decided now: ${problem.text}`);
+      this.#reportWait(request, `It cannot be decided now: ${problem.text}`);
     }
     return requeue(delayAfterError(error, failures, this.#deps), "an error");
   }

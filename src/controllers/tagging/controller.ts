@@ -5,7 +5,6 @@ import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { inBatches } from "../../core/in-batches.ts";
 import type { Node } from "../../kube/objects.ts";
 import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
-import type { Change } from "../../kube/watch/store.ts";
 import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { MachineTags } from "../../provider/machine-tags.ts";
@@ -13,10 +12,10 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError, describeError } from "../classify-error.ts";
 import type { NodeDeps } from "../node-deps.ts";
-import { identityOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
+import { machineOf, type TaggingHistory } from "./history.ts";
 
 export interface TaggingDeps extends NodeDeps {
   readonly tags: MachineTags;
@@ -33,32 +32,26 @@ const collectFor: Milliseconds = seconds(1);
 const grace: Milliseconds = minutes(5);
 const checkAgain: Milliseconds = seconds(30);
 
-/** A Node that disappeared from a listing was not seen to be deleted. */
-const isDeletion = ({ before, after, isFromList }: Change<Node>): boolean =>
-  before !== undefined && after === undefined && isFromList !== true;
-
+/** Composed again for each leadership session. */
 export class TaggingController {
   readonly queue: WorkQueue;
   readonly #deps: TaggingDeps;
-  /** The machines of deleted Nodes, by key, with the name of the Node. */
-  readonly #left = new Map<string, string>();
+  readonly #history: TaggingHistory;
   /** Nodes whose machine does not exist, by uid: they are not tried again. */
   readonly #missing = new Set<string>();
-  /** The last error. */
-  #reported: string | undefined;
 
-  constructor(deps: TaggingDeps) {
+  constructor(deps: TaggingDeps, history: TaggingHistory) {
     this.#deps = deps;
+    this.#history = history;
     this.queue = new WorkQueue(deps.clock);
   }
 
-  /** Runs for one leadership session. */
+  /** Called at most once. */
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, clock } = this.#deps;
-    const stop = nodes.subscribe((change) => {
-      const { before, after } = change;
-      if (before !== undefined && isDeletion(change)) this.#leave(before);
-      if (this.#left.size > 0 || (after !== undefined && this.#needsTags(after)))
+    const end = this.#history.begin();
+    const stop = nodes.subscribe(({ after }) => {
+      if (this.#history.left.size > 0 || (after !== undefined && this.#needsTags(after)))
         this.queue.add(key, { delay: collectFor });
     });
     const worker = {
@@ -73,21 +66,13 @@ export class TaggingController {
       await runWorkers(worker, signal);
     } finally {
       stop();
-      this.#left.clear();
-      this.#missing.clear();
+      end();
     }
   }
 
   /** The settings may have changed. */
   reconsider(): void {
     this.queue.add(key);
-  }
-
-  #machineOf(node: Node): string | undefined {
-    const { inventory } = this.#deps;
-    const machine = inventory.machineOf(identityOf(node));
-    const isReadable = inventory.sources.some(({ source }) => source.name === machine?.source);
-    return isReadable ? machine?.key : undefined;
   }
 
   #needsTags(node: Node): boolean {
@@ -97,22 +82,18 @@ export class TaggingController {
     return labels?.[tags.label.key] !== tags.label.value && !this.#missing.has(uid);
   }
 
-  #leave(node: Node): void {
-    const machine = this.#deps.isSelected(node) && !isPaused(node) ? this.#machineOf(node) : undefined;
-    if (machine !== undefined) this.#left.set(machine, node.metadata.name);
-  }
-
   async #reconcile(signal: AbortSignal): Promise<Outcome> {
     const { nodes, tags, send } = this.#deps;
+    const { left } = this.#history;
     const call: Call = { signal, urgency: "refresh" };
     const present = new Map(
       nodes.list().flatMap((node) => {
-        const machine = this.#machineOf(node);
+        const machine = machineOf(this.#deps.inventory, node);
         return machine === undefined ? [] : [[machine, node] as const];
       }),
     );
     // The Node is there again.
-    for (const machine of this.#left.keys()) if (present.has(machine)) this.#left.delete(machine);
+    for (const machine of left.keys()) if (present.has(machine)) left.delete(machine);
     const wanted = [...present].filter(([, node]) => this.#needsTags(node));
     let isWaiting = false;
     await this.#inBatches(
@@ -136,7 +117,7 @@ export class TaggingController {
       },
     );
     await this.#inBatches(
-      [...this.#left.keys()],
+      [...left.keys()],
       async (machines) => {
         const why = "its Node was deleted";
         const changes = machines.map((machine) => ({
@@ -145,11 +126,11 @@ export class TaggingController {
           why,
         }));
         await send(changes, () => tags.remove(machines, call));
-        for (const machine of machines) this.#left.delete(machine);
+        for (const machine of machines) left.delete(machine);
       },
-      (machine) => this.#left.delete(machine),
+      (machine) => left.delete(machine),
     );
-    this.#reported = undefined;
+    this.#history.reported = undefined;
     return isWaiting ? requeue(checkAgain, "machines that the cloud does not know yet") : settled;
   }
 
@@ -190,8 +171,8 @@ export class TaggingController {
 
   #onError(error: unknown, failures: number): Outcome {
     const problem = describeError(error);
-    const isNew = problem !== undefined && problem.text !== this.#reported;
-    this.#reported = problem?.text;
+    const isNew = problem !== undefined && problem.text !== this.#history.reported;
+    this.#history.reported = problem?.text;
     if (isNew) {
       const message = `The tags of machines are not complete: ${problem.text}`;
       this.#deps.reportTags({ type: "Warning", reason: problem.reason, message });

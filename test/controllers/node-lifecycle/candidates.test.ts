@@ -5,6 +5,7 @@ import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.t
 import { deletionForbidden } from "../../../src/controllers/node-lifecycle/events.ts";
 import { addGone, noEvidence } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
+import { ReportsByName } from "../../../src/controllers/reporter.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import type { Instances } from "../../../src/provider/instances.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -16,7 +17,8 @@ const setUp = () => {
   const instances: Instances = { sources: [new ScriptedSource({ clock })], matchBy: ["name"] };
   const inventory = new Inventory({ instances, clock, signal: new AbortController().signal });
   const pendingLookups = new PendingLookups(inventory, clock);
-  return { clock, pendingLookups, candidates: new Candidates(clock, pendingLookups) };
+  const reports = new ReportsByName<"hold">();
+  return { clock, pendingLookups, reports, candidates: new Candidates(clock, pendingLookups, reports) };
 };
 const proved = addGone(noEvidence(0, -5), { kind: "gone", proof: "listing", asOf: 1 });
 const node = (providerID?: string) =>
@@ -24,14 +26,16 @@ const node = (providerID?: string) =>
 
 const held = { events: new Map([["DeletionForbidden", deletionForbidden(node())]]) };
 
-test("forgetting a candidate drops its evidence, its next check and its pending lookup", () => {
-  const { candidates, pendingLookups } = setUp();
+test("forgetting a candidate drops its evidence, its next check, its pending lookup and what was reported", () => {
+  const { candidates, pendingLookups, reports } = setUp();
   candidates.of(node());
-  candidates.update("n0", { evidence: { ...proved, state: "terminating" }, nextCheck: 7, held });
+  candidates.update("n0", { evidence: { ...proved, state: "terminating" }, nextCheck: 7 });
+  reports.put(node(), "hold", held);
   pendingLookups.ask("n0", identityOf(node()), { urgency: "deletion-proof" });
   expect(candidates.terminating).toBe(1);
   candidates.forget("n0");
   expect([candidates.all.size, candidates.terminating, pendingLookups.has("n0")]).toEqual([0, 0, false]);
+  expect([...reports.names]).toEqual([]);
 });
 
 test("the number of terminating instances counts each candidate once, however often it is observed", () => {
@@ -39,7 +43,7 @@ test("the number of terminating instances counts each candidate once, however of
   const evidence = { ...noEvidence(0), state: "terminating" } as const;
   candidates.of(node());
   candidates.update("n0", { evidence });
-  candidates.update("n0", { evidence, held: undefined });
+  candidates.update("n0", { evidence, heldFor: undefined });
   expect(candidates.terminating).toBe(1);
   candidates.update("n0", { evidence: undefined });
   expect(candidates.terminating).toBe(0);
@@ -56,13 +60,15 @@ test("a check is only ever moved to an earlier moment", () => {
 });
 
 test("a Node that gets its provider id keeps the last observation of its machine but no proof, and a new Node keeps neither", () => {
-  const { candidates } = setUp();
+  const { candidates, reports } = setUp();
   const withID = node("fake://n0");
   candidates.of(node());
-  candidates.update("n0", { evidence: proved, held });
+  candidates.update("n0", { evidence: proved, heldFor: "DeletionForbidden" });
+  reports.put(node(), "hold", held);
   expect(candidates.of(node()).evidence).toBe(proved);
   expect(candidates.of(withID)).toMatchObject({ evidence: { proofs: [], seenSince: -5 } });
-  expect(candidates.heldFor("n0")).toBeUndefined();
+  expect(candidates.of(withID).heldFor).toBeUndefined();
+  expect([...reports.names]).toEqual([]);
   const successor = { ...withID, metadata: { ...withID.metadata, uid: "another" } };
   expect(candidates.of(successor).evidence).toBeUndefined();
 });

@@ -26,29 +26,23 @@ const page = { takes: milliseconds(100), pageSize: 5 };
 test.each([page, { ...page, lookups: { id: 100 } }])(
   "a proof expires with the leadership session that found it [%#]",
   async (script) => {
-    const w = new NodeControllers({ script, machines: [machine("n0")] });
-    const first = new AbortController();
-    const ended = w.lifecycle.run(first.signal);
+    const w = new NodeControllers({ script, machines: [machine("n0")] }).start("lifecycle");
     w.cloud.hidden.set("n0", "both");
     add(w, "n0", "False");
     await w.pass(3);
     expect(w.nodes.names()).toEqual(["n0"]);
-    first.abort(new Error("another replica leads"));
-    await ended;
+    await w.endSession();
     w.cloud.hidden.delete("n0");
     setReady(w, "n0", "True");
     await w.pass(3600);
     setReady(w, "n0", "False");
     w.cloud.hidden.set("n0", "both");
-    const second = new AbortController();
-    const endedToo = w.lifecycle.run(second.signal);
+    w.start("lifecycle");
     await w.pass(3);
     expect(w.nodes.names()).toEqual(["n0"]);
     w.cloud.hidden.delete("n0");
     await w.pass(600);
     expect(w.nodes.names()).toEqual(["n0"]);
-    second.abort(new Error("the test is over"));
-    await endedToo;
     await w.stop();
   },
 );

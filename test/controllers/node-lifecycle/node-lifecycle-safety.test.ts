@@ -34,15 +34,12 @@ test("keeps a Node that was Ready for a moment between two proofs", async () => 
 });
 
 test("keeps a Node whose proof is from an earlier leadership session, even when it was never Ready since", async () => {
-  const w = setUp({ machines: machines(["n0"]) });
-  const first = new AbortController();
-  const ended = w.lifecycle.run(first.signal);
+  const w = setUp({ machines: machines(["n0"]) }).start("lifecycle");
   w.cloud.hidden.set("n0", "both");
   settled(w, "n0");
   await w.pass(3);
   expect(w.lifecycle.candidates.get("n0")?.evidence?.proofs).toHaveLength(1);
-  first.abort(new Error("another replica leads"));
-  await ended;
+  await w.endSession();
   await w.pass(3600);
   w.start("lifecycle");
   await w.pass(3);

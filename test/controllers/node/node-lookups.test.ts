@@ -39,14 +39,12 @@ test("a Node that gets its id during a lookup by name is looked up by its id [F1
   expect(w.cloud.lookupCalls).toEqual(["find name n0", "find id 7"]);
 });
 
-test("a node controller that runs again after a stop continues with the current state [N14]", async () => {
+test("the node controller of the next session continues with the current state [N14]", async () => {
   const w = setUp({ machines: [machine("n0"), machine("n1")], script: { takes: milliseconds(1000) } });
-  const session = new AbortController();
-  const running = w.node.run(session.signal);
+  w.start("node");
   joins(w, "n0");
   await w.pass(0.5);
-  session.abort();
-  await running;
+  await w.endSession();
   joins(w, "n1");
   await w.pass(60);
   expect(w.nodes.sent).toEqual([]);

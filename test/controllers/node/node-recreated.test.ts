@@ -35,6 +35,18 @@ describe("a Node that is recreated under the same name", () => {
     expect(w.nodes.node("n0").spec.providerID).toBe("fake://2");
   });
 
+  test("is not reported as missing because of the answer that its predecessor waited for", async () => {
+    const w = setUp({ script: { takes: milliseconds(1000) } }).start("node");
+    joins(w);
+    await w.pass(0.5);
+    w.cloud.put(machine("2", { names: ["n0"] }));
+    const { spec, status } = w.nodes.node("n0");
+    w.nodes.remove("n0");
+    w.nodes.add({ name: "n0", uid: "uid-second", spec, status });
+    await w.until(() => w.initialized.length === 1, "the Node to be initialized", 10);
+    expect(w.reasons("n0")).toEqual(["Synced"]);
+  });
+
   test("does not get the provider id of a machine that had no Node when the manager started", async () => {
     const w = setUp({ machines: [machine("1", { names: ["n0"] })] }).start("node");
     w.inventory.requestListing(0, "refresh");

@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { ServingCertificateController } from "../../../src/controllers/serving-certificates/controller.ts";
+import {
+  ServingCertificateController,
+  type ServingCertificateDeps,
+} from "../../../src/controllers/serving-certificates/controller.ts";
 import type { RequestContent } from "../../../src/controllers/serving-certificates/decide-request.ts";
+import { ServingCertificateHistory } from "../../../src/controllers/serving-certificates/history.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { journalledSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { seconds } from "../../../src/core/brand.ts";
@@ -15,19 +19,20 @@ import { machine, outage, type ScriptOptions } from "../../support/scripted-sour
 
 class World {
   readonly at: NodeControllers;
-  readonly store = new Store<CertificateSigningRequest>();
+  store = new Store<CertificateSigningRequest>();
   readonly patches: { readonly name: string; readonly patch: Patch }[] = [];
   readonly decided: string[] = [];
   readonly events: { readonly reason: string; readonly message: string }[] = [];
   conflicts = 0;
   reads = 0;
-  readonly #stop = new AbortController();
-  readonly #ended: Promise<void>;
+  readonly #compose: () => ServingCertificateController;
+  #session = new AbortController();
+  #ended: Promise<void>;
 
   constructor(mode: "enforce" | "observe" = "enforce", script: Omit<ScriptOptions, "clock"> = {}) {
     this.at = new NodeControllers({ machines: [machine("n0")], script });
     const { clock, inventory, nodes }: NodeControllers = this.at;
-    const controller = new ServingCertificateController({
+    const deps: ServingCertificateDeps = {
       clock,
       inventory,
       nodes: nodes.store,
@@ -47,8 +52,24 @@ class World {
         return JSON.parse(pem) as RequestContent;
       },
       onDecision: (kind) => this.decided.push(kind),
-    });
-    this.#ended = controller.run(this.#stop.signal);
+    };
+    const history = new ServingCertificateHistory(deps);
+    this.#compose = () => new ServingCertificateController(deps, history);
+    this.#ended = this.#compose().run(this.#session.signal);
+  }
+
+  /** Another leadership session begins, which lists the pending requests again. */
+  async handOver(): Promise<void> {
+    this.#session.abort();
+    await this.#ended;
+    this.#session = new AbortController();
+    const answered = new Set(this.patches.map(({ name }) => name));
+    const requests = [...this.store.list()].filter(({ metadata }) => !answered.has(metadata.name));
+    this.store = new Store();
+    this.#ended = this.#compose().run(this.#session.signal);
+    this.store.apply({ type: "begin" });
+    for (const object of requests) this.store.apply({ type: "object", object, initial: true });
+    this.store.apply({ type: "complete", resourceVersion: "2" });
   }
 
   #patch = async <T>(name: string, patch: Patch): Promise<T> => {
@@ -101,7 +122,7 @@ class World {
   }
 
   async end(): Promise<void> {
-    this.#stop.abort();
+    this.#session.abort();
     await this.#ended;
     await this.at.stop();
   }
@@ -265,6 +286,38 @@ describe("the controller of serving certificates", () => {
     w.at.inventory.requestListing(w.at.clock.monotonic(), "refresh");
     await w.at.pass(10);
     expect(w.answers).toEqual(["csr Approved"]);
+  });
+
+  test("reports in the next session only what is new about a request that waits [F83]", async () => {
+    const w = open();
+    w.join("late");
+    w.request("csr", { node: "late" });
+    await w.at.pass(90);
+    await w.handOver();
+    await w.at.pass(90);
+    expect(w.events.map(({ message }) => message)).toEqual([
+      expect.stringContaining("The cloud has no instance for the Node late."),
+    ]);
+    w.at.nodes.annotate("late", { [pausedAnnotation]: "true" });
+    await w.at.pass(30);
+    expect(w.events.at(-1)?.message).toContain("The Node late is paused.");
+  });
+
+  test("denies nothing in the next session by an answer of the last one [F83 N9]", async () => {
+    const w = open();
+    w.join();
+    w.request("first");
+    await w.at.pass(10);
+    w.at.nodes.annotate("n0", { [pausedAnnotation]: "true" });
+    w.request("second", { addresses: ["10.0.0.9"] });
+    await w.at.pass(10);
+    w.at.inventory.requestListing(w.at.clock.monotonic(), "refresh");
+    await w.at.pass(5);
+    w.at.cloud.put(machine("n0", { addresses: [{ kind: "InternalIP", value: "10.0.0.9" }] }));
+    await w.handOver();
+    w.at.nodes.annotate("n0", { [pausedAnnotation]: "false" });
+    await w.at.pass(60);
+    expect(w.answers).toEqual(["first Approved", "second Approved"]);
   });
 
   test("tries again after a conflict, and forgets a request that is gone [F83]", async () => {

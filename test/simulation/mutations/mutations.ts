@@ -403,7 +403,7 @@ export const mutations: readonly Mutation[] = [
       {
         file: "src/controllers/node-lifecycle/controller.ts",
         find: 'this.#reporter.report(node, "hold", [{ ...event, identity: reason }]);',
-        replace: 'this.#candidates.holds.put(node, "hold", { events: new Map([[reason, event]]) });',
+        replace: 'this.#history.reports.put(node, "hold", { events: new Map([[reason, event]]) });',
       },
     ],
   },

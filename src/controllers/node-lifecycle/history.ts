@@ -1,0 +1,95 @@
+// What the node-lifecycle controller keeps from one leadership session to the next: the holds that it reported, which deletions were
+// announced, and when Nodes got their provider id. It also counts the deletions of Nodes, by any client, for the mass limit.
+
+import type { Node } from "../../kube/objects.ts";
+import type { AccountWitness } from "../absence/account-proof.ts";
+import type { RemovalHistory } from "../absence/removal-history.ts";
+import { isManagedBy, type NodeDeps } from "../node-deps.ts";
+import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
+import { ReportsByName } from "../reporter.ts";
+import { type NodeEvidence, noEvidence } from "./evidence.ts";
+import { isAnnouncedAsLeaving } from "./plan.ts";
+
+export type LifecycleHistoryOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "isSelected"> & {
+  readonly removals: RemovalHistory;
+};
+
+export class LifecycleHistory {
+  readonly reports = new ReportsByName<"hold">();
+  readonly #options: LifecycleHistoryOptions;
+  /**
+   * The resource versions of Nodes whose deletion was announced, and then sent, by uid. The API server deletes no other version. The
+   * watch may show the deletion in a later session.
+   */
+  readonly #announced = new Map<string, string>();
+  /** When Nodes got their provider id, by uid. Monotonic. */
+  readonly #identifiedAt = new Map<string, number>();
+  #judge: ((node: Node) => boolean) | undefined;
+
+  /** Follows the Nodes for the life of the process: deletions count while another replica leads too. */
+  constructor(options: LifecycleHistoryOptions) {
+    this.#options = options;
+    const { nodes, inventory, removals, clock } = options;
+    removals.account.follow(this.#witness, inventory);
+    nodes.subscribe(({ before, after }) => {
+      if (after !== undefined && isReady(after)) removals.endRelease("nodes", after.metadata.uid);
+      if (before !== undefined && after !== undefined && providerIDOf(before) !== providerIDOf(after))
+        this.#identifiedAt.set(after.metadata.uid, clock.monotonic());
+      if (before !== undefined && before.metadata.uid !== after?.metadata.uid) this.#noteDeletion(before);
+    });
+  }
+
+  /** During a session, its evidence decides which deletions count. Returns how to end that. */
+  judgeBy(judge: (node: Node) => boolean): () => void {
+    this.#judge = judge;
+    return () => {
+      this.#judge = undefined;
+    };
+  }
+
+  /** The deletion of this Node is sent, and does not count. */
+  announce({ metadata: { uid, resourceVersion } }: Node): void {
+    this.#announced.set(uid, resourceVersion);
+  }
+
+  /** Whether a deletion of the Node was announced, confirmed or released, and does not count towards the mass limit. */
+  isAnnounced(node: Node, evidence: NodeEvidence): boolean {
+    const { uid, resourceVersion } = node.metadata;
+    const isKnown =
+      this.#announced.get(uid) === resourceVersion || this.#options.removals.isReleased("nodes", uid);
+    return isKnown || isAnnouncedAsLeaving(node, evidence);
+  }
+
+  /** Whether the deletion of this Node, by any client, counts towards the mass limit. */
+  countsDeletion(node: Node, evidence = noEvidence(0)): boolean {
+    return !isReady(node) && isManagedBy(this.#options, node) && !this.isAnnounced(node, evidence);
+  }
+
+  #noteDeletion(node: Node): void {
+    const { removals } = this.#options;
+    const { uid } = node.metadata;
+    if (this.#judge?.(node) ?? this.countsDeletion(node)) removals.note("nodes", [uid]);
+    removals.endHold("nodes", uid);
+    this.#identifiedAt.delete(uid);
+    this.#announced.delete(uid);
+  }
+
+  /**
+   * A renamed machine counts as shown. A machine that this connection found by the name of its Node proves nothing about the account,
+   * because machines of several projects may have the same name.
+   */
+  readonly #witness: AccountWitness = (since) => {
+    const { nodes, inventory } = this.#options;
+    const isOlder = ({ metadata: { uid } }: Node) => (this.#identifiedAt.get(uid) ?? since) <= since;
+    const recorded = nodes
+      .list()
+      .filter(
+        (node) => isManagedBy(this.#options, node) && providerIDOf(node) !== undefined && isOlder(node),
+      );
+    const answers = recorded.map((node) => inventory.check(identityOf(node)));
+    const newer = answers.filter((answer) => "asOf" in answer && answer.asOf > since);
+    if (newer.some((answer) => answer.kind !== "gone" || answer.renamed !== undefined)) return "shown";
+    if (newer.length < answers.length) return "unknown";
+    return answers.length > 0 ? "absent" : undefined;
+  };
+}

@@ -1,0 +1,22 @@
+// What the node controller keeps from one leadership session to the next: its own writes, what it reported, and the names that Nodes
+// had.
+
+import type { Node } from "../../kube/objects.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import { ReportsByName } from "../reporter.ts";
+import { OwnWrites } from "../writes/own-writes.ts";
+import type { NodeTopic } from "./node-reporter.ts";
+import { isRelevantChange } from "./triggers.ts";
+import { UsedNames } from "./used-names.ts";
+
+export class NodeHistory {
+  readonly ownWrites = new OwnWrites<Node>(isRelevantChange);
+  readonly reports = new ReportsByName<NodeTopic>();
+  readonly usedNames: UsedNames;
+
+  /** Follows the Nodes for the life of the process. */
+  constructor({ nodes, inventory, clock }: Pick<NodeDeps, "nodes" | "inventory" | "clock">) {
+    this.usedNames = new UsedNames(clock);
+    this.usedNames.follow(nodes, inventory);
+  }
+}

@@ -1,0 +1,35 @@
+// What the controller of serving certificates keeps from one leadership session to the next: why it reported that requests wait, and an
+// index of the Nodes by machine.
+
+import type { Node } from "../../kube/objects.ts";
+import type { Index } from "../../kube/watch/store.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import { identityOf } from "../node-facts.ts";
+import { ReportsByName } from "../reporter.ts";
+
+export class ServingCertificateHistory {
+  readonly reports = new ReportsByName<"waiting">();
+  readonly #inventory: NodeDeps["inventory"];
+  /** A provider id has several spellings. */
+  readonly #byMachine: Index<Node>;
+
+  /** Follows the Nodes for the life of the process. */
+  constructor({ nodes, inventory }: Pick<NodeDeps, "nodes" | "inventory">) {
+    this.#inventory = inventory;
+    this.#byMachine = nodes.index((node) => this.#machineOf(node));
+  }
+
+  /** The name of another Node with the same machine. */
+  sharing(node: Node): string | undefined {
+    const [machine = ""] = this.#machineOf(node);
+    return this.#byMachine
+      .get(machine)
+      .map(({ metadata: { name } }) => name)
+      .find((name) => name !== node.metadata.name);
+  }
+
+  #machineOf(node: Node): readonly string[] {
+    const machine = this.#inventory.machineOf(identityOf(node));
+    return machine === undefined ? [] : [`${machine.source} ${machine.key}`];
+  }
+}

@@ -1,0 +1,63 @@
+// What the tagging controller keeps from one leadership session to the next: the machines whose tags are to be removed, and what it
+// reported.
+
+import type { Node } from "../../kube/objects.ts";
+import type { Change } from "../../kube/watch/store.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import { identityOf } from "../node-facts.ts";
+import { isPaused } from "../pause.ts";
+
+export interface TaggingHistoryOptions extends Pick<NodeDeps, "nodes" | "inventory" | "isSelected"> {
+  /** How often the leader has changed. */
+  readonly formerLeaders: () => number;
+}
+
+/** A Node that disappeared from a listing was not seen to be deleted. */
+const isDeletion = ({ before, after, isFromList }: Change<Node>): boolean =>
+  before !== undefined && after === undefined && isFromList !== true;
+
+export class TaggingHistory {
+  /** The machines of deleted Nodes, by key, with the name of the Node. */
+  readonly left = new Map<string, string>();
+  /** The last error that was reported, until everything succeeds. */
+  reported: string | undefined;
+  readonly #options: TaggingHistoryOptions;
+  #isRunning = false;
+  /** How often the leader had changed when the last session ended. */
+  #leadersAtEnd: number | undefined;
+
+  /** Follows the Nodes for the life of the process. */
+  constructor(options: TaggingHistoryOptions) {
+    this.#options = options;
+    options.nodes.subscribe((change) => {
+      if (change.before !== undefined && isDeletion(change) && this.#isLeader) this.#leave(change.before);
+    });
+  }
+
+  /** A session begins. Returns how to end it. */
+  begin(): () => void {
+    this.#isRunning = true;
+    return () => {
+      this.#isRunning = false;
+      this.#leadersAtEnd = this.#options.formerLeaders();
+    };
+  }
+
+  /** Between two sessions as well, unless another replica led: that one removes the tags. */
+  get #isLeader(): boolean {
+    return this.#isRunning || this.#leadersAtEnd === this.#options.formerLeaders();
+  }
+
+  #leave(node: Node): void {
+    const { inventory, isSelected } = this.#options;
+    const machine = isSelected(node) && !isPaused(node) ? machineOf(inventory, node) : undefined;
+    if (machine !== undefined) this.left.set(machine, node.metadata.name);
+  }
+}
+
+/** The key of its machine, if that can be read. */
+export function machineOf(inventory: NodeDeps["inventory"], node: Node): string | undefined {
+  const machine = inventory.machineOf(identityOf(node));
+  const isReadable = inventory.sources.some(({ source }) => source.name === machine?.source);
+  return isReadable ? machine?.key : undefined;
+}

@@ -88,12 +88,19 @@ export class Operations {
     this.#operations.clear();
   }
 
-  /** Returns false if this cloud has no operation ids; the result must then be observed. */
-  track(key: string, id: string, checkAfter: Milliseconds): boolean {
+  /**
+   * Returns false if this cloud has no operation ids; the result must then be observed. `since`: earlier than now if an earlier session began
+   * it (monotonic).
+   */
+  track(
+    key: string,
+    id: string,
+    checkAfter: Milliseconds,
+    since: number = this.#deps.clock.monotonic(),
+  ): boolean {
     const { pending, clock } = this.#deps;
     if (pending === undefined) return false;
-    const since = clock.monotonic();
-    const checkAt = since + checkAfter;
+    const checkAt = clock.monotonic() + checkAfter;
     this.#operations.set(key, {
       id,
       since,

@@ -44,6 +44,7 @@ import {
   composeRoutes,
   isSelectedBy,
   nodeDeps,
+  sharedByRoutes,
 } from "./compose-nodes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
 import { composeVolumes, type VolumeWatches } from "./compose-volumes.ts";
@@ -98,7 +99,10 @@ export function composeControllers(deps: ControllersDeps): Controllers {
     onComposed,
   );
   const service = optional("service", composeServices(contextOf("service"), provider, services));
-  const route = optional("node-route", composeRoutes(contextOf("node-route")));
+  const routes = sharedByRoutes(contextOf("node-route"));
+  const route =
+    routes &&
+    new ControllerSlot("node-route", () => composeRoutes(contextOf("node-route"), routes), onComposed);
   const certificates = certificateSlot(() => contextOf("kubelet-serving-csr"), onComposed);
   const volume = optional(
     "volume",

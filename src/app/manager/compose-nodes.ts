@@ -7,13 +7,16 @@ import type { NodeHistory } from "../../controllers/node/history.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
 import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import { LifecycleHistory } from "../../controllers/node-lifecycle/history.ts";
-import type { EventSource } from "../../controllers/reporter.ts";
+import type { EventSource, ObjectEvent } from "../../controllers/reporter.ts";
 import { RouteController } from "../../controllers/route/controller.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
+import { RouteHistory } from "../../controllers/route/history.ts";
 import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
 import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
+import type { Cidr } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instances } from "../../provider/instances.ts";
+import type { RouteTables } from "../../provider/routes.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
 import type { ControllerContext } from "./controller-context.ts";
@@ -85,10 +88,16 @@ export function composeLifecycle(context: ControllerContext, history: LifecycleH
   return new LifecycleController(options, history);
 }
 
+/** What all sessions of the route controller share. */
+export interface SharedByRoutes {
+  readonly routes: RouteTables;
+  readonly clusterCIDRs: readonly Cidr[];
+  readonly history: RouteHistory;
+}
+
 /** Undefined if the cloud has no routes, or the flags disable them. */
-export function composeRoutes(context: ControllerContext): RouteController | undefined {
-  const { clock, journal, log, connected, settings, metrics, removals, reportOnLease, formerLeaders } =
-    context;
+export function sharedByRoutes(context: ControllerContext): SharedByRoutes | undefined {
+  const { connected, settings, log } = context;
   const { flags } = settings;
   const { routes } = connected.cloud;
   if (!flags["configure-cloud-routes"] || routes === undefined) return undefined;
@@ -97,21 +106,31 @@ export function composeRoutes(context: ControllerContext): RouteController | und
     log.warn(ranges.problem.text);
     return undefined;
   }
-  return new RouteController({
+  return { routes, clusterCIDRs: ranges.cidrs, history: new RouteHistory(context) };
+}
+
+export function composeRoutes(
+  context: ControllerContext,
+  { routes, clusterCIDRs, history }: SharedByRoutes,
+): RouteController {
+  const { clock, journal, log, connected, settings, metrics, removals, reportOnLease, formerLeaders } =
+    context;
+  const options = {
     // Upstream's event source, with the underscore.
     ...nodeDeps(context, "route_controller"),
-    send: journalledCloudSend({ journal, clock, mode: flags.mode }),
+    send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
     tables: routeTablesOf(routes, clock),
     pending: connected.cloud.pending,
-    reportProblem: ({ reason, message }) => log.warn(message, { reason }),
+    reportProblem: ({ reason, message }: ObjectEvent) => log.warn(message, { reason }),
     removals,
     formerLeaders,
-    reportHold: (event) => {
+    reportHold: (event: ObjectEvent) => {
       log.warn(event.message, { reason: event.reason });
       reportOnLease("node-route", event);
     },
     settings: settings.routes,
-    clusterCIDRs: ranges.cidrs,
+    clusterCIDRs,
     onSync: metrics.routeSync,
-  });
+  };
+  return new RouteController(options, history);
 }

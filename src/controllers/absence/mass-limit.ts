@@ -48,6 +48,11 @@ export interface HoldState {
   readonly endedAt?: number;
 }
 
+/** Handed in to the limit of the next leadership session, if no other process has led since. */
+export interface HoldMemory {
+  state: HoldState;
+}
+
 export interface AppliedLimit {
   readonly allowed: number;
   /** Doubt about the account, which holds everything from the first object on. Undefined without a limit. */
@@ -108,41 +113,44 @@ export interface MassLimitOptions {
   readonly settings: { readonly removalLimit: RemovalLimitSetting };
   readonly removals: RemovalHistory;
   readonly clock: Clock;
+  /** Without it, a hold ends with the limit. */
+  readonly memory?: HoldMemory;
 }
 
 export class MassLimit {
   readonly #options: MassLimitOptions;
-  #state: HoldState = {};
+  readonly #memory: HoldMemory;
 
   constructor(options: MassLimitOptions) {
     this.#options = options;
+    this.#memory = options.memory ?? { state: {} };
   }
 
   /** Another replica may have led since. */
   begin(): void {
-    this.#state = {};
+    this.#memory.state = {};
   }
 
   /** Whether the last decision was a hold. */
   get isHolding(): boolean {
-    return this.#state.totalAtStart !== undefined;
+    return this.#memory.state.totalAtStart !== undefined;
   }
 
   /** Decides on what is counted now. Ask for `restartedFor` only afterwards, because this decision may end a hold. */
   decide(counts: LimitedCounts): LimitDecision {
     const { settings, clock, removals } = this.#options;
     const doubt = settings.removalLimit === "off" ? undefined : removals.account.doubt;
-    if (doubt === "unanswered") return { isHeld: true, allowed: 0, doubt, state: this.#state };
+    if (doubt === "unanswered") return { isHeld: true, allowed: 0, doubt, state: this.#memory.state };
     const counted = doubt === undefined ? counts : { ...counts, most: 0 };
-    const decision = decideHold(counted, settings.removalLimit, this.#state, clock.monotonic());
-    this.#state = decision.state;
+    const decision = decideHold(counted, settings.removalLimit, this.#memory.state, clock.monotonic());
+    this.#memory.state = decision.state;
     return { ...decision, isHeld: doubt !== undefined || decision.isHeld, doubt };
   }
 
   /** When a hold has ended that concerned this id, so that its proof starts again. What an operator released is not proved again. */
   restartedFor(id: string): number | undefined {
     const { removals, kind } = this.#options;
-    return removals.isReleased(kind, id) ? undefined : this.#state.endedAt;
+    return removals.isReleased(kind, id) ? undefined : this.#memory.state.endedAt;
   }
 
   /**

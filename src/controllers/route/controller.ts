@@ -1,4 +1,4 @@
-// The route controller: creates a route in the cloud for every pod CIDR of a Node, and keeps the NetworkUnavailable condition of
+// The route controller of one leadership session: creates a route in the cloud for every pod CIDR of a Node, and keeps the NetworkUnavailable condition of
 // the Nodes up to date. `reconcile/table-sync.ts` syncs the routes of a table; this file dispatches the keys of the queue.
 
 import { milliseconds, minutes } from "../../core/brand.ts";
@@ -8,9 +8,9 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
 import type { ControllerReport, Finding } from "../reporter.ts";
-import { SeenDeletions } from "./absence/seen-deletions.ts";
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
 import { targetOf } from "./desired/plan-desired.ts";
+import type { RouteHistory } from "./history.ts";
 import { isRelevantForRoutes } from "./queue/schedule.ts";
 import { InstanceSearch } from "./reconcile/instance-search.ts";
 import { type SharedByTables, TableSync } from "./reconcile/table-sync.ts";
@@ -34,20 +34,25 @@ export class RouteController {
   /** One key for each table, one per Node whose condition must be written, and one per Node whose instance is looked up. */
   readonly queue: WorkQueue;
   readonly #options: RouteControllerOptions;
+  readonly #history: RouteHistory;
   readonly #shared: SharedByTables;
   /** By queue key. */
   readonly #tables: ReadonlyMap<string, TableSync>;
 
-  constructor(options: RouteControllerOptions) {
+  constructor(options: RouteControllerOptions, history: RouteHistory) {
     this.#options = options;
+    this.#history = history;
     this.queue = new WorkQueue(options.clock);
+    const { deletions, tableOfRemoval } = history;
+    const nodeProblems = new NodeProblems(options, history);
     this.#shared = {
-      deletions: new SeenDeletions(options),
-      tableOfRemoval: new Map(),
-      nodeProblems: new NodeProblems(options),
+      deletions,
+      tableOfRemoval,
+      nodeProblems,
       conditions: new ConditionWriter(options, (name) => this.queue.add(`condition/${name}`)),
       instances: new InstanceSearch(
         options,
+        nodeProblems,
         (name) => this.queue.add(`machine/${name}`),
         () => this.reconsider(),
       ),
@@ -55,7 +60,8 @@ export class RouteController {
     this.#tables = new Map(
       options.tables.map((routes) => {
         const key = tableKey(routes.name);
-        const ofTable = { ...options, routes, table: routes.name };
+        const table = routes.name;
+        const ofTable = { ...options, routes, table, history: history.ofTable(table) };
         return [key, new TableSync(ofTable, this.#shared, () => this.#enqueue(key))];
       }),
     );
@@ -74,13 +80,11 @@ export class RouteController {
     };
   }
 
-  /** Runs for one leadership session. */
+  /** Runs for one leadership session, once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, inventory, clock, isSelected, removals } = this.#options;
-    // Drops the decisions of the last session, because another replica has been the leader since.
-    this.#shared.conditions.clear();
-    this.#shared.nodeProblems.clear();
-    const subscriptions = [
+    const { nodes, inventory, clock, isSelected, removals, formerLeaders } = this.#options;
+    this.#history.noteFormerLeaders(formerLeaders());
+    const stops = [
       nodes.subscribe(({ before, after }) => {
         if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueFor(before, after);
       }),
@@ -90,7 +94,7 @@ export class RouteController {
       }),
     ];
     for (const [key, table] of this.#tables) {
-      table.begin(signal);
+      stops.push(table.start(signal));
       this.queue.add(key);
     }
     try {
@@ -105,8 +109,7 @@ export class RouteController {
         signal,
       );
     } finally {
-      for (const unsubscribe of subscriptions) unsubscribe();
-      for (const table of this.#tables.values()) table.end();
+      for (const stop of stops) stop();
     }
   }
 

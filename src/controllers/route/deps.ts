@@ -8,6 +8,7 @@ import type { RemovalHistory } from "../absence/removal-history.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
+import type { TableHistory } from "./history.ts";
 import type { TableName } from "./tables.ts";
 
 /** The result of one sync of a route table. If it was interrupted, all counts but `failed` are zero. */
@@ -53,6 +54,7 @@ export interface RouteControllerOptions extends Omit<NodeDeps, "concurrency"> {
 export interface TableOptions extends RouteControllerOptions {
   readonly routes: RouteTable;
   readonly table: TableName;
+  readonly history: TableHistory;
 }
 
 export interface RouteSettings {

@@ -104,7 +104,7 @@ describe("routes of a cloud whose reads lag", () => {
     const { w, cloud } = lagging(600);
     w.add("n1", "10.244.1.0/24");
     const first = new AbortController();
-    const ended = w.controller.run(first.signal).catch(() => undefined);
+    const ended = w.run(first.signal).catch(() => undefined);
     await w.pass(30);
     first.abort();
     await w.pass(1);
@@ -112,7 +112,7 @@ describe("routes of a cloud whose reads lag", () => {
     // Another leader has removed the route meanwhile.
     cloud.table = [];
     const second = new AbortController();
-    void w.controller.run(second.signal).catch(() => undefined);
+    void w.run(second.signal).catch(() => undefined);
     await w.pass(800);
     second.abort();
     expect(cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1"]);

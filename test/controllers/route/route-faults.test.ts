@@ -151,7 +151,7 @@ describe.each(styles)("route controller with faults, %s", (style) => {
     w.inventory.requestListing(0, "refresh");
     await w.pass(1);
     const session = new AbortController();
-    const ended = w.controller.run(session.signal);
+    const ended = w.run(session.signal);
     await w.pass(1.5);
     expect(w.cloud.inFlight).toBeGreaterThan(0);
     session.abort(new Error("another one leads"));
@@ -249,7 +249,7 @@ test("the route controller writes no pending condition of an earlier session bef
   w.cloud.failures.set("list", refusal("unavailable"));
   w.controller.queue.add("condition/n0");
   const next = new AbortController();
-  const running = w.controller.run(next.signal);
+  const running = w.run(next.signal);
   await w.pass(20);
   expect(w.network("n0")).toBe("True NoRouteCreated");
   next.abort(new Error("The test is over."));

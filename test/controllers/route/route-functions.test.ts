@@ -6,6 +6,7 @@ import { exactly, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
 import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
 import { tableNearLimit } from "../../../src/controllers/route/events.ts";
+import { TableHistory } from "../../../src/controllers/route/history.ts";
 import { listTable } from "../../../src/controllers/route/observed/table-listing.ts";
 import { isRelevantForRoutes, nextFullCheck } from "../../../src/controllers/route/queue/schedule.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
@@ -213,10 +214,10 @@ describe("OpenChanges", () => {
     const clock = new VirtualClock();
     const pending = { limit: 10, check: async () => new Map([["second", { done: true } as const]]) };
     const open = new OpenChanges(
-      { pending, clock, random: seededRandom(1), note: () => undefined },
+      { pending, clock, random: seededRandom(1), note: () => undefined, history: new TableHistory() },
       () => undefined,
     );
-    open.begin(new AbortController().signal);
+    open.start(new AbortController().signal);
     const toNode = (name: string): RouteChange => ({
       do: "create",
       route: {

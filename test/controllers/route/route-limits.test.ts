@@ -133,7 +133,6 @@ test("waiting for the cloud does not reset a route's count of failures", () => {
 test("a check that needs another listing keeps its minimum distance from the last one", () => {
   const clock = new VirtualClock();
   const schedule = new SyncSchedule({ settings: routeDefaults, clock, random: seededRandom(1) });
-  schedule.begin();
   schedule.synced(clock.monotonic(), true);
   expect([schedule.delayAfterChange(false), schedule.delayAfterChange(true)]).toEqual([
     batchWindow,

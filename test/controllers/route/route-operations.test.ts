@@ -175,18 +175,13 @@ test("a document change has one operation, which is checked once", async () => {
   await w.stop();
 });
 
-test("operations are forgotten at the end of a leadership session, and the next one observes the table", async () => {
+test("operations are forgotten when another process leads, and the next session observes the table", async () => {
   const { w, pending } = setUp();
-  w.inventory.requestListing(0, "refresh");
-  await w.pass(1);
-  const session = new AbortController();
-  const ended = w.controller.run(session.signal);
-  await w.pass(20);
-  expect(w.cloud.changes).toHaveLength(1);
-  session.abort(new Error("another one leads"));
-  await ended;
-  const { length } = pending.checks;
   await w.settle();
+  expect(w.cloud.changes).toHaveLength(1);
+  const { length } = pending.checks;
+  await w.handOver();
+  await w.pass(20);
   expect(pending.checks).toHaveLength(length);
   // The cloud may still work on it.
   expect(w.cloud.changes).toHaveLength(1);
@@ -196,17 +191,36 @@ test("operations are forgotten at the end of a leadership session, and the next 
   await w.stop();
 });
 
+test("operations are polled on when the same process begins its next session", async () => {
+  const { w, pending } = setUp();
+  await w.settle();
+  await w.handOver("this process");
+  await w.pass(600);
+  expect(new Set(pending.checks.map((operations) => operations.join()))).toEqual(new Set(["t1"]));
+  expect([w.cloud.changes.length, w.network("n1")]).toEqual([1, undefined]);
+  w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+  pending.outcomes.set("t1", { done: true });
+  await w.pass(40);
+  expect([w.cloud.changes.length, w.network("n1")]).toEqual([1, "False RouteCreated"]);
+  await w.stop();
+});
+
+test("an operation that an earlier session began counts as hanging from its start", async () => {
+  const { w } = setUp();
+  await w.settle();
+  await w.pass(800);
+  await w.handOver("this process");
+  await w.pass(200);
+  expect(w.reasons("n1")).toEqual(["RouteUnknown"]);
+  await w.stop();
+});
+
 test("a route that the cloud refuses as busy after a takeover is created only after another proof of absence", async () => {
   const { w } = setUp();
-  w.inventory.requestListing(0, "refresh");
-  await w.pass(1);
-  const session = new AbortController();
-  const ended = w.controller.run(session.signal);
-  await w.pass(20);
-  session.abort(new Error("another one leads"));
-  await ended;
-  w.cloud.failures.set("10.244.1.0/24", refusal("busy", "the network is locked"));
   await w.settle();
+  w.cloud.failures.set("10.244.1.0/24", refusal("busy", "the network is locked"));
+  await w.handOver();
+  await w.pass(20);
   const attempts = () => w.cloud.calls.filter(({ what }) => what === "create 10.244.1.0/24").length;
   await w.clock.until(() => attempts() === 2, seconds(300), "the attempt that is refused");
   w.cloud.failures.clear();

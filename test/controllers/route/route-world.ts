@@ -1,17 +1,20 @@
-// The route controller with a test API server, scripted machines and a scripted route table, in virtual time. Tests
+// The route controller of several leadership sessions with a test API server, scripted machines and a scripted route table, in virtual time. Tests
 // inspect its members.
 
+import { ControllerSlot } from "../../../src/app/manager/controller-slot.ts";
 import { routeTablesOf } from "../../../src/cloud/ideal-route-tables.ts";
 import { Inventory } from "../../../src/cloud/inventory.ts";
 import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import type { ObjectEvent } from "../../../src/controllers/reporter.ts";
 import { RouteController } from "../../../src/controllers/route/controller.ts";
 import { type RouteSettings, type RouteSync, routeDefaults } from "../../../src/controllers/route/deps.ts";
+import { RouteHistory } from "../../../src/controllers/route/history.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { journalledCloudSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Problem } from "../../../src/core/problem.ts";
-import type { Condition } from "../../../src/kube/objects.ts";
+import type { Condition, Node } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import type { Instances } from "../../../src/provider/instances.ts";
 import type { Pending } from "../../../src/provider/plan.ts";
@@ -59,10 +62,10 @@ export class RouteWorld {
   readonly reported: { readonly node: string; readonly reason: string; readonly message: string }[] = [];
   readonly reportedProblems: Pick<Problem, "reason" | "text">[] = [];
   readonly syncs: RouteSync[] = [];
-  readonly controller: RouteController;
   readonly removals: RemovalMemory;
   /** Messages about holds of the mass limit. */
   readonly held: string[] = [];
+  readonly #slot: ControllerSlot<RouteController>;
   readonly #stop = new AbortController();
   #session = new AbortController();
   #formerLeaders: number;
@@ -82,28 +85,46 @@ export class RouteWorld {
     this.removals = vouchedRemovals(clock);
     this.cloud = new ScriptedRoutes(clock, setup.script);
     this.nodes = new ApiServerNodes({ clock, random, mode, ...(lag !== undefined && { lag }) });
-    this.controller = new RouteController({
+    const history = new RouteHistory({
+      nodes: this.nodes.store,
+      inventory: this.inventory,
+      removals: this.removals,
+      clock,
+    });
+    const routes = setup.routes?.(clock) ?? this.cloud.routes;
+    const options = {
       nodes: this.nodes.store,
       writes: this.nodes.writes,
       send: journalledCloudSend({ journal: this.nodes.journal, clock, mode }),
       inventory: this.inventory,
-      isSelected: ({ metadata }) =>
+      isSelected: ({ metadata }: Node) =>
         Object.entries(setup.selector ?? {}).every(([key, value]) => metadata.labels?.[key] === value),
-      tables: routeTablesOf(setup.routes?.(clock) ?? this.cloud.routes, clock),
       pending: setup.pending,
       clock,
       random,
       note: () => undefined,
-      report: ({ metadata }, { reason, message }) =>
+      report: ({ metadata }: Node, { reason, message }: ObjectEvent) =>
         this.reported.push({ node: metadata.name, reason, message }),
-      reportProblem: ({ reason, message: text }) => this.reportedProblems.push({ reason, text }),
+      reportProblem: ({ reason, message: text }: ObjectEvent) => this.reportedProblems.push({ reason, text }),
       removals: this.removals,
       formerLeaders: () => this.#formerLeaders,
-      reportHold: ({ message }) => this.held.push(message),
+      reportHold: ({ message }: ObjectEvent) => this.held.push(message),
       settings: { ...routeDefaults, ...setup.settings },
       clusterCIDRs: (setup.clusterCIDRs ?? ["10.244.0.0/16"]).map(cidr),
-      onSync: (sync) => this.syncs.push(sync),
-    });
+      onSync: (sync: RouteSync) => this.syncs.push(sync),
+    };
+    const compose = () => new RouteController({ ...options, tables: routeTablesOf(routes, clock) }, history);
+    this.#slot = new ControllerSlot("node-route", compose, () => undefined);
+  }
+
+  /** The controller of the current session. */
+  get controller(): RouteController {
+    return this.#slot.current;
+  }
+
+  /** A leadership session of this process. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#slot.run(signal);
   }
 
   /** Adds a Node and its machine, both visible immediately. */
@@ -129,7 +150,7 @@ export class RouteWorld {
 
   start(): this {
     this.inventory.requestListing(this.clock.monotonic(), "refresh");
-    this.#running = this.controller.run(this.#session.signal);
+    this.#running = this.run(this.#session.signal);
     return this;
   }
 

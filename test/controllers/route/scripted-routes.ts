@@ -2,6 +2,7 @@
 // all, or with a revision conflict.
 
 import { OpenChanges } from "../../../src/controllers/route/apply/open-changes.ts";
+import { TableHistory } from "../../../src/controllers/route/history.ts";
 import type { Cidr, Milliseconds } from "../../../src/core/brand.ts";
 import { cidr, cidrContains } from "../../../src/core/cidr.ts";
 import { type Clock, sleep } from "../../../src/platform/clock.ts";
@@ -20,7 +21,8 @@ import type {
 
 /** Without operations of the cloud. */
 export const openChanges = (clock: Clock): OpenChanges => {
-  const deps = { pending: undefined, clock, random: seededRandom(1), note: () => undefined };
+  const history = new TableHistory();
+  const deps = { pending: undefined, clock, random: seededRandom(1), note: () => undefined, history };
   return new OpenChanges(deps, () => undefined);
 };
 

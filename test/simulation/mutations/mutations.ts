@@ -253,7 +253,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/seen-deletions.ts",
+        file: "src/controllers/route/seen-deletions.ts",
         find: 'if (!isSeen) this.#add(range, "vanished");',
         replace: "if (!isSeen) continue;",
       },
@@ -270,7 +270,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-evidence.ts",
-        find: "this.#options.clock.monotonic() - sentAt < lateCreation",
+        find: "clock.monotonic() - sentAt < lateCreation",
         replace: "false",
       },
     ],
@@ -1092,7 +1092,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18], seed: 80000260, lookups: true, operations: true },
     edits: [
       {
-        file: "src/controllers/route/absence/route-evidence.ts",
+        file: "src/controllers/route/history.ts",
         find: "formerLeaders > this.#formerLeaders",
         replace: "formerLeaders < this.#formerLeaders",
       },
@@ -1150,7 +1150,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-guard.ts",
-        find: "else this.#doubted = this.#doubted.difference(listing.destinations);",
+        find: "else history.doubted = history.doubted.difference(listing.destinations);",
         replace: "",
       },
     ],

@@ -23,7 +23,7 @@ export interface Candidate extends HeldRoute {
 }
 
 /**
- * `held`: by the mass limit, and proved. `unlisted`: proved and within the limit, but created before, and no listing showed it. `ready`:
+ * `held`: by the mass limit, and proved now or in an earlier session. `unlisted`: proved and within the limit, but created before, and no listing showed it. `ready`:
  * may be sent once it is recorded.
  */
 export type Verdict = "ready" | "held" | "unlisted" | "unproved";
@@ -71,20 +71,24 @@ export function countChanges(
   };
 }
 
+interface JudgedBy {
+  readonly isProved: boolean;
+  /** By the last survey: a hold outlives the session in which it was proved. */
+  readonly wasHeld: boolean;
+  readonly isHeld: boolean;
+  readonly isListingDoubted: boolean;
+}
+
 /** Call it with the decision of the mass limit about what was counted, and with the proof as it is after that decision. */
 export function verdictOn(
   { isCounted, isReleased, unlisted }: Candidate,
-  {
-    isProved,
-    isHeld,
-    isListingDoubted,
-  }: { readonly isProved: boolean; readonly isHeld: boolean; readonly isListingDoubted: boolean },
+  { isProved, wasHeld, isHeld, isListingDoubted }: JudgedBy,
 ): Verdict {
-  if (!isProved) return "unproved";
-  if (isReleased) return "ready";
+  const ready = isProved ? "ready" : "unproved";
+  if (isReleased || !(isProved || wasHeld)) return ready;
   // What does not count needs only a listing that can be believed.
   if (isCounted ? isHeld : isListingDoubted) return "held";
-  return unlisted === undefined ? "ready" : "unlisted";
+  return unlisted === undefined ? ready : "unlisted";
 }
 
 /** Blocked routes count as undecided, so that the conditions of their Nodes stay as they are. */

@@ -1,22 +1,23 @@
-// What is known about the routes that Nodes need: whether each was there, since when listings lack it, and how often it was created
-// without being listed. One wrong listing must not create thousands of routes a second time. One for each table.
+// What a leadership session knows about the routes that Nodes need: whether each was there, since when listings lack it, and how often it
+// was created without being listed. One wrong listing must not create thousands of routes a second time. One for each table.
 
-import { type Cidr, type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
+import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import { Creations, nextLateCheck } from "../../absence/creations.ts";
+import { nextLateCheck } from "../../absence/creations.ts";
 import { type Absence, addProof, awaited, type Evidence, isLost, judge } from "../../absence/proof.ts";
 import { isRefusal } from "../../classify-error.ts";
-import { hadRoutes, podRangesOf } from "../../node-facts.ts";
+import { hadRoutes } from "../../node-facts.ts";
 import { type ChangeOutcome, type ChangeResult, isRefusedAsBusy, leadsTo } from "../apply/open-changes.ts";
 import type { TableOptions } from "../deps.ts";
+import { addedKeys, type RecordedRoute, removedKeys, routeKey, routeKeysOf } from "../history.ts";
 import type { Survey } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
 
-interface Known extends Evidence {
+interface Known extends Evidence, Pick<RecordedRoute, "newFrom"> {
   /** What has its destination leads elsewhere, so Fairlead removes that to replace it. */
   readonly isTaken?: true;
   /** Fairlead removed it to replace it: when the listing began that showed it last, or when the operation ended (monotonic). */
@@ -25,8 +26,6 @@ interface Known extends Evidence {
   readonly isEarlier?: true;
   /** The cloud refused it as busy, and its proof has started again. */
   readonly wasBusy?: true;
-  /** Only a former leader may have requested it. From then on, it is new (monotonic). */
-  readonly newFrom?: number | undefined;
 }
 
 /** How long a replacement is tried again at once, because the Node has no route meanwhile. Later attempts need a proof, as any other. */
@@ -34,12 +33,6 @@ const replacementTime: Milliseconds = seconds(45);
 
 /** A Node that gets the range within this time may get the route that was requested for another one. */
 const lateCreation: Milliseconds = minutes(1);
-
-/**
- * A request of a former leader has had its effect by then, or never has one. Without this limit, doubt about other routes would hold the route
- * of a new Node for ever.
- */
-const lateCreationOfOthers: Milliseconds = minutes(10);
 
 const there: Known = { certainty: "exists", proofs: [] };
 const taken: Known = { ...there, isTaken: true };
@@ -49,98 +42,76 @@ export class RouteEvidence {
   readonly #options: TableOptions;
   /** When a hold has ended that concerned the creation with this id. */
   readonly #restartedFor: (id: string) => number | undefined;
-  /** Without a certainty, its absence is no surprise: Fairlead removed it to replace it, or its Node has just got the range. */
-  readonly #known = new Map<string, Known>();
   /**
-   * When the last request was sent that may have created a route to this destination (monotonic). It may take effect later, whatever
-   * happens to its Node.
+   * What this session has learned. Without a certainty, the absence of a route is no surprise: Fairlead removed it to replace it, or its
+   * Node has just got the range.
    */
-  readonly #uncertain = new Map<Cidr, number>();
-  readonly #creations = new Creations();
-  #formerLeaders = 0;
-  /** When a route was last removed, monotonic. A removal may have had no effect, whatever the cloud answered. */
-  #removedAt = Number.NEGATIVE_INFINITY;
+  readonly #known = new Map<string, Known>();
   /** When the last listing began, monotonic. */
   #lastListing = 0;
 
-  /** Follows the Nodes for the life of the process. */
   constructor(options: TableOptions, restartedFor: (id: string) => number | undefined) {
     this.#options = options;
     this.#restartedFor = restartedFor;
-    options.nodes.subscribe((change) => this.#noteNode(change));
   }
 
-  /**
-   * A leadership session begins, or goes on with current caches: every proof starts again. If another replica has led since, it may have
-   * requested routes for all Nodes that there are now. A Node that joins later gets its route at once.
-   */
-  begin(): void {
-    const { nodes, clock } = this.#options;
-    const formerLeaders = this.#options.formerLeaders();
-    const former = formerLeaders > this.#formerLeaders ? nodes.list() : undefined;
-    this.#formerLeaders = formerLeaders;
-    const earlier = { proofs: [], isEarlier: true } as const;
-    const newFrom = clock.monotonic() + lateCreationOfOthers;
-    for (const [key, { certainty, newFrom: before }] of this.#known) {
-      const own = before === undefined || former === undefined ? before : newFrom;
-      if (certainty === undefined) this.#known.delete(key);
-      else this.#known.set(key, { ...earlier, certainty, newFrom: own });
-    }
-    for (const key of former?.flatMap(keysOf) ?? []) {
-      if (!this.#known.has(key)) this.#known.set(key, { ...earlier, certainty: "possible", newFrom });
-    }
+  /** Returns how to stop following the Nodes. */
+  follow(): () => void {
+    return this.#options.nodes.subscribe((change) => this.#noteNode(change));
   }
 
   /** Another account may answer from now on: every proof starts again. Returns whether anything must be proved again. */
   forget(): boolean {
-    this.#uncertain.clear();
+    const { uncertain, creations } = this.#options.history;
+    uncertain.clear();
     const missing = [...this.#known].filter(([, { proofs }]) => proofs.length > 0);
     for (const [key, known] of missing) this.#known.set(key, { ...known, proofs: [] });
-    return this.#creations.clear() || missing.length > 0;
+    return creations.clear() || missing.length > 0;
   }
 
   /** Records a survey. Call it once for each, before its changes are judged. */
   noteSurvey({ desired, listing, plan }: Survey): void {
-    const { nodes, clock } = this.#options;
+    const { nodes, clock, history } = this.#options;
     this.#lastListing = listing.beganAt;
     this.#keepOnly(desired);
     const shown = new Set(
       listing.routes.flatMap(({ destination, isUnshown }) => (isUnshown === true ? [] : destination)),
     );
     for (const route of desired.routes)
-      if (shown.has(route.destination)) this.#creations.noteShown(keyOf(route));
+      if (shown.has(route.destination)) history.creations.noteShown(keyOf(route));
     for (const route of [...plan.present, ...plan.undecided]) this.#noteThere(route);
     const proof = { kind: "listing", beganAt: listing.beganAt, knownAt: clock.monotonic() } as const;
     for (const route of plan.create) {
       const key = keyOf(route);
       // The listing has other routes to its destination, which are to be replaced.
-      if (listing.destinations.has(route.destination)) this.#known.set(key, taken);
+      if (listing.destinations.has(route.destination)) this.#set(key, taken);
       else {
         const known = this.#missing(route, nodes.get(route.target.node));
-        if (known !== undefined) this.#known.set(key, { ...known, proofs: addProof(known.proofs, proof) });
+        if (known !== undefined) this.#set(key, { ...known, proofs: addProof(known.proofs, proof) });
       }
     }
   }
 
   /** What is known about a route that the listing lacks; undefined if nothing shows that it ever existed. */
   #missing(route: DesiredRoute, node: Node | undefined): Known | undefined {
-    const earlier = this.#known.get(keyOf(route));
+    const { clock, history } = this.#options;
+    const earlier = this.#get(keyOf(route));
     const isShown = node?.metadata.uid === route.target.uid && hadRoutes(node);
     const known = isShown && (earlier?.isEarlier ?? earlier === undefined) ? there : earlier;
     if (known?.certainty !== undefined) return known;
-    const sentAt = this.#uncertain.get(route.destination) ?? Number.NEGATIVE_INFINITY;
-    const isPossible = this.#options.clock.monotonic() - sentAt < lateCreation;
+    const sentAt = history.uncertain.get(route.destination) ?? Number.NEGATIVE_INFINITY;
+    const isPossible = clock.monotonic() - sentAt < lateCreation;
     return isPossible ? { proofs: [], ...known, certainty: "possible" } : undefined;
   }
 
   /** Judges a route that the last listing does not show. */
   judge(route: DesiredRoute): Absence {
-    return this.#judge(keyOf(route), this.#known.get(keyOf(route)) ?? unknown);
+    return this.#judge(keyOf(route), this.#get(keyOf(route)) ?? unknown);
   }
 
   /** How often the route was created, if it must not be created again because no listing showed it. */
   unlisted(route: DesiredRoute): number | undefined {
-    return this.#creations.countOf([keyOf(route)], leadsTo(route));
+    return this.#options.history.creations.countOf([keyOf(route)], leadsTo(route));
   }
 
   /** Identifies the creation of a route in the history of removals. */
@@ -179,27 +150,29 @@ export class RouteEvidence {
       return;
     }
     const { route } = change;
+    const { creations, uncertain } = this.#options.history;
     if (kind === "done") this.#noteThere(route);
     // What listings lacked while it was running proves nothing.
     if (kind === "lost") this.#noteUncertain(route);
     if (kind !== "failed") return;
-    this.#creations.noteFailed(keyOf(route));
-    this.#uncertain.delete(route.destination);
-    const { certainty, replacedAt } = this.#known.get(keyOf(route)) ?? unknown;
-    if (certainty === "possible") this.#known.set(keyOf(route), defined({ proofs: [], replacedAt }));
+    creations.noteFailed(keyOf(route));
+    uncertain.delete(route.destination);
+    const { certainty, replacedAt } = this.#get(keyOf(route)) ?? unknown;
+    if (certainty === "possible") this.#set(keyOf(route), defined({ proofs: [], replacedAt }));
   }
 
   /** When another listing may prove an absence, or show what the last one may not have shown yet, monotonic. */
   get nextListing(): number {
-    let next = this.#creations.nextCheck(this.#confirmAfter, this.#lastListing) ?? Number.POSITIVE_INFINITY;
-    const removalCheck = this.#removedAt + this.#confirmAfter;
+    const { creations, uncertain, removedAt } = this.#options.history;
+    let next = creations.nextCheck(this.#confirmAfter, this.#lastListing) ?? Number.POSITIVE_INFINITY;
+    const removalCheck = removedAt + this.#confirmAfter;
     if (removalCheck > this.#lastListing) next = Math.min(next, removalCheck);
     for (const [key, known] of this.#known)
       next = Math.min(next, awaited(this.#judge(key, known))?.at ?? Number.POSITIVE_INFINITY);
-    for (const [destination, sentAt] of this.#uncertain) {
+    for (const [destination, sentAt] of uncertain) {
       const at = nextLateCheck(sentAt, this.#lastListing);
       // It was checked often enough, so it is forgotten.
-      if (at === undefined) this.#uncertain.delete(destination);
+      if (at === undefined) uncertain.delete(destination);
       else next = Math.min(next, at);
     }
     return next;
@@ -210,19 +183,20 @@ export class RouteEvidence {
   }
 
   #noteThere(route: DesiredRoute): void {
-    this.#known.set(keyOf(route), there);
-    this.#uncertain.delete(route.destination);
+    this.#set(keyOf(route), there);
+    this.#options.history.uncertain.delete(route.destination);
   }
 
   /** A request may have created it, and nothing but listings will show whether it did. */
   #noteUncertain(route: DesiredRoute): void {
+    const { clock, history } = this.#options;
     this.#notePossible(route);
-    this.#uncertain.set(route.destination, this.#options.clock.monotonic());
+    history.uncertain.set(route.destination, clock.monotonic());
   }
 
   #notePossible(route: DesiredRoute): void {
-    const { certainty, replacedAt } = this.#known.get(keyOf(route)) ?? unknown;
-    this.#known.set(keyOf(route), defined({ certainty: certainty ?? "possible", proofs: [], replacedAt }));
+    const { certainty, replacedAt } = this.#get(keyOf(route)) ?? unknown;
+    this.#set(keyOf(route), defined({ certainty: certainty ?? "possible", proofs: [], replacedAt }));
   }
 
   /**
@@ -230,13 +204,13 @@ export class RouteEvidence {
    * refused again is a failure that is reported, not a new doubt.
    */
   #restart(route: DesiredRoute): void {
-    const known = this.#known.get(keyOf(route));
+    const known = this.#get(keyOf(route));
     if (known?.certainty === undefined || known.wasBusy === true) return;
-    this.#known.set(keyOf(route), { ...known, proofs: [], wasBusy: true });
+    this.#set(keyOf(route), { ...known, proofs: [], wasBusy: true });
   }
 
   #noteCreation(route: DesiredRoute, outcome: ChangeOutcome): void {
-    const { removals, clock } = this.#options;
+    const { removals, clock, history } = this.#options;
     const isAnswered = outcome.kind === "done" || outcome.kind === "pending";
     if (!isAnswered && !mayHaveEffect(outcome)) return;
     // After a conflict, the cloud says that the route exists, unless something else is in the way of a new one.
@@ -244,8 +218,8 @@ export class RouteEvidence {
     // A release creates a route that listings do not show once more, whether or not the answer is lost.
     if (isAccepted || this.unlisted(route) !== undefined) removals.endRelease("routes", this.idOf(route));
     const what = keyOf(route);
-    this.#creations.begin();
-    this.#creations.note({ id: what, what, variant: leadsTo(route), at: clock.monotonic(), isAccepted });
+    history.creations.begin();
+    history.creations.note({ id: what, what, variant: leadsTo(route), at: clock.monotonic(), isAccepted });
   }
 
   /**
@@ -254,24 +228,18 @@ export class RouteEvidence {
    */
   #noteRemoved(destinations: readonly string[], at: number): void {
     if (destinations.length === 0) return;
-    this.#removedAt = this.#options.clock.monotonic();
+    const { clock, history } = this.#options;
+    history.removedAt = clock.monotonic();
     const ranges = new Set(destinations);
     for (const [key, { isTaken }] of this.#known)
       if (isTaken === true && ranges.has(key.slice(0, key.indexOf(" "))))
-        this.#known.set(key, { replacedAt: at, proofs: [] });
+        this.#set(key, { replacedAt: at, proofs: [] });
   }
 
   /** A Node that exists already may have got another range: its condition does not cover the route for it. */
-  #noteNode({ before, after }: Change<Node>): void {
-    if (before === undefined) return;
-    if (after?.metadata.uid !== before.metadata.uid) {
-      // Also on a replica that never leads.
-      for (const key of keysOf(before)) this.#known.delete(key);
-      return;
-    }
-    if (before.spec.podCIDRs === after.spec.podCIDRs && before.spec.podCIDR === after.spec.podCIDR) return;
-    const had = new Set(keysOf(before));
-    for (const key of keysOf(after)) if (!had.has(key)) this.#known.set(key, unknown);
+  #noteNode(change: Change<Node>): void {
+    for (const key of removedKeys(change)) this.#delete(key);
+    for (const key of addedKeys(change)) this.#set(key, unknown);
   }
 
   /**
@@ -279,16 +247,33 @@ export class RouteEvidence {
    * as long as the Node exists.
    */
   #keepOnly({ routes, unchanged }: Survey["desired"]): void {
+    const { nodes, history } = this.#options;
     const needed = new Set(routes.map(keyOf));
-    const kept = new Set(unchanged.flatMap(keysOf));
+    const kept = new Set(unchanged.flatMap(routeKeysOf));
+    for (const key of history.keys) if (!needed.has(key) && !kept.has(key)) history.forget(key);
     for (const [key, known] of this.#known) {
       if (needed.has(key)) continue;
       if (!kept.has(key)) this.#known.delete(key);
       else if (known.proofs.length > 0) this.#known.set(key, { ...known, proofs: [] });
     }
-    if (this.#creations.isEmpty) return;
-    const uids = new Set(this.#options.nodes.list().map(({ metadata }) => metadata.uid));
-    this.#creations.keepOnly((key) => uids.has(key.slice(key.lastIndexOf(" ") + 1)));
+    if (history.creations.isEmpty) return;
+    const uids = new Set(nodes.list().map(({ metadata }) => metadata.uid));
+    history.creations.keepOnly((key) => uids.has(key.slice(key.lastIndexOf(" ") + 1)));
+  }
+
+  #get(key: string): Known | undefined {
+    const recorded = this.#options.history.recorded(key);
+    return this.#known.get(key) ?? (recorded && { ...recorded, proofs: [], isEarlier: true });
+  }
+
+  #set(key: string, known: Known): void {
+    this.#known.set(key, known);
+    this.#options.history.record(key, known);
+  }
+
+  #delete(key: string): void {
+    this.#known.delete(key);
+    this.#options.history.forget(key);
   }
 
   #judge(key: string, known: Known): Absence {
@@ -321,9 +306,4 @@ function isConflict(outcome: ChangeOutcome): boolean {
   return outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "conflict";
 }
 
-/** Another Node may take the name and the range. */
-const keyFor = (destination: Cidr, uid: string): string => `${destination} for ${uid}`;
-const keyOf = ({ destination, target }: DesiredRoute): string => keyFor(destination, target.uid);
-
-const keysOf = (node: Node): readonly string[] =>
-  podRangesOf(node).map((range) => keyFor(range, node.metadata.uid));
+const keyOf = ({ destination, target }: DesiredRoute): string => routeKey(destination, target.uid);

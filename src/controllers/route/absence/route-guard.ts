@@ -8,8 +8,9 @@ import { awaited, isLost } from "../../absence/proof.ts";
 import { hadRoutes, podRangesOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
+import type { RouteHistory } from "../history.ts";
 import type { Survey } from "../plan/plan.ts";
-import { inTable, type TableName } from "../tables.ts";
+import { inTable } from "../tables.ts";
 import {
   type Candidate,
   countChanges,
@@ -18,20 +19,12 @@ import {
   withoutBlocked,
 } from "./allowed-changes.ts";
 import { RouteEvidence } from "./route-evidence.ts";
-import type { SeenDeletions } from "./seen-deletions.ts";
 
 /** The interval between listings while changes are held by the limit. */
 const heldRecheck: Milliseconds = minutes(1);
 
 /** What the guards of all tables share. */
-export interface SharedEvidence {
-  readonly deletions: SeenDeletions;
-  /**
-   * The tables of the removals of this process, by id. The limit applies to each table alone, but the Lease stores the removals of all:
-   * those of an earlier process count for every table.
-   */
-  readonly tableOfRemoval: Map<string, TableName>;
-}
+export type SharedEvidence = Pick<RouteHistory, "deletions" | "tableOfRemoval">;
 
 export interface Guarded extends AppliedLimit {
   /** The survey with only the changes that may be sent. */
@@ -45,30 +38,21 @@ export class RouteGuard {
   readonly #shared: SharedEvidence;
   readonly #limit: MassLimit;
   readonly evidence: RouteEvidence;
-  /** What the last listing lacked, if it was doubted: also of Nodes that were deleted since, or whose range another Node has now. */
-  #doubted: ReadonlySet<Cidr> = new Set();
   /** By the mass limit, or because listings do not show what was created. */
   #held: readonly Candidate[] = [];
-  /** What the last survey would change because something is absent, by id. */
-  #absent: ReadonlySet<string> = new Set();
 
   constructor(options: TableOptions, shared: SharedEvidence) {
     this.#options = options;
     this.#shared = shared;
-    const { settings, removals, clock } = options;
-    this.#limit = new MassLimit({ kind: "routes", settings, removals, clock });
+    const { settings, removals, clock, history } = options;
+    this.#limit = new MassLimit({ kind: "routes", settings, removals, clock, memory: history.limit });
     this.evidence = new RouteEvidence(options, (id) => this.#limit.restartedFor(id));
   }
 
-  begin(): void {
-    this.evidence.begin();
-    this.#doubted = new Set();
-    this.#limit.begin();
-    this.#held = [];
-  }
-
+  /** Nothing is held while no controller decides; what was held stays in the history. */
   end(): void {
-    this.#hold([]);
+    const { removals } = this.#options;
+    for (const { id } of this.#held) removals.endHold("routes", id);
   }
 
   /** When another listing may prove an absence or show that the cloud has recovered, monotonic. */
@@ -82,6 +66,7 @@ export class RouteGuard {
    */
   async limit(survey: Survey): Promise<Guarded | "decide again"> {
     const { desired, listing } = survey;
+    const { history } = this.#options;
     this.evidence.noteSurvey(survey);
     const needed = new Set(desired.routes.map(({ destination }) => destination));
     const candidates = this.#candidatesOf(survey, needed);
@@ -89,7 +74,7 @@ export class RouteGuard {
     const unchanged = this.#absentOfUnchanged(survey);
     const { counts, lost, lacking } = countChanges(candidates, {
       recent: this.#recent,
-      unplanned: new Set([...unchanged, ...this.#doubted]).difference(listing.destinations),
+      unplanned: new Set([...unchanged, ...history.doubted]).difference(listing.destinations),
       // Without the Nodes of other clouds and managers: the limit is a share of what this manager has.
       managed: needed.union(new Set(desired.unchanged.flatMap(podRangesOf))),
     });
@@ -98,13 +83,14 @@ export class RouteGuard {
     const isListingDoubted = isHeld && (lacking.size > 0 || doubt !== undefined);
     const judged = candidates.map((candidate): JudgedChange => {
       const { route } = candidate;
+      const wasHeld = history.held.has(candidate.id);
       const isProved = route === undefined || awaited(this.evidence.judge(route)) === undefined;
-      return { ...candidate, verdict: verdictOn(candidate, { isProved, isHeld, isListingDoubted }) };
+      return { ...candidate, verdict: verdictOn(candidate, { isProved, wasHeld, isHeld, isListingDoubted }) };
     });
     // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
-    if (isListingDoubted && lost.length > 0) this.#doubted = lacking;
-    else if (unchanged.length === 0) this.#doubted = new Set();
-    else this.#doubted = this.#doubted.difference(listing.destinations);
+    if (isListingDoubted && lost.length > 0) history.doubted = lacking;
+    else if (unchanged.length === 0) history.doubted = new Set();
+    else history.doubted = history.doubted.difference(listing.destinations);
     this.#hold(judged.filter(({ verdict }) => verdict === "held" || verdict === "unlisted"));
     const ids = judged.flatMap(({ id, verdict, isCounted, isReleased }) =>
       verdict === "ready" && isCounted && !isReleased ? id : [],
@@ -144,9 +130,10 @@ export class RouteGuard {
 
   /** A release does not cover what is there again, and absent later. */
   #endReleases(candidates: readonly Candidate[]): void {
+    const { removals, history } = this.#options;
     const absent = new Set(candidates.map(({ id }) => id));
-    for (const id of this.#absent) if (!absent.has(id)) this.#options.removals.endRelease("routes", id);
-    this.#absent = absent;
+    for (const id of history.absent) if (!absent.has(id)) removals.endRelease("routes", id);
+    history.absent = absent;
   }
 
   /**
@@ -176,9 +163,10 @@ export class RouteGuard {
   }
 
   #hold(held: readonly Candidate[]): void {
-    const { removals, table } = this.#options;
+    const { removals, table, history } = this.#options;
     for (const { id } of this.#held) removals.endHold("routes", id);
     for (const { id, destination } of held) removals.hold("routes", id, `${destination}${inTable(table)}`);
     this.#held = held;
+    history.held = new Set(held.map(({ id }) => id));
   }
 }

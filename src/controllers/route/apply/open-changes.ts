@@ -1,11 +1,13 @@
 // Changes of routes that are not done: they back off after a failure, or the cloud still works on them. Each waits separately, so one
-// route does not delay others; a new target resets the backoff. A leadership session starts without any.
+// route does not delay others; a new target resets the backoff. A leadership session starts with the operations that the last one of this
+// process left open.
 
 import type { RouteChange } from "../../../cloud/own-route-changes.ts";
 import { type Milliseconds, milliseconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { type OperationDeps, Operations } from "../../operations.ts";
+import type { OpenOperation, TableHistory } from "../history.ts";
 
 export type { RouteChange } from "../../../cloud/own-route-changes.ts";
 
@@ -54,30 +56,33 @@ interface OpenChange {
   readonly kind: HeldBack;
   readonly until: number;
   readonly failures: number;
-  /** Since when its operation is polled, whose end ends the wait (monotonic). */
-  readonly polledSince?: number | undefined;
+  /** Its operation is polled, and its end ends the wait. */
+  readonly operation?: OpenOperation | undefined;
+}
+
+interface OpenChangesDeps extends OperationDeps {
+  readonly history: Pick<TableHistory, "operations">;
 }
 
 const untilUpdate = milliseconds(Number.POSITIVE_INFINITY);
 
 export class OpenChanges {
-  readonly #deps: OperationDeps;
+  readonly #deps: OpenChangesDeps;
   readonly #operations: Operations;
   readonly #changes = new Map<string, OpenChange>();
 
   /** `onUpdate`: a polled operation has an update. */
-  constructor(deps: OperationDeps, onUpdate: () => void) {
+  constructor(deps: OpenChangesDeps, onUpdate: () => void) {
     this.#deps = deps;
     this.#operations = new Operations(deps, onUpdate);
   }
 
-  begin(signal: AbortSignal): void {
+  /** Polls operations until the signal is aborted, including those of an earlier session. Returns how to stop. */
+  start(signal: AbortSignal): () => void {
     this.#operations.begin(signal);
-  }
-
-  end(): void {
-    for (const { change } of this.#polled) this.clear(change);
-    this.#operations.end();
+    for (const operation of [...this.#deps.history.operations.values()])
+      this.#poll(operation, milliseconds(0));
+    return () => this.#operations.end();
   }
 
   /** Undefined when the change may be sent now. */
@@ -103,20 +108,29 @@ export class OpenChanges {
     change: RouteChange,
     { operation, checkAfter }: Extract<ChangeOutcome, { readonly kind: "pending" }>,
   ): void {
-    if (operation !== undefined && this.#operations.track(keyOf(change), operation, checkAfter))
-      this.#set(change, "waiting", untilUpdate, this.#deps.clock.monotonic());
-    else this.wait(change, checkAfter);
+    const since = this.#deps.clock.monotonic();
+    if (operation === undefined || !this.#poll({ change, id: operation, since }, checkAfter))
+      this.wait(change, checkAfter);
+  }
+
+  /** Returns false if this cloud has no operation ids. */
+  #poll(operation: OpenOperation, checkAfter: Milliseconds): boolean {
+    const { change, id, since } = operation;
+    if (!this.#operations.track(keyOf(change), id, checkAfter, since)) return false;
+    this.#set(change, "waiting", untilUpdate, operation);
+    return true;
   }
 
   clear(change: RouteChange): void {
     this.#changes.delete(keyOf(change));
+    this.#deps.history.operations.delete(keyOf(change));
   }
 
   /** Forgets changes that are no longer planned, unless the cloud works on them. */
   keepOnly(changes: readonly RouteChange[]): void {
     const keys = new Set(changes.map(keyOf));
-    for (const [key, { polledSince }] of this.#changes)
-      if (polledSince === undefined && !keys.has(key)) this.#changes.delete(key);
+    for (const [key, { operation }] of this.#changes)
+      if (operation === undefined && !keys.has(key)) this.#changes.delete(key);
   }
 
   /**
@@ -131,7 +145,7 @@ export class OpenChanges {
 
   /** Takes the changes whose operations have ended since the last call: done, failed or lost. */
   takeEnded(): readonly ChangeResult[] {
-    const ended = this.#polled.flatMap(({ change, polledSince = 0 }): readonly ChangeResult[] => {
+    const ended = this.#polled.flatMap(({ change, since }): readonly ChangeResult[] => {
       const update = this.#operations.take(keyOf(change));
       if (update === undefined || update === "pending") return [];
       if (!CloudError.is(update)) {
@@ -140,7 +154,7 @@ export class OpenChanges {
       }
       // Its failure is counted by the caller, together with earlier ones.
       this.wait(change, milliseconds(0));
-      const took = milliseconds(this.#deps.clock.monotonic() - polledSince);
+      const took = milliseconds(this.#deps.clock.monotonic() - since);
       return [{ change, outcome: { kind: "failed", error: update, took } }];
     });
     // What a lost one may still do is noted last, because the end of another change for its range would clear that.
@@ -160,8 +174,8 @@ export class OpenChanges {
     });
   }
 
-  get #polled(): readonly OpenChange[] {
-    return [...this.#changes.values()].filter(({ polledSince }) => polledSince !== undefined);
+  get #polled(): readonly OpenOperation[] {
+    return [...this.#changes.values()].flatMap(({ operation }) => operation ?? []);
   }
 
   #find(change: RouteChange): OpenChange | undefined {
@@ -169,10 +183,14 @@ export class OpenChanges {
     return open?.about === aboutOf(change) ? open : undefined;
   }
 
-  #set(change: RouteChange, kind: HeldBack, delay: Milliseconds, polledSince?: number): void {
-    const until = this.#deps.clock.monotonic() + delay;
+  #set(change: RouteChange, kind: HeldBack, delay: Milliseconds, operation?: OpenOperation): void {
+    const { clock, history } = this.#deps;
+    const key = keyOf(change);
+    const until = clock.monotonic() + delay;
     const failures = this.failuresOf(change) + (kind === "held" ? 1 : 0);
-    this.#changes.set(keyOf(change), { change, about: aboutOf(change), kind, until, failures, polledSince });
+    this.#changes.set(key, { change, about: aboutOf(change), kind, until, failures, operation });
+    if (operation === undefined) history.operations.delete(key);
+    else history.operations.set(key, operation);
   }
 }
 

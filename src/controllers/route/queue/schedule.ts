@@ -18,17 +18,12 @@ type ScheduleOptions = Pick<RouteControllerOptions, "settings" | "clock" | "rand
 export class SyncSchedule {
   readonly #options: ScheduleOptions;
   #lastSync = Number.NEGATIVE_INFINITY;
-  #fullCheckAt = 0;
+  /** A leadership session starts with a full sync. */
+  #fullCheckAt = Number.NEGATIVE_INFINITY;
   #isFirst = true;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
-  }
-
-  /** A leadership session starts with a full sync. */
-  begin(): void {
-    this.#fullCheckAt = this.#options.clock.monotonic();
-    this.#isFirst = true;
   }
 
   get isFullCheckDue(): boolean {

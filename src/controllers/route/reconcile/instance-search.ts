@@ -10,6 +10,7 @@ import { PendingLookups } from "../../pending-lookups.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import { type DesiredRoutes, isLeftAlone } from "../desired/plan-desired.ts";
 import { instanceNotVisible } from "../events.ts";
+import type { NodeProblems } from "../status/route-reporter.ts";
 
 const attemptsBeforeEvent = 3;
 
@@ -18,6 +19,7 @@ const notVisibleBackoff = { first: seconds(5), cap: minutes(5) };
 
 export class InstanceSearch {
   readonly #options: RouteControllerOptions;
+  readonly #nodeProblems: NodeProblems;
   /** Called with every Node whose instance must be looked up. */
   readonly #enqueue: (name: string) => void;
   /** Called when the instance of a waiting Node is known. */
@@ -25,8 +27,14 @@ export class InstanceSearch {
   readonly #pendingLookups: PendingLookups;
   readonly #attempts = new Map<string, number>();
 
-  constructor(options: RouteControllerOptions, enqueue: (name: string) => void, onFound: () => void) {
+  constructor(
+    options: RouteControllerOptions,
+    nodeProblems: NodeProblems,
+    enqueue: (name: string) => void,
+    onFound: () => void,
+  ) {
     this.#options = options;
+    this.#nodeProblems = nodeProblems;
     this.#enqueue = enqueue;
     this.#onFound = onFound;
     this.#pendingLookups = new PendingLookups(options.inventory, options.clock);
@@ -76,17 +84,20 @@ export class InstanceSearch {
   }
 
   #retryLater(node: Node): Outcome {
-    const { clock, random, report } = this.#options;
+    const { clock, random } = this.#options;
     const { name } = node.metadata;
     const attempts = (this.#attempts.get(name) ?? 0) + 1;
     this.#attempts.set(name, attempts);
     // A Node with routes keeps them.
-    if (attempts === attemptsBeforeEvent && !hadRoutes(node)) report(node, instanceNotVisible(name));
+    if (attempts === attemptsBeforeEvent && !hadRoutes(node))
+      this.#nodeProblems.reportInstance(node, instanceNotVisible(name));
     const delay = backoff(attempts, notVisibleBackoff, random);
     return requeue(alignToGrid(clock.monotonic(), delay), "the instance is not visible yet");
   }
 
   #forget(name: string): void {
+    const node = this.#options.nodes.get(name);
+    if (node !== undefined) this.#nodeProblems.reportInstance(node);
     this.#pendingLookups.forget(name);
     this.#attempts.delete(name);
   }

@@ -53,24 +53,20 @@ export class TableSync {
     this.#reporter = new RouteReporter(options, shared.nodeProblems);
   }
 
-  /** A leadership session begins. */
-  begin(signal: AbortSignal): void {
-    this.#options.routes.begin();
-    this.#listing.invalidate();
-    this.#schedule.begin();
-    this.#reporter.begin();
-    this.#guard.begin();
-    this.#open.begin(signal);
+  /** Follows the Nodes and open operations until the returned function is called. */
+  start(signal: AbortSignal): () => void {
+    const unfollow = this.#guard.evidence.follow();
+    const stopPolling = this.#open.start(signal);
+    return () => {
+      unfollow();
+      stopPolling();
+      this.#guard.end();
+    };
   }
 
   get report() {
     const { findings, nodeFindings } = this.#reporter;
     return { findings, nodeFindings, lastSync: this.#lastSync };
-  }
-
-  end(): void {
-    this.#open.end();
-    this.#guard.end();
   }
 
   /** Another account may answer from now on. Returns whether anything must be proved again. */

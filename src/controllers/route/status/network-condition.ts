@@ -36,12 +36,6 @@ export class ConditionWriter {
     this.#enqueue = enqueue;
   }
 
-  /** Another replica may have been the leader since. */
-  clear(): void {
-    this.#byTable.clear();
-    this.#tablesOfNode = new Map();
-  }
-
   /** Replaces the decisions of a table, by uid. The conditions of Nodes that are not decided stay as they are. */
   update(table: TableName, decisions: ReadonlyMap<string, boolean>, tablesOfNode: TablesOfNode): void {
     this.#byTable.set(table, decisions);

@@ -15,7 +15,6 @@ import {
   problemEvent,
   problemFinding,
   Reporter,
-  ReportsByName,
 } from "../../reporter.ts";
 import type { Guarded } from "../absence/route-guard.ts";
 import type { OpenChanges } from "../apply/open-changes.ts";
@@ -36,41 +35,37 @@ import {
   syncFailed,
   tableNearLimit,
 } from "../events.ts";
+import type { NodeTopic, ProblemsByNode, RouteHistory, TableTopic } from "../history.ts";
 import { concernedTables, inTable, type TableName } from "../tables.ts";
-
-type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
 
 /** Reports problems of single Nodes, once for all tables. */
 export class NodeProblems {
   readonly #options: Pick<RouteControllerOptions, "nodes" | "report">;
-  readonly #byTable = new Map<TableName, ProblemsByNode>();
-  readonly #reports = new ReportsByName<"routes">();
-  readonly #reporter: Reporter<Node, "routes">;
+  readonly #history: Pick<RouteHistory, "nodeReports" | "nodeProblems">;
+  readonly #reporter: Reporter<Node, NodeTopic>;
 
-  constructor(options: Pick<RouteControllerOptions, "nodes" | "report">) {
+  constructor(
+    options: Pick<RouteControllerOptions, "nodes" | "report">,
+    history: Pick<RouteHistory, "nodeReports" | "nodeProblems">,
+  ) {
     this.#options = options;
-    this.#reporter = new Reporter(options.report, this.#reports);
+    this.#history = history;
+    this.#reporter = new Reporter(options.report, history.nodeReports);
   }
 
-  /** Another replica may have led since. */
-  clear(): void {
-    this.#byTable.clear();
+  /** The instance of the Node is not visible; without an event, it is visible or not looked up. */
+  reportInstance(node: Node, event?: ObjectEvent): void {
+    this.#reporter.report(node, "instance", event === undefined ? [] : [event]);
   }
 
-  /** The problems of each Node in this table. */
-  of(table: TableName): ProblemsByNode {
-    return this.#byTable.get(table) ?? new Map();
-  }
-
-  /** Replaces the problems that this table has with each Node. */
+  /** Replaces the problems that this table has with each Node. Those of other tables last until these are synced. */
   report(table: TableName, byNode: ProblemsByNode): void {
-    this.#byTable.set(table, byNode);
+    const { nodeProblems, nodeReports } = this.#history;
+    nodeProblems.set(table, byNode);
     const nodes = this.#options.nodes.list();
-    this.#reports.forgetAllBut(new Set(nodes.map(({ metadata }) => metadata.name)));
+    nodeReports.forgetAllBut(new Set(nodes.map(({ metadata }) => metadata.name)));
     for (const node of nodes) {
-      const problems = [...this.#byTable.values()].flatMap(
-        (ofTable) => ofTable.get(node.metadata.name) ?? [],
-      );
+      const problems = [...nodeProblems.values()].flatMap((ofTable) => ofTable.get(node.metadata.name) ?? []);
       this.#reporter.report(node, "routes", problems.map(problemEvent).map(quietIfHeld));
     }
   }
@@ -87,13 +82,11 @@ export type NodeFinding = readonly [node: string, finding: Finding];
 /** Its problems concern no object of Kubernetes, and are logged. */
 const wholeTable = { metadata: { name: "table", uid: "" } } as const;
 
-type Topic = "table" | "listing" | "sync" | "hold";
-
 export class RouteReporter {
   readonly #options: TableOptions;
   readonly #nodeProblems: NodeProblems;
-  readonly #reports = new ReportsByName<Topic>();
-  readonly #reporter: Reporter<typeof wholeTable, Topic>;
+  readonly #reporter: Reporter<typeof wholeTable, TableTopic>;
+  #problems: ProblemsByNode = new Map();
   /** The last failure of each change that is still needed, or what it waits for. */
   #unfinished = new Map<string, { readonly change: RouteChange; readonly finding: Finding }>();
   /** Routes that are missing, and are created once that is proved. */
@@ -104,23 +97,16 @@ export class RouteReporter {
   constructor(options: TableOptions, nodeProblems: NodeProblems) {
     this.#options = options;
     this.#nodeProblems = nodeProblems;
-    const { reportHold, reportProblem } = options;
+    const { reportHold, reportProblem, history } = options;
     this.#reporter = new Reporter(
       (_, event, topic) => (topic === "hold" ? reportHold : reportProblem)(event),
-      this.#reports,
+      history.reports,
     );
-  }
-
-  /** Another replica may have led since. */
-  begin(): void {
-    this.#unfinished.clear();
-    this.#unproved = [];
-    this.#unlisted = undefined;
   }
 
   /** What concerns the whole table. */
   get findings(): readonly Finding[] {
-    const lasting = allFindings(this.#reports.get(wholeTable.metadata.name));
+    const lasting = allFindings(this.#options.history.reports.get(wholeTable.metadata.name));
     const removals = [...this.#unfinished.values()].filter(({ change }) => change.do === "remove");
     return [...lasting, ...removals.map(({ finding }) => finding)];
   }
@@ -129,7 +115,7 @@ export class RouteReporter {
   get nodeFindings(): readonly NodeFinding[] {
     const unlisted = this.#unlisted;
     return [
-      ...[...this.#nodeProblems.of(this.#options.table)].flatMap(([node, problems]) =>
+      ...[...this.#problems].flatMap(([node, problems]) =>
         problems.map((problem) => [node, problemFinding(problem)] as const),
       ),
       ...[...this.#unfinished.values()].flatMap(({ change, finding }): readonly NodeFinding[] =>
@@ -182,6 +168,7 @@ export class RouteReporter {
       if (change.do === "remove") ofTable.push(problem);
       else addToNode(change.route.target.node, problem);
     }
+    this.#problems = byNode;
     this.#unproved = unproved;
     this.#unlisted = undefined;
     this.#report("listing", []);
@@ -191,9 +178,9 @@ export class RouteReporter {
   }
 
   #reportHold({ judged, counts, ...limit }: Guarded, howToRelease: string): void {
-    const { note, table } = this.#options;
+    const { note, table, history } = this.#options;
     const held = judged.filter(({ verdict }) => verdict === "held");
-    if (held.length === 0 && this.#reports.of(wholeTable).has("hold"))
+    if (held.length === 0 && history.reports.of(wholeTable).has("hold"))
       note("No route change is held by --removal-limit any more", defined({ table }));
     const event = () => massRouteChangeHeld(held, counts, limit, howToRelease, table);
     this.#reporter.report(wholeTable, "hold", held.length === 0 ? [] : [event()]);
@@ -272,7 +259,7 @@ export class RouteReporter {
     return `${range}${inTable(this.#options.table)}`;
   }
 
-  #report(topic: Topic, problems: readonly Problem[]): void {
+  #report(topic: TableTopic, problems: readonly Problem[]): void {
     this.#reporter.report(wholeTable, topic, problems.map(problemEvent));
   }
 }

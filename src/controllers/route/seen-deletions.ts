@@ -1,11 +1,16 @@
 // Remembers which Node deletions were seen: their routes are removed at once. Routes of Nodes that vanished otherwise need proof, because
 // a fault may hide the Nodes.
 
-import type { Cidr } from "../../../core/brand.ts";
-import type { Node } from "../../../kube/objects.ts";
-import type { Change } from "../../../kube/watch/store.ts";
-import { identityOf, isLeaving, podRangesOf } from "../../node-facts.ts";
-import type { RouteControllerOptions } from "../deps.ts";
+import type { Cidr } from "../../core/brand.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { Change } from "../../kube/watch/store.ts";
+import type { RemovalHistory } from "../absence/removal-history.ts";
+import type { NodeDeps } from "../node-deps.ts";
+import { identityOf, isLeaving, podRangesOf } from "../node-facts.ts";
+
+export interface SeenDeletionsDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
+  readonly removals: RemovalHistory;
+}
 
 /** Bounds the memory of a replica that never leads. */
 const maxRanges = 10_000;
@@ -15,14 +20,14 @@ const maxRanges = 10_000;
  * is terminating. Nodes that are only missing from a new list of the API server may be missing because of a fault.
  */
 export class SeenDeletions {
-  readonly #options: Pick<RouteControllerOptions, "inventory" | "removals">;
+  readonly #deps: SeenDeletionsDeps;
   /** How the Nodes with the range went. It is forgotten when a Node gets the range. */
   readonly #ranges = new Map<Cidr, "deleted" | "vanished">();
 
   /** Follows the Nodes for the life of the process, because the next leader must know which deletions were seen. */
-  constructor(options: Pick<RouteControllerOptions, "nodes" | "inventory" | "removals">) {
-    this.#options = options;
-    options.nodes.subscribe((change) => this.#note(change));
+  constructor(deps: SeenDeletionsDeps) {
+    this.#deps = deps;
+    deps.nodes.subscribe((change) => this.#note(change));
   }
 
   /** Whether the deletion of all Nodes with this range was seen. */
@@ -44,7 +49,7 @@ export class SeenDeletions {
   }
 
   #isSeen(node: Node, isFromList: boolean): boolean {
-    const { removals, inventory } = this.#options;
+    const { removals, inventory } = this.#deps;
     if (!isFromList || isLeaving(node) || removals.isOwn("nodes", node.metadata.uid)) return true;
     // An instance that is missing too explains nothing: a single answer of the cloud may be wrong.
     const answer = inventory.check(identityOf(node));

@@ -1,0 +1,167 @@
+// What the route controller keeps from one leadership session to the next: which deletions were seen, what its requests may have
+// created, the open operations, what was published, and what the mass limits hold.
+
+import type { RouteChange } from "../../cloud/own-route-changes.ts";
+import { type Cidr, type Milliseconds, minutes } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { Change } from "../../kube/watch/store.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { Creations } from "../absence/creations.ts";
+import type { HoldMemory } from "../absence/mass-limit.ts";
+import type { Evidence } from "../absence/proof.ts";
+import { podRangesOf } from "../node-facts.ts";
+import { ReportsByName } from "../reporter.ts";
+import { SeenDeletions, type SeenDeletionsDeps } from "./seen-deletions.ts";
+import type { TableName } from "./tables.ts";
+
+/** A route that was there, or that a request may have created. */
+export interface RecordedRoute {
+  readonly certainty: "exists" | "possible";
+  /** Only a former leader may have requested it. From then on, it is new (monotonic). */
+  readonly newFrom?: number | undefined;
+}
+
+/** A change that the cloud has accepted and not completed. */
+export interface OpenOperation {
+  readonly change: RouteChange;
+  readonly id: string;
+  /** Since when it is polled, monotonic. */
+  readonly since: number;
+}
+
+export type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
+
+/** What is reported about a whole table. */
+export type TableTopic = "table" | "listing" | "sync" | "hold";
+/** What is reported about a Node. */
+export type NodeTopic = "routes" | "instance";
+
+/**
+ * A request of a former leader has had its effect by then, or never has one. Without this limit, doubt about other routes would hold the route
+ * of a new Node for ever.
+ */
+const lateCreationOfOthers: Milliseconds = minutes(10);
+
+/** Identifies the route of a Node. Another Node may take the name and the range. */
+export const routeKey = (destination: Cidr, uid: string): string => `${destination} for ${uid}`;
+
+export const routeKeysOf = (node: Node): readonly string[] =>
+  podRangesOf(node).map((range) => routeKey(range, node.metadata.uid));
+
+/** The keys of the routes that a Node got with this change, if it was there before. */
+export function addedKeys({ before, after }: Change<Node>): readonly string[] {
+  if (before === undefined || after?.metadata.uid !== before.metadata.uid) return [];
+  if (before.spec.podCIDRs === after.spec.podCIDRs && before.spec.podCIDR === after.spec.podCIDR) return [];
+  const had = new Set(routeKeysOf(before));
+  return routeKeysOf(after).filter((key) => !had.has(key));
+}
+
+/** The keys of the routes of a Node that is gone, or was replaced by another one. */
+export function removedKeys({ before, after }: Change<Node>): readonly string[] {
+  return before === undefined || after?.metadata.uid === before.metadata.uid ? [] : routeKeysOf(before);
+}
+
+export class TableHistory {
+  /** By `routeKey`. */
+  readonly #routes = new Map<string, RecordedRoute>();
+  /**
+   * When the last request was sent that may have created a route to this destination (monotonic). It may take effect later, whatever
+   * happens to its Node.
+   */
+  readonly uncertain = new Map<Cidr, number>();
+  readonly creations = new Creations();
+  /** When a route was last removed, monotonic. A removal may have had no effect, whatever the cloud answered. */
+  removedAt = Number.NEGATIVE_INFINITY;
+  /** By the key of the change. */
+  readonly operations = new Map<string, OpenOperation>();
+  readonly reports = new ReportsByName<TableTopic>();
+  readonly limit: HoldMemory = { state: {} };
+  /** The ids of changes that are held by the mass limit, or because listings do not show what was created. */
+  held: ReadonlySet<string> = new Set();
+  /** What the last listing lacked, if it was doubted: also of Nodes that were deleted since, or whose range another Node has now. */
+  doubted: ReadonlySet<Cidr> = new Set();
+  /** What the last survey would change because something is absent, by id. */
+  absent: ReadonlySet<string> = new Set();
+
+  get keys(): Iterable<string> {
+    return this.#routes.keys();
+  }
+
+  recorded(key: string): RecordedRoute | undefined {
+    return this.#routes.get(key);
+  }
+
+  /** Without a certainty, nothing shows that the route was ever there. */
+  record(
+    key: string,
+    { certainty, newFrom }: Pick<Evidence, "certainty"> & Pick<RecordedRoute, "newFrom">,
+  ): void {
+    if (certainty === undefined) this.#routes.delete(key);
+    else this.#routes.set(key, defined({ certainty, newFrom }));
+  }
+
+  forget(key: string): void {
+    this.#routes.delete(key);
+  }
+
+  /**
+   * Another process has led since the last session: it may have requested routes for all Nodes that there are now. What this process
+   * began or held before says nothing any more.
+   */
+  noteFormerLeader(nodes: readonly Node[], now: number): void {
+    const newFrom = now + lateCreationOfOthers;
+    for (const [key, route] of this.#routes)
+      if (route.newFrom !== undefined) this.#routes.set(key, { ...route, newFrom });
+    for (const key of nodes.flatMap(routeKeysOf))
+      if (!this.#routes.has(key)) this.#routes.set(key, { certainty: "possible", newFrom });
+    this.operations.clear();
+    this.limit.state = {};
+    this.held = new Set();
+    this.doubted = new Set();
+  }
+}
+
+export interface RouteHistoryDeps extends SeenDeletionsDeps {
+  readonly clock: Clock;
+}
+
+export class RouteHistory {
+  readonly deletions: SeenDeletions;
+  /**
+   * The tables of the removals of this process, by id. The limit applies to each table alone, but the Lease stores the removals of all:
+   * those of an earlier process count for every table.
+   */
+  readonly tableOfRemoval = new Map<string, TableName>();
+  readonly nodeReports = new ReportsByName<NodeTopic>();
+  /** The problems of the Nodes that each table has reported last. */
+  readonly nodeProblems = new Map<TableName, ProblemsByNode>();
+  readonly #deps: RouteHistoryDeps;
+  readonly #tables = new Map<TableName, TableHistory>();
+  #formerLeaders = 0;
+
+  /** Follows the Nodes for the life of the process. */
+  constructor(deps: RouteHistoryDeps) {
+    this.#deps = deps;
+    this.deletions = new SeenDeletions(deps);
+    deps.nodes.subscribe((change) => {
+      const outdated = [...removedKeys(change), ...addedKeys(change)];
+      for (const table of this.#tables.values()) for (const key of outdated) table.forget(key);
+    });
+  }
+
+  ofTable(name: TableName): TableHistory {
+    const known = this.#tables.get(name) ?? new TableHistory();
+    this.#tables.set(name, known);
+    return known;
+  }
+
+  /** A leadership session begins. `formerLeaders`: how often other processes have led before. */
+  noteFormerLeaders(formerLeaders: number): void {
+    const { nodes, clock } = this.#deps;
+    if (formerLeaders > this.#formerLeaders)
+      for (const table of this.#tables.values()) table.noteFormerLeader(nodes.list(), clock.monotonic());
+    this.#formerLeaders = formerLeaders;
+  }
+}

@@ -47,7 +47,7 @@ import {
   sharedByRoutes,
 } from "./compose-nodes.ts";
 import { type ComposedServices, composeServices } from "./compose-services.ts";
-import { composeVolumes, type VolumeWatches } from "./compose-volumes.ts";
+import { composeVolumes, sharedByVolumes, type VolumeWatches } from "./compose-volumes.ts";
 import type { ControllerContext, SettingsSection } from "./controller-context.ts";
 import { ControllerSlot, type ControllerTask } from "./controller-slot.ts";
 import type { WatchDeps } from "./watched-resource.ts";
@@ -104,10 +104,10 @@ export function composeControllers(deps: ControllersDeps): Controllers {
     routes &&
     new ControllerSlot("node-route", () => composeRoutes(contextOf("node-route"), routes), onComposed);
   const certificates = certificateSlot(() => contextOf("kubelet-serving-csr"), onComposed);
-  const volume = optional(
-    "volume",
-    volumeWatches && composeVolumes(contextOf("volume"), provider, volumeWatches, watchDeps),
-  );
+  const volumes =
+    volumeWatches && sharedByVolumes(contextOf("volume"), provider, volumeWatches, watchDeps);
+  const volume =
+    volumes && new ControllerSlot("volume", () => composeVolumes(contextOf("volume"), volumes), onComposed);
   const tagging = taggingSlot(() => contextOf("tagging"), onComposed);
   const slots = [node, lifecycle, service, route, certificates, volume, tagging];
   return {

@@ -4,7 +4,6 @@ import { isLostRace } from "../../controllers/classify-error.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { ObjectEvent } from "../../controllers/reporter.ts";
 import { journalledCloudSend, journalledSend } from "../../controllers/writes/journalled-send.ts";
-import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type {
   KubeObject,
   PersistentVolume,
@@ -13,24 +12,21 @@ import type {
   VolumeAttachment,
 } from "../../kube/objects.ts";
 import {
-  apiVersionOf,
   persistentVolumeClaims,
   persistentVolumes,
   storageClasses,
   volumeAttachments,
 } from "../../kube/resources.ts";
-import {
-  volumeSnapshotClasses,
-  volumeSnapshotContents,
-  volumeSnapshots,
-} from "../../kube/volume-snapshots.ts";
 import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
+import type { VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { reportedKinds, VolumeController } from "../../volumes/controller/controller.ts";
-import type { ReportedKind, SnapshotWatches } from "../../volumes/controller/deps.ts";
+import type { ReportedKind, VolumeDeps, VolumeStores } from "../../volumes/controller/deps.ts";
+import { VolumeHistory } from "../../volumes/controller/history.ts";
 import { CloudVolumes } from "../../volumes/csi/cloud-volumes.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
 import type { ControllerContext } from "./controller-context.ts";
+import { WatchesOfSnapshots } from "./snapshot-caches.ts";
 import { type WatchDeps, WatchedResource } from "./watched-resource.ts";
 
 export interface VolumeWatches {
@@ -80,50 +76,52 @@ export function watchVolumes(
   };
 }
 
-function snapshotWatches(deps: WatchDeps): SnapshotWatches {
-  const { api, clock } = deps;
-  const path = `/apis/${apiVersionOf(volumeSnapshots)}`;
+/** What all sessions of the volume controller share. */
+export interface SharedByVolumes {
+  readonly driver: VolumeDriver;
+  readonly cloud: Volumes;
+  readonly stores: VolumeStores;
+  /** Of this process. */
+  readonly identity: string;
+  readonly history: VolumeHistory;
+}
+
+/** Undefined for a cloud without volumes. */
+export function sharedByVolumes(
+  context: ControllerContext,
+  { volumeDriver: driver }: AnyProvider,
+  watches: VolumeWatches,
+  watchDeps: WatchDeps,
+): SharedByVolumes | undefined {
+  const { api, clock, random, connected, formerLeaders, life } = context;
+  const { volumes: cloud } = connected.cloud;
+  if (driver === undefined || cloud === undefined) return undefined;
+  const stores = {
+    claims: watches.persistentvolumeclaims.objects,
+    volumes: watches.persistentvolumes.objects,
+    attachments: watches.volumeattachments.objects,
+    classes: watches.storageclasses.objects,
+  };
+  const snapshots = new WatchesOfSnapshots({ ...watchDeps, api, formerLeaders, life });
   return {
-    isInstalled: async (signal) => {
-      try {
-        await api.request({ verb: "get", resource: volumeSnapshots.plural, path }, signal);
-        return true;
-      } catch (error) {
-        if (isKubeError(error, "not-found")) return false;
-        throw error;
-      }
-    },
-    open: async (signal) => {
-      const watches = {
-        snapshots: new WatchedResource(volumeSnapshots, deps),
-        contents: new WatchedResource(volumeSnapshotContents, deps),
-        classes: new WatchedResource(volumeSnapshotClasses, deps),
-      };
-      const all = Object.values(watches);
-      for (const watch of all) void watch.run(signal);
-      await Promise.all(all.map((watch) => watch.whenListed(clock.monotonic(), signal)));
-      const { snapshots, contents, classes } = watches;
-      return { snapshots: snapshots.objects, contents: contents.objects, classes: classes.objects };
-    },
+    driver,
+    cloud,
+    stores,
+    identity: `${clock.now()}-${Math.floor(random.fraction() * 10_000)}-${driver.name}`,
+    history: new VolumeHistory(stores, snapshots),
   };
 }
 
-export function composeVolumes(
-  context: ControllerContext,
-  { volumeDriver }: AnyProvider,
-  watches: VolumeWatches,
-  watchDeps: WatchDeps,
-): VolumeController | undefined {
+export function composeVolumes(context: ControllerContext, shared: SharedByVolumes): VolumeController {
   const { api, clock, random, journal, log, settings, metrics, connected, inventory, nodes, removals } =
     context;
-  const { volumes, pending } = connected.cloud;
-  if (volumeDriver === undefined || volumes === undefined) return undefined;
-  const driver = volumeDriver;
+  const { driver, cloud: volumes, stores, identity, history } = shared;
   const reporters = new Map<ReportedKind, (object: KubeObject, event: ObjectEvent) => void>(
     reportedKinds.map((kind) => [kind, objectReporter(context, "volume-controller", kind)]),
   );
+  const { pending } = connected.cloud;
   const journalled = { journal, clock, mode: settings.flags.mode };
-  return new VolumeController({
+  const deps: VolumeDeps = {
     driver,
     nodes,
     inventory,
@@ -131,14 +129,9 @@ export function composeVolumes(
     clock,
     random,
     removals,
-    openVolumes: (life) => new CloudVolumes({ volumes, pending, clock, life }),
-    stores: {
-      claims: watches.persistentvolumeclaims.objects,
-      volumes: watches.persistentvolumes.objects,
-      attachments: watches.volumeattachments.objects,
-      classes: watches.storageclasses.objects,
-    },
-    snapshots: snapshotWatches({ ...watchDeps, api }),
+    formerLeaders: context.formerLeaders,
+    openVolumes: (session) => new CloudVolumes({ volumes, pending, clock, life: session }),
+    stores,
     sendToCluster: journalledSend(journalled, "cluster", isLostRace),
     sendToCloud: journalledCloudSend(journalled),
     isObserving: settings.flags.mode === "observe",
@@ -147,8 +140,9 @@ export function composeVolumes(
     note: (message, fields) => log.info(message, fields),
     settings: settings.lifecycle,
     sidecarNamespace: settings.flags["leader-elect-resource-namespace"],
-    identity: `${clock.now()}-${Math.floor(random.fraction() * 10_000)}-${driver.name}`,
+    identity,
     concurrency: () => settings.flags["concurrent-node-syncs"],
     onCall: metrics.volumeCall(driver.name),
-  });
+  };
+  return new VolumeController(deps, history);
 }

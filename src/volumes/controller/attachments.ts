@@ -181,7 +181,7 @@ export class Attachments {
 
   /** The scheduler counts too, but pods can be assigned without it. */
   #checkLimit({ metadata, spec }: VolumeAttachment, { limit }: VolumeNode): void {
-    const others = this.#actions.lasting.attachmentsOn
+    const others = this.#actions.history.attachmentsOn
       .get(spec.nodeName)
       .filter(
         (other) =>
@@ -296,9 +296,9 @@ export class Attachments {
   }
 
   #settleNode({ metadata, spec }: VolumeAttachment): void {
-    const { lasting, deps } = this.#actions;
+    const { history, deps } = this.#actions;
     const node = deps.nodes.get(spec.nodeName);
-    const others = lasting.attachmentsOn
+    const others = history.attachmentsOn
       .get(spec.nodeName)
       .filter((other) => other.metadata.uid !== metadata.uid && this.proofs.isWaiting(refOf(other)));
     if (node !== undefined && others.length === 0) this.#actions.report("Node", node, "detach", []);

@@ -60,8 +60,6 @@ const infeasible: readonly string[] = ["INVALID_ARGUMENT", "OUT_OF_RANGE", "NOT_
 export class Claims {
   readonly works: BackgroundWork<Finished | undefined>;
   readonly #actions: VolumeActions;
-  /** Creations without a definite end. */
-  readonly #begun = new Map<ObjectRef, Provisioning>();
 
   constructor(actions: VolumeActions, enqueue: (ref: ObjectRef) => void) {
     this.#actions = actions;
@@ -74,16 +72,18 @@ export class Claims {
     const work = this.works.take(ref);
     if (work === "running") return waiting;
     const begun = this.#begun.get(ref);
-    if (work !== undefined && !("error" in work && mayExist(work.error))) this.#begun.delete(ref);
-    // Only the end of the creation leads to the volume.
-    else if (begun !== undefined && claim === undefined) {
-      if (work !== undefined && "error" in work) throw work.error;
+    if (work !== undefined && "error" in work && !mayExist(work.error)) this.#begun.delete(ref);
+    else if (begun !== undefined && claim === undefined && !(work !== undefined && "value" in work)) {
+      if (work !== undefined) throw work.error;
       this.#create(ref, begun);
       return waiting;
     }
     if (work !== undefined && "value" in work) {
       // Observe mode created nothing.
-      if (work.value === undefined) return settled;
+      if (work.value === undefined) {
+        this.#begun.delete(ref);
+        return settled;
+      }
       const { provisioning, volume } = work.value;
       if (provisioning !== undefined) {
         await this.#publish(provisioning, volume, signal).catch((error: unknown) => {
@@ -91,6 +91,7 @@ export class Claims {
           this.works.keep(ref, work);
           throw error;
         });
+        this.#begun.delete(ref);
         // The watch may not have delivered the PersistentVolume yet.
         return requeue(seconds(10), "the volume was created");
       }
@@ -124,6 +125,10 @@ export class Claims {
       if (await this.#reschedule(claim, error, signal)) return settled;
       throw error;
     }
+  }
+
+  get #begun(): Map<ObjectRef, Provisioning> {
+    return this.#actions.history.begun;
   }
 
   /** Without a cache. */

@@ -14,13 +14,13 @@ import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
 import { Attachments } from "./attachments.ts";
 import { Claims } from "./claims.ts";
 import type { ReportedKind, VolumeDeps } from "./deps.ts";
-import { LastingFacts } from "./lasting-facts.ts";
+import type { VolumeHistory } from "./history.ts";
 import { MissingVolumes } from "./missing-volumes.ts";
 import { sidecarLeases } from "./names.ts";
 import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
 import { PersistentVolumes } from "./persistent-volumes.ts";
 import { Sidecars } from "./sidecars.ts";
-import { SnapshotParts } from "./snapshot-parts.ts";
+import { addSnapshots, SnapshotParts, snapshotFindings } from "./snapshot-parts.ts";
 import { cloudErrorIn, isSame, VolumeActions } from "./volume-actions.ts";
 import { removalKind } from "./volume-limit.ts";
 import { kinds, type Part, splitQueueKey, VolumeQueue } from "./volume-queue.ts";
@@ -57,7 +57,7 @@ const attachmentFacts = ({ metadata, spec, status }: VolumeAttachment): unknown 
   status?.attached,
 ];
 
-/** Everything that is begun and learned during one leadership session, and nothing that outlives it. */
+/** Everything that is begun and learned while no sidecar runs, and nothing that outlives it. */
 class VolumeSession {
   readonly actions: VolumeActions;
   readonly parts: {
@@ -98,27 +98,30 @@ class VolumeSession {
   }
 }
 
+/** For one leadership session. While a sidecar runs, it waits. */
 export class VolumeController {
   readonly queue: WorkQueue;
   readonly #deps: VolumeDeps;
-  readonly #lasting: LastingFacts;
+  readonly #history: VolumeHistory;
   readonly #keys: VolumeQueue;
   readonly #sidecars: Sidecars;
-  #session: VolumeSession | undefined;
-  #endSession: () => void = () => undefined;
+  /** Aborted to begin everything again with what the cloud answers then. */
+  #current: AbortController | undefined;
 
-  constructor(deps: VolumeDeps) {
+  constructor(deps: VolumeDeps, history: VolumeHistory) {
     this.#deps = deps;
+    this.#history = history;
     this.queue = new WorkQueue(deps.clock);
     this.#keys = new VolumeQueue(this.queue);
-    this.#lasting = new LastingFacts(deps.stores);
     const { api, clock, driver, note, reportOnLease, sidecarNamespace: namespace } = deps;
     this.#sidecars = new Sidecars({
       api,
       clock,
       namespace,
       leases: sidecarLeases(driver.name),
+      expired: history.expiredLeases,
       onRunning: (held) => {
+        history.begun.clear();
         const message = `The volume controller waits: a sidecar of ${driver.name} runs, because the Lease ${held} is being renewed. Volumes are left to the sidecars until they stop. To use Fairlead instead, scale the deployment of external-provisioner, external-attacher, external-resizer and csi-snapshotter to 0.`;
         note(message, { reason: "SidecarRunning" });
         reportOnLease({ type: "Warning", reason: "SidecarRunning", message });
@@ -128,26 +131,30 @@ export class VolumeController {
   }
 
   report(): VolumeReport {
-    const claims = new Map(this.#lasting.findings(kinds.claim));
-    for (const [claim, found] of this.#session?.snapshots.findings() ?? [])
+    const history = this.#history;
+    const claims = new Map(history.findings(kinds.claim));
+    for (const [claim, found] of snapshotFindings(history))
       claims.set(claim, [...(claims.get(claim) ?? []), ...found]);
-    const others = reportedKinds.map((kind) => [kind, this.#lasting.findings(kind)] as const);
+    const others = reportedKinds.map((kind) => [kind, history.findings(kind)] as const);
     return new Map([...others, [kinds.claim, claims]]);
   }
 
-  /** Runs for one leadership session. */
+  /** Runs for one leadership session, once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { isObserving } = this.#deps;
+    const { isObserving, formerLeaders } = this.#deps;
+    this.#history.noteFormerLeaders(formerLeaders());
     while (!signal.aborted) {
       // Observe mode runs beside sidecars too: it changes nothing.
       if (!isObserving && !(await this.#mayRun(signal))) continue;
       const { controller, unlink } = linkedController(signal);
-      this.#endSession = () => controller.abort(new Error("another account may answer"));
+      this.#current = controller;
       const work = this.#runSession(controller.signal).finally(() => {
         controller.abort();
         unlink();
       });
       await Promise.all([work, isObserving ? undefined : this.#endBesideSidecars(controller)]);
+      // A sidecar has worked since, or another account answers.
+      if (!signal.aborted) this.#history.begun.clear();
     }
   }
 
@@ -179,8 +186,7 @@ export class VolumeController {
   async #runSession(signal: AbortSignal): Promise<void> {
     const { concurrency, clock } = this.#deps;
     const end = endOf(signal);
-    const session = new VolumeSession(new VolumeActions(this.#deps, this.#lasting, end.signal), this.#keys);
-    this.#session = session;
+    const session = new VolumeSession(new VolumeActions(this.#deps, this.#history, end.signal), this.#keys);
     const stop = this.#startTriggers(session);
     this.reconsider();
     const working = runWorkers(
@@ -195,7 +201,6 @@ export class VolumeController {
     ).finally(() => {
       stop();
       end.abort();
-      this.#session = undefined;
       this.#deps.removals.endHolds(removalKind);
     });
     try {
@@ -211,19 +216,20 @@ export class VolumeController {
     this.#keys.add("claim", ...claims.list());
     this.#keys.add("volume", ...volumes.list());
     this.#keys.add("attachment", ...attachments.list());
-    this.#session?.snapshots.reconsider();
+    addSnapshots(this.#keys, this.#history, this.#deps.stores);
+    for (const ref of this.#history.begun.keys()) this.#keys.addRef("claim", ref);
     // Objects may have been deleted while this replica did not lead.
     for (const part of ["claim", "volume", "attachment"] as const) this.#addReported(part);
   }
 
   /** Another account may answer from now on, so the session ends, with everything that it began and learned. */
   forgetEvidence(): void {
-    this.#endSession();
+    this.#current?.abort(new Error("another account may answer"));
   }
 
   #startTriggers({ parts }: VolumeSession): () => void {
     const { stores, nodes, inventory, removals } = this.#deps;
-    const { attachmentsOf, attachmentsOn, claimsOf } = this.#lasting;
+    const { attachmentsOf, attachmentsOn, claimsOf } = this.#history;
     const keys = this.#keys;
     const stops = [
       stores.claims.subscribe(({ before, after }) => {
@@ -250,7 +256,7 @@ export class VolumeController {
       nodes.subscribe(({ key, before, after }) => {
         if (isSame(before, after, nodeFacts)) return;
         if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
-          this.#lasting.reports.forget(`Node ${refOf(before)}`);
+          this.#history.reports.forget(`Node ${refOf(before)}`);
         keys.add("attachment", ...attachmentsOn.get(key));
         this.#addReported("claim");
       }),
@@ -271,7 +277,7 @@ export class VolumeController {
 
   /** Enqueues the objects about which something is reported. */
   #addReported(part: Part): void {
-    for (const ref of this.#lasting.reported(kinds[part])) this.#keys.addRef(part, ref);
+    for (const ref of this.#history.reported(kinds[part])) this.#keys.addRef(part, ref);
   }
 
   async #reconcile(session: VolumeSession, key: string, signal: AbortSignal): Promise<Outcome> {

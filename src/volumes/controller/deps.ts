@@ -45,8 +45,8 @@ export interface VolumeStores {
   readonly classes: LatestObjects<StorageClass>;
 }
 
-/** They follow the API server during one leadership session. */
-export interface SnapshotStores {
+/** They follow the API server for the life of the process, from the first session on. */
+export interface SnapshotCaches {
   readonly snapshots: LatestObjects<VolumeSnapshot>;
   readonly contents: LatestObjects<VolumeSnapshotContent>;
   readonly classes: LatestObjects<VolumeSnapshotClass>;
@@ -55,8 +55,8 @@ export interface SnapshotStores {
 export interface SnapshotWatches {
   /** Whether the cluster has the CRDs. */
   isInstalled(signal: AbortSignal): Promise<boolean>;
-  /** Resolves when the caches are filled. They end with the signal. */
-  open(signal: AbortSignal): Promise<SnapshotStores>;
+  /** Resolves when the caches are current. They are the same for every session. */
+  open(signal: AbortSignal): Promise<SnapshotCaches>;
 }
 
 export interface VolumeDeps {
@@ -64,8 +64,6 @@ export interface VolumeDeps {
   /** For one leadership session: its changes end with the signal. */
   readonly openVolumes: (life: AbortSignal) => CloudVolumes;
   readonly stores: VolumeStores;
-  /** Also for a cloud without snapshots: it says so on each VolumeSnapshot. */
-  readonly snapshots: SnapshotWatches;
   readonly nodes: NodeStore;
   readonly inventory: Inventory;
   readonly api: Pick<KubeApi, "create" | "delete" | "get" | "listPage" | "patch">;
@@ -77,6 +75,8 @@ export interface VolumeDeps {
   readonly reportOnLease: (event: ObjectEvent) => void;
   readonly note: Note;
   readonly removals: RemovalHistory;
+  /** How often other processes have led before this one. */
+  readonly formerLeaders: () => number;
   /** As for Nodes: how far apart two proofs are, and how much may be removed. */
   readonly settings: Pick<LifecycleSettings, "confirmAfter" | "removalLimit">;
   /** The namespace of the sidecars' Leases. */

@@ -69,11 +69,11 @@ export class MissingVolumes {
    * time may be new, or be listed late.
    */
   #count() {
-    const { lasting, deps, shown } = this.#actions;
+    const { history, deps, shown } = this.#actions;
     const { clock, driver, removals, settings, stores } = deps;
     const now = clock.monotonic();
     const recorded = stores.volumes.list().filter((volume) => {
-      const attachments = lasting.attachmentsOf.get(volume.metadata.name);
+      const attachments = history.attachmentsOf.get(volume.metadata.name);
       const isNeeded = attachments.length > 0 || isReleased(volume);
       const isExempt = [volume, ...attachments].some(
         ({ metadata: { uid } }) => removals.has(removalKind, uid) || removals.isReleased(removalKind, uid),

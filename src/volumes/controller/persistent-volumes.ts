@@ -134,7 +134,7 @@ export class PersistentVolumes {
     const why = `the reclaim policy is ${policy}`;
     const kept =
       first && (await this.#actions.patch(persistentVolumes, stores.volumes, volume, first, why, signal));
-    const isAttached = this.#actions.lasting.attachmentsOf.get(volume.metadata.name).length > 0;
+    const isAttached = this.#actions.history.attachmentsOf.get(volume.metadata.name).length > 0;
     if (volume.metadata.deletionTimestamp === undefined || isAttached) return;
     const second = finalizerPatch(kept ?? volume, attacherFinalizer(driver.name), "absent");
     if (second !== undefined)
@@ -149,19 +149,19 @@ export class PersistentVolumes {
   }
 
   async #delete(volume: PersistentVolume, signal: AbortSignal): Promise<Outcome> {
-    const { lasting, deps } = this.#actions;
+    const { history, deps } = this.#actions;
     const { stores, clock, settings, removals } = deps;
     const { name, uid } = volume.metadata;
     const { claimRef, csi } = volume.spec ?? {};
-    const isAnnounced = lasting.sawDeletion(volume);
+    const isAnnounced = history.sawDeletion(volume);
     const proofs = this.#released.get(refOf(volume)) ?? [];
     if (isAnnounced) this.#released.delete(refOf(volume));
     else this.#released.set(refOf(volume), proofs);
     const facts = {
       volume,
       claim: stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`),
-      attachments: lasting.attachmentsOf.get(name),
-      sharing: sharingOf(volume, lasting.volumesWith.get(csi?.volumeHandle ?? "")),
+      attachments: history.attachmentsOf.get(name),
+      sharing: sharingOf(volume, history.volumesWith.get(csi?.volumeHandle ?? "")),
       isAnnounced,
       proofs,
       confirmAfter: settings.confirmAfter,
@@ -245,8 +245,8 @@ export class PersistentVolumes {
   }
 
   #isUnseen(volume: PersistentVolume): boolean {
-    const { lasting, deps } = this.#actions;
-    return !lasting.sawDeletion(volume) && !deps.removals.isReleased(removalKind, volume.metadata.uid);
+    const { history, deps } = this.#actions;
+    return !history.sawDeletion(volume) && !deps.removals.isReleased(removalKind, volume.metadata.uid);
   }
 
   #start(volume: PersistentVolume): Outcome {

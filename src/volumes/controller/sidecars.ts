@@ -17,14 +17,14 @@ interface SidecarDeps extends Pick<VolumeDeps, "api" | "clock"> {
   readonly namespace: string;
   /** These Leases are being renewed. */
   readonly onRunning: (leases: string) => void;
+  /** The last renewal of Leases that are not renewed any more. */
+  readonly expired: Map<string, string>;
   /** None is any more. */
   readonly onStopped: () => void;
 }
 
 export class Sidecars {
   readonly #deps: SidecarDeps;
-  /** The last renewal of Leases that are not renewed any more. Clocks of two machines are never compared. */
-  readonly #expired = new Map<string, string>();
 
   constructor(deps: SidecarDeps) {
     this.#deps = deps;
@@ -32,14 +32,14 @@ export class Sidecars {
 
   /** Resolves when no sidecar holds its Lease. Rejects when the signal is aborted, or the Leases cannot be read. */
   async whenNone(signal: AbortSignal): Promise<void> {
-    const { clock, onRunning, onStopped } = this.#deps;
+    const { clock, expired, onRunning, onStopped } = this.#deps;
     let isReported = false;
     for (let held = await this.#held(signal); held.size > 0; ) {
       await sleep(clock, leaseDuration, signal);
       const later = await this.#held(signal);
       for (const [lease, renewed] of later)
-        if (held.get(lease) === renewed) this.#expired.set(lease, renewed);
-      held = new Map([...later].filter(([lease, renewed]) => this.#expired.get(lease) !== renewed));
+        if (held.get(lease) === renewed) expired.set(lease, renewed);
+      held = new Map([...later].filter(([lease, renewed]) => expired.get(lease) !== renewed));
       if (held.size === 0 || isReported) continue;
       isReported = true;
       onRunning([...held.keys()].join(" and "));
@@ -55,7 +55,7 @@ export class Sidecars {
 
   /** The last renewal of each Lease that has a holder, unless it has expired. */
   async #held(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-    const { api, leases: names, namespace } = this.#deps;
+    const { api, leases: names, namespace, expired } = this.#deps;
     const found = await Promise.all(
       names.map((name) => api.get(leases, { name, namespace }, signal).catch(undefinedIf("not-found"))),
     );
@@ -64,7 +64,7 @@ export class Sidecars {
         .filter((lease) => lease !== undefined)
         .filter(({ spec }) => (spec?.holderIdentity ?? "") !== "")
         .map((lease) => [keyFor(lease), `${lease.spec?.holderIdentity} ${lease.spec?.renewTime}`] as const)
-        .filter(([lease, renewed]) => this.#expired.get(lease) !== renewed),
+        .filter(([lease, renewed]) => expired.get(lease) !== renewed),
     );
   }
 }

@@ -18,7 +18,7 @@ import type { CloudSnapshots } from "../csi/cloud-snapshots.ts";
 import type { CloudVolumes } from "../csi/cloud-volumes.ts";
 import { RpcError } from "../grpc/status.ts";
 import { BackgroundWork } from "./background-work.ts";
-import type { SnapshotStores } from "./deps.ts";
+import type { SnapshotStores } from "./history.ts";
 import { beingCreatedKey, contentFinalizer } from "./names.ts";
 import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
 import { contentStatus, handleOf, isInGroup, planContent, snapshotNameOf } from "./plan-snapshot.ts";

@@ -9,12 +9,13 @@ import type { KubeObject, PersistentVolumeClaim } from "../../kube/objects.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../kube/volume-snapshots.ts";
 import { sleep } from "../../platform/clock.ts";
 import { type Outcome, settled } from "../../runtime/workers.ts";
-import type { SnapshotStores, SnapshotWatches } from "./deps.ts";
+import { claimKeyOf, type SnapshotStores, type VolumeHistory } from "./history.ts";
 import { beingCreatedKey, claimFinalizer, snapshotControllerLease, snapshotGroup } from "./names.ts";
 import { keyFor, type ObjectRef, objectIn } from "./object-ref.ts";
 import { Sidecars } from "./sidecars.ts";
 import { SnapshotContents } from "./snapshot-contents.ts";
 import { Snapshots } from "./snapshots.ts";
+import type { VolumeStores } from "./deps.ts";
 import { isSame, type VolumeActions } from "./volume-actions.ts";
 import { kinds, type VolumeQueue } from "./volume-queue.ts";
 
@@ -31,17 +32,41 @@ const contentFacts = ({ metadata, spec, status }: VolumeSnapshotContent): unknow
   { ...status, error: undefined, readyToUse: status?.readyToUse === true },
 ];
 
-interface Session {
-  readonly stores: SnapshotStores;
+interface Parts {
   readonly snapshots: Snapshots;
   readonly contents: SnapshotContents;
+}
+
+/** Enqueues all snapshots, and the claims that a snapshot protects. */
+export function addSnapshots(queue: VolumeQueue, { snapshots: stores }: VolumeHistory, { claims }: VolumeStores) {
+  queue.add("snapshot", ...(stores?.snapshots.list() ?? []));
+  queue.add("content", ...(stores?.contents.list() ?? []));
+  const isProtected = ({ metadata }: PersistentVolumeClaim): boolean =>
+    metadata.finalizers?.includes(claimFinalizer) === true;
+  queue.add("claim", ...claims.list().filter(isProtected));
+}
+
+/** What is reported about the snapshots of each claim. */
+export function snapshotFindings(history: VolumeHistory): ReadonlyMap<string, readonly Finding[]> {
+  const known = { snapshot: history.findings(kinds.snapshot), content: history.findings(kinds.content) };
+  const all = (history.snapshots?.snapshots.list() ?? []).flatMap((snapshot) => {
+    const key = keyFor(snapshot);
+    const content = snapshot.status?.boundVolumeSnapshotContentName ?? "";
+    const found = [...(known.snapshot.get(key) ?? []), ...(known.content.get(content) ?? [])];
+    return found.map(
+      (each) => [claimKeyOf(snapshot), { ...each, text: `VolumeSnapshot ${key}: ${each.text}` }] as const,
+    );
+  });
+  const byClaim = Map.groupBy(all, ([claim]) => claim);
+  return new Map([...byClaim].map(([claim, found]) => [claim, found.map(([, finding]) => finding)]));
 }
 
 export class SnapshotParts {
   readonly #actions: VolumeActions;
   readonly #queue: VolumeQueue;
   readonly #controller: Sidecars;
-  #session: Session | undefined;
+  /** Undefined until the caches are current. */
+  #parts: Parts | undefined;
 
   constructor(actions: VolumeActions, queue: VolumeQueue) {
     const { api, clock, driver, note, sidecarNamespace: namespace } = actions.deps;
@@ -52,6 +77,7 @@ export class SnapshotParts {
       clock,
       namespace,
       leases: [snapshotControllerLease],
+      expired: actions.history.expiredLeases,
       onRunning: (leases) =>
         note(
           `A snapshot-controller runs, because the Lease ${leases} is being renewed. It binds VolumeSnapshots; Fairlead creates and deletes the snapshots of ${driver.name} in the cloud.`,
@@ -63,34 +89,34 @@ export class SnapshotParts {
 
   /** Until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { snapshots: watches } = this.#actions.deps;
+    const { history } = this.#actions;
     const stops: (() => void)[] = [];
     try {
-      await this.#whenInstalled(watches, signal);
-      const stores = await watches.open(signal);
+      await this.#whenInstalled(history, signal);
+      const stores = await history.openSnapshots(signal);
       const snapshots = new Snapshots(this.#actions, stores);
       const contents = new SnapshotContents(this.#actions, stores, (ref) =>
         this.#queue.addRef("content", ref),
       );
-      this.#session = { stores, snapshots, contents };
+      this.#parts = { snapshots, contents };
       stops.push(...this.#subscribe(stores));
-      this.reconsider();
+      this.#reconsider();
       while (!signal.aborted) await this.#followController(snapshots, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
       for (const stop of stops) stop();
-      const works = this.#session?.contents.works;
-      this.#session = undefined;
+      const works = this.#parts?.contents.works;
+      this.#parts = undefined;
       await works?.whenIdle();
     }
   }
 
-  async #whenInstalled({ isInstalled }: SnapshotWatches, signal: AbortSignal): Promise<void> {
+  async #whenInstalled(history: VolumeHistory, signal: AbortSignal): Promise<void> {
     const { clock, note } = this.#actions.deps;
     for (let isReported = false; ; ) {
       // What is unknown is asked again sooner, and not reported: the watches report that the API server fails.
-      const found = await isInstalled(signal).catch(() => undefined);
+      const found = await history.hasSnapshots(signal).catch(() => undefined);
       if (found === true) return;
       if (found === false && !isReported) {
         isReported = true;
@@ -106,7 +132,7 @@ export class SnapshotParts {
     try {
       await this.#controller.whenNone(signal);
       snapshots.isYielding = false;
-      this.reconsider();
+      this.#reconsider();
       await this.#controller.whenAny(signal);
     } catch (error) {
       await sleep(clock, delayAfterError(error, 3, this.#actions.deps), signal);
@@ -115,25 +141,15 @@ export class SnapshotParts {
     }
   }
 
-  reconsider(): void {
-    const { snapshots, contents } = this.#session?.stores ?? {};
-    this.#queue.add("snapshot", ...(snapshots?.list() ?? []));
-    this.#queue.add("content", ...(contents?.list() ?? []));
-    const { claims } = this.#actions.deps.stores;
-    const isProtected = ({ metadata }: PersistentVolumeClaim): boolean =>
-      metadata.finalizers?.includes(claimFinalizer) === true;
-    this.#queue.add("claim", ...claims.list().filter(isProtected));
+  #reconsider(): void {
+    addSnapshots(this.#queue, this.#actions.history, this.#actions.deps.stores);
   }
 
-  #subscribe({ snapshots, contents, classes }: SnapshotStores): (() => void)[] {
+  #subscribe({ snapshots, contents, classes, snapshotsOf: of }: SnapshotStores): (() => void)[] {
     const { stores } = this.#actions.deps;
     const queue = this.#queue;
-    const of = snapshots.index(({ metadata: { namespace }, spec }) => [
-      `${namespace}/${spec.source.persistentVolumeClaimName}`,
-    ]);
     const addClaimOf = (snapshot: VolumeSnapshot | undefined): void => {
-      const name = snapshot?.spec.source.persistentVolumeClaimName;
-      queue.add("claim", stores.claims.get(`${snapshot?.metadata.namespace}/${name}`));
+      if (snapshot !== undefined) queue.add("claim", stores.claims.get(claimKeyOf(snapshot)));
     };
     const isUnready = ({ status }: VolumeSnapshot): boolean => status?.readyToUse !== true;
     return [
@@ -166,33 +182,19 @@ export class SnapshotParts {
     ];
   }
 
-  /** What is reported about the snapshots of each claim. */
-  findings(): ReadonlyMap<string, readonly Finding[]> {
-    const { lasting } = this.#actions;
-    const known = { snapshot: lasting.findings(kinds.snapshot), content: lasting.findings(kinds.content) };
-    const all = (this.#session?.stores.snapshots.list() ?? []).flatMap((snapshot) => {
-      const key = keyFor(snapshot);
-      const claim = `${snapshot.metadata.namespace}/${snapshot.spec.source.persistentVolumeClaimName}`;
-      const content = snapshot.status?.boundVolumeSnapshotContentName ?? "";
-      const found = [...(known.snapshot.get(key) ?? []), ...(known.content.get(content) ?? [])];
-      return found.map((each) => [claim, { ...each, text: `VolumeSnapshot ${key}: ${each.text}` }] as const);
-    });
-    const byClaim = Map.groupBy(all, ([claim]) => claim);
-    return new Map([...byClaim].map(([claim, found]) => [claim, found.map(([, finding]) => finding)]));
-  }
-
   objectOf(part: "snapshot" | "content", ref: ObjectRef): KubeObject | undefined {
-    const { snapshots, contents } = this.#session?.stores ?? {};
+    if (this.#parts === undefined) return undefined;
+    const { snapshots, contents } = this.#actions.history.snapshots ?? {};
     const of = part === "snapshot" ? snapshots : contents;
     return of && objectIn<KubeObject>(of, ref);
   }
 
   async releaseClaim(claim: PersistentVolumeClaim, signal: AbortSignal): Promise<void> {
-    await this.#session?.snapshots.releaseClaim(claim, signal);
+    await this.#parts?.snapshots.releaseClaim(claim, signal);
   }
 
   async reconcile(part: "snapshot" | "content", ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
-    const { snapshots, contents } = this.#session ?? {};
+    const { snapshots, contents } = this.#parts ?? {};
     const of = part === "snapshot" ? snapshots : contents;
     return (await of?.reconcile(ref, signal)) ?? settled;
   }

@@ -14,7 +14,7 @@ import {
   volumeSnapshots,
 } from "../../kube/volume-snapshots.ts";
 import { type Outcome, requeue, settled } from "../../runtime/workers.ts";
-import type { SnapshotStores } from "./deps.ts";
+import type { SnapshotStores } from "./history.ts";
 import {
   beingDeletedKey,
   boundFinalizer,

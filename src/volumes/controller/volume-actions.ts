@@ -19,7 +19,7 @@ import type { CloudVolumes } from "../csi/cloud-volumes.ts";
 import { RpcError } from "../grpc/status.ts";
 import type { BackgroundWork } from "./background-work.ts";
 import type { CallName, ReportedKind, Topic, VolumeDeps } from "./deps.ts";
-import type { LastingFacts } from "./lasting-facts.ts";
+import type { VolumeHistory } from "./history.ts";
 import { keyFor, type ObjectRef, refOf } from "./object-ref.ts";
 
 /** What was reported about an object. */
@@ -72,7 +72,7 @@ export function isNoProblem(error: unknown): boolean {
 
 export class VolumeActions {
   readonly deps: VolumeDeps;
-  readonly lasting: LastingFacts;
+  readonly history: VolumeHistory;
   readonly #cloud: CloudVolumes;
   /** Aborted when the session ends. */
   readonly #life: AbortSignal;
@@ -80,14 +80,14 @@ export class VolumeActions {
   /** By resource. */
   readonly #lists = new Map<string, SharedListing<KubeObject>>();
 
-  constructor(deps: VolumeDeps, lasting: LastingFacts, life: AbortSignal) {
+  constructor(deps: VolumeDeps, history: VolumeHistory, life: AbortSignal) {
     this.deps = deps;
-    this.lasting = lasting;
+    this.history = history;
     this.#cloud = deps.openVolumes(life);
     this.#life = life;
     this.#reporter = new Reporter<Subject, Topic>(
       ({ kind, object }, event) => deps.report(kind, object, event),
-      lasting.reports,
+      history.reports,
     );
   }
 
@@ -243,7 +243,7 @@ export class VolumeActions {
 
   /** The object is gone. */
   forget(kind: ReportedKind, ref: ObjectRef): void {
-    this.lasting.reports.forget(`${kind} ${ref}`);
+    this.history.reports.forget(`${kind} ${ref}`);
   }
 }
 

@@ -1,24 +1,42 @@
-// What the volume controller keeps between leadership sessions: the indexes of its caches, the claims whose deletion this process has seen,
-// and what was reported. Everything else that it remembers is created when a session starts, and ends with it.
+// What the volume controller keeps from one leadership session to the next: the caches of snapshots, the indexes of its caches, the claims
+// whose deletion this process has seen, creations without a definite end, and what was reported.
 
 import { allFindings, type Finding, ReportsByName } from "../../controllers/reporter.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import type { Index } from "../../kube/watch/store.ts";
-import type { ReportedKind, Topic, VolumeStores } from "./deps.ts";
+import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";
+import type { ReportedKind, SnapshotCaches, SnapshotWatches, Topic, VolumeStores } from "./deps.ts";
 import { keyIn, type ObjectRef } from "./object-ref.ts";
-import { classNameOf } from "./plan-claim.ts";
+import { classNameOf, type Provisioning } from "./plan-claim.ts";
 
-export class LastingFacts {
+export interface SnapshotStores extends SnapshotCaches {
+  /** By the key of the claim. */
+  readonly snapshotsOf: Index<VolumeSnapshot>;
+}
+
+export const claimKeyOf = ({ metadata: { namespace }, spec }: VolumeSnapshot): string =>
+  `${namespace}/${spec.source.persistentVolumeClaimName}`;
+
+export class VolumeHistory {
   /** By kind and `ObjectRef`. */
   readonly reports = new ReportsByName<Topic>();
   readonly claimsOf: Index<PersistentVolumeClaim>;
   readonly volumesWith: Index<PersistentVolume>;
   readonly attachmentsOf: Index<VolumeAttachment>;
   readonly attachmentsOn: Index<VolumeAttachment>;
+  /** Creations without a definite end: if the claim is deleted, only the end leads to the volume. */
+  readonly begun = new Map<ObjectRef, Provisioning>();
+  /** The last renewal of sidecars' Leases that are not renewed any more. Clocks of two machines are never compared. */
+  readonly expiredLeases = new Map<string, string>();
+  readonly #watches: SnapshotWatches;
   /** By uid. */
   readonly #deletedClaims = new Set<string>();
+  #snapshots: SnapshotStores | undefined;
+  #formerLeaders = 0;
 
-  constructor({ claims, volumes, attachments }: VolumeStores) {
+  /** Follows the caches for the life of the process. */
+  constructor({ claims, volumes, attachments }: VolumeStores, watches: SnapshotWatches) {
+    this.#watches = watches;
     this.claimsOf = claims.index((claim) => [classNameOf(claim)]);
     this.volumesWith = volumes.index(({ spec }) => [spec?.csi?.volumeHandle ?? ""]);
     this.attachmentsOf = attachments.index(({ spec }) => [spec.source.persistentVolumeName ?? ""]);
@@ -34,6 +52,30 @@ export class LastingFacts {
       const uid = before?.spec?.claimRef?.uid;
       if (after === undefined && uid !== undefined) this.#deletedClaims.delete(uid);
     });
+  }
+
+  /** A leadership session begins. `formerLeaders`: how often other processes have led before. */
+  noteFormerLeaders(formerLeaders: number): void {
+    // What another process has done since decides.
+    if (formerLeaders !== this.#formerLeaders) this.begun.clear();
+    this.#formerLeaders = formerLeaders;
+  }
+
+  /** Undefined before a session has opened the caches. */
+  get snapshots(): SnapshotStores | undefined {
+    return this.#snapshots;
+  }
+
+  /** Whether the cluster has the CRDs of snapshots. */
+  hasSnapshots(signal: AbortSignal): Promise<boolean> {
+    return this.#watches.isInstalled(signal);
+  }
+
+  async openSnapshots(signal: AbortSignal): Promise<SnapshotStores> {
+    const { snapshots, contents, classes } = await this.#watches.open(signal);
+    const indexed = (): Index<VolumeSnapshot> => snapshots.index((snapshot) => [claimKeyOf(snapshot)]);
+    this.#snapshots ??= { snapshots, contents, classes, snapshotsOf: indexed() };
+    return this.#snapshots;
   }
 
   /** Whether this process has seen the deletion of the claim that the PersistentVolume had. */

@@ -1,0 +1,75 @@
+// The watches of volume snapshots. The first session of the volume controller opens them, because the cluster may not have the CRDs before,
+// and they last as long as the process: a session that follows directly lists nothing again.
+
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { apiVersionOf } from "../../kube/resources.ts";
+import {
+  volumeSnapshotClasses,
+  volumeSnapshotContents,
+  volumeSnapshots,
+} from "../../kube/volume-snapshots.ts";
+import { maxSilence } from "../../kube/watch/watch-connection.ts";
+import type { SnapshotCaches, SnapshotWatches } from "../../volumes/controller/deps.ts";
+import { type AnyWatch, type WatchDeps, WatchedResource } from "./watched-resource.ts";
+
+export interface SnapshotWatchDeps extends WatchDeps {
+  readonly formerLeaders: () => number;
+  /** Ends the watches. */
+  readonly life: AbortSignal;
+}
+
+interface Opened extends SnapshotCaches {
+  readonly watches: readonly AnyWatch[];
+}
+
+export class WatchesOfSnapshots implements SnapshotWatches {
+  readonly #deps: SnapshotWatchDeps;
+  #opened: Opened | undefined;
+  /** The caches are current if a list is complete that began then (monotonic). */
+  #since = 0;
+  #formerLeaders = 0;
+
+  constructor(deps: SnapshotWatchDeps) {
+    this.#deps = deps;
+  }
+
+  async isInstalled(signal: AbortSignal): Promise<boolean> {
+    const path = `/apis/${apiVersionOf(volumeSnapshots)}`;
+    try {
+      await this.#deps.api.request({ verb: "get", resource: volumeSnapshots.plural, path }, signal);
+      return true;
+    } catch (error) {
+      if (isKubeError(error, "not-found")) return false;
+      throw error;
+    }
+  }
+
+  async open(signal: AbortSignal): Promise<SnapshotCaches> {
+    const { clock, formerLeaders } = this.#deps;
+    const leaders = formerLeaders();
+    const opened = this.#opened;
+    const isCurrent = leaders === this.#formerLeaders && opened?.watches.every(hasHeard) === true;
+    if (!isCurrent) this.#since = clock.monotonic();
+    this.#formerLeaders = leaders;
+    this.#opened ??= this.#start();
+    const { watches, ...caches } = this.#opened;
+    await Promise.all(watches.map((watch) => watch.whenListed(this.#since, signal)));
+    return caches;
+  }
+
+  #start(): Opened {
+    const { life } = this.#deps;
+    const snapshots = new WatchedResource(volumeSnapshots, this.#deps);
+    const contents = new WatchedResource(volumeSnapshotContents, this.#deps);
+    const classes = new WatchedResource(volumeSnapshotClasses, this.#deps);
+    const watches = [snapshots, contents, classes];
+    for (const watch of watches) void watch.run(life);
+    return { snapshots: snapshots.objects, contents: contents.objects, classes: classes.objects, watches };
+  }
+}
+
+/** The watch has not been silent for so long that it would list again. */
+function hasHeard(watch: AnyWatch): boolean {
+  const age = watch.age();
+  return age !== undefined && age <= maxSilence;
+}

@@ -104,8 +104,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
     routes &&
     new ControllerSlot("node-route", () => composeRoutes(contextOf("node-route"), routes), onComposed);
   const certificates = certificateSlot(() => contextOf("kubelet-serving-csr"), onComposed);
-  const volumes =
-    volumeWatches && sharedByVolumes(contextOf("volume"), provider, volumeWatches, watchDeps);
+  const volumes = volumeWatches && sharedByVolumes(contextOf("volume"), provider, volumeWatches, watchDeps);
   const volume =
     volumes && new ControllerSlot("volume", () => composeVolumes(contextOf("volume"), volumes), onComposed);
   const tagging = taggingSlot(() => contextOf("tagging"), onComposed);

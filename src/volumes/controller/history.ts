@@ -3,8 +3,8 @@
 
 import { allFindings, type Finding, ReportsByName } from "../../controllers/reporter.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
-import type { Index } from "../../kube/watch/store.ts";
 import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";
+import type { Index } from "../../kube/watch/store.ts";
 import type { ReportedKind, SnapshotCaches, SnapshotWatches, Topic, VolumeStores } from "./deps.ts";
 import { keyIn, type ObjectRef } from "./object-ref.ts";
 import { classNameOf, type Provisioning } from "./plan-claim.ts";

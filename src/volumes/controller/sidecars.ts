@@ -37,8 +37,7 @@ export class Sidecars {
     for (let held = await this.#held(signal); held.size > 0; ) {
       await sleep(clock, leaseDuration, signal);
       const later = await this.#held(signal);
-      for (const [lease, renewed] of later)
-        if (held.get(lease) === renewed) expired.set(lease, renewed);
+      for (const [lease, renewed] of later) if (held.get(lease) === renewed) expired.set(lease, renewed);
       held = new Map([...later].filter(([lease, renewed]) => expired.get(lease) !== renewed));
       if (held.size === 0 || isReported) continue;
       isReported = true;

@@ -9,13 +9,13 @@ import type { KubeObject, PersistentVolumeClaim } from "../../kube/objects.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../kube/volume-snapshots.ts";
 import { sleep } from "../../platform/clock.ts";
 import { type Outcome, settled } from "../../runtime/workers.ts";
+import type { VolumeStores } from "./deps.ts";
 import { claimKeyOf, type SnapshotStores, type VolumeHistory } from "./history.ts";
 import { beingCreatedKey, claimFinalizer, snapshotControllerLease, snapshotGroup } from "./names.ts";
 import { keyFor, type ObjectRef, objectIn } from "./object-ref.ts";
 import { Sidecars } from "./sidecars.ts";
 import { SnapshotContents } from "./snapshot-contents.ts";
 import { Snapshots } from "./snapshots.ts";
-import type { VolumeStores } from "./deps.ts";
 import { isSame, type VolumeActions } from "./volume-actions.ts";
 import { kinds, type VolumeQueue } from "./volume-queue.ts";
 
@@ -38,7 +38,11 @@ interface Parts {
 }
 
 /** Enqueues all snapshots, and the claims that a snapshot protects. */
-export function addSnapshots(queue: VolumeQueue, { snapshots: stores }: VolumeHistory, { claims }: VolumeStores) {
+export function addSnapshots(
+  queue: VolumeQueue,
+  { snapshots: stores }: VolumeHistory,
+  { claims }: VolumeStores,
+) {
   queue.add("snapshot", ...(stores?.snapshots.list() ?? []));
   queue.add("content", ...(stores?.contents.list() ?? []));
   const isProtected = ({ metadata }: PersistentVolumeClaim): boolean =>

@@ -3,7 +3,9 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { Refusal } from "../../../providers/fake/simulator/answer.ts";
+import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
+import { SnapshotWorld } from "../../support/snapshot-world.ts";
 import { driver, VolumeWorld } from "../../support/volume-world.ts";
 
 let world: VolumeWorld | undefined;
@@ -30,6 +32,32 @@ async function loseLease(w: VolumeWorld, meanwhile: () => void): Promise<void> {
   w.holdLease("");
   await w.until(() => w.manager.leads(), "this replica to lead");
 }
+
+/** The same process leads again after a minute in which its Lease could not be renewed, and no other replica led. */
+async function interrupted(): Promise<{
+  readonly w: SnapshotWorld;
+  readonly interrupt: (meanwhile?: () => void) => Promise<void>;
+}> {
+  let isRefusing = false;
+  const w = new SnapshotWorld({
+    authorize: (_, { resource, verb }) => !(isRefusing && resource === "leases" && verb !== "get"),
+  });
+  world = w;
+  await w.start("--leader-elect=true");
+  const interrupt = async (meanwhile?: () => void): Promise<void> => {
+    isRefusing = true;
+    await w.until(() => !w.manager.leads(), "the end of the session");
+    meanwhile?.();
+    await w.pass(30);
+    w.forget();
+    isRefusing = false;
+    await w.until(() => w.manager.leads(), "the next session");
+  };
+  return { w, interrupt };
+}
+
+const listsOfSnapshots = (w: VolumeWorld): readonly string[] =>
+  w.read.filter((path) => path.endsWith("/volumesnapshots"));
 
 /** A request of the manager that is answered only when its deadline is over. */
 const unanswered = () => new Response(new ReadableStream<Uint8Array>({}));
@@ -69,6 +97,69 @@ describe("a leader that leads again after an hour", () => {
     await w.pass(900);
     expect([w.changes, w.volumes()]).toEqual([[], []]);
   });
+});
+
+describe("the next session of the same process", () => {
+  test("lists no snapshots again, and uses them", async () => {
+    const { w, interrupt } = await interrupted();
+    w.claim("data");
+    await w.until(() => w.isBound("data"), "bound");
+    w.snapshot("first", "data");
+    await w.until(() => w.isReady("first"), "ready");
+    await interrupt(() => w.snapshot("second", "data"));
+    await w.until(() => w.isReady("second"), "ready");
+    expect(listsOfSnapshots(w)).toEqual([]);
+  });
+
+  test("completes a creation that was cut off, so that the volume of a claim that was deleted meanwhile is deleted", async () => {
+    const { w, interrupt } = await interrupted();
+    await w.until(() => w.manager.leads(), "the first session");
+    const { volumes } = w.cloud;
+    const { create } = volumes;
+    let created = 0;
+    volumes.create = (spec) => {
+      if (created === 0) create.call(volumes, spec);
+      created += 1;
+      throw new Refusal(503, "unavailable", "try again");
+    };
+    w.cloud.view = { ...trueView, volumes: () => [] };
+    w.claim("data");
+    await w.until(() => created > 0, "the request");
+    await interrupt(() => {
+      w.deleteClaim("data");
+      volumes.create = create;
+      w.cloud.view = trueView;
+    });
+    const left = () => w.cloud.volumes.list().length + w.volumes().length;
+    await w.until(() => left() === 0, "the deletion", 300);
+  });
+
+  test("waits for no sidecar whose Lease had expired before", async () => {
+    const { w, interrupt } = await interrupted();
+    w.renewSidecar("csi-fake-example");
+    w.claim("first");
+    await w.until(() => w.isBound("first"), "bound");
+    await interrupt();
+    w.claim("second");
+    await w.until(() => w.isBound("second"), "bound", 14);
+  });
+
+  test("reports no failure again that lasts", async () => {
+    const { w, interrupt } = await interrupted();
+    w.claim("data", { size: "2Ti" });
+    const reported = () => w.logged.filter((line) => line.includes("No volume has a size")).length;
+    await w.until(() => reported() === 1, "the failure");
+    await interrupt();
+    await w.pass(600);
+    expect(reported()).toBe(1);
+  });
+});
+
+test("a session after another replica led lists the snapshots again", async () => {
+  const { w } = await interrupted();
+  await w.until(() => listsOfSnapshots(w).length > 0, "the first session");
+  await loseLease(w, () => undefined);
+  await w.until(() => listsOfSnapshots(w).length > 0, "the list", 60);
 });
 
 describe("a claim with the name of a deleted one", () => {

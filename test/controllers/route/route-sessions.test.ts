@@ -151,6 +151,18 @@ describe("the next session of the same process", () => {
     expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
   });
 
+  test("does not create again what the cloud still works on without an operation id", async () => {
+    const w = setUp();
+    w.cloud.outcomes.push({ done: false, checkAfter: seconds(60), waitingFor: "the network" });
+    await w.add("n1", "10.244.1.0/24").settle();
+    await w.handOver("this process");
+    await w.pass(20);
+    expect(w.cloud.changes).toEqual(["create 10.244.1.0/24"]);
+    w.cloud.put("10.244.1.0/24", { targetKey: "n1" });
+    await w.pass(120);
+    expect([w.cloud.changes.length, w.network("n1")]).toEqual([1, "False RouteCreated"]);
+  });
+
   test("forgets backoffs", async () => {
     const w = setUp().add("n1", "10.244.1.0/24");
     w.cloud.failures.set("10.244.1.0/24", refusal("quota", "no route left"));

@@ -1075,8 +1075,11 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "forget-routes-that-the-cloud-still-works-on",
-    breaks: "A route whose operation another session began is created again at once.",
-    foundBy: { invariants: [18], seed: 2, operations: true },
+    breaks: "A route that the cloud works on for an earlier session is created again at once.",
+    foundBy: {
+      file: "test/controllers/route/route-sessions.test.ts",
+      test: "does not create again what the cloud still works on without an operation id",
+    },
     edits: [
       {
         file: "src/controllers/route/absence/route-evidence.ts",

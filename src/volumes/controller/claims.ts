@@ -87,7 +87,7 @@ export class Claims {
       const { provisioning, volume } = work.value;
       if (provisioning !== undefined) {
         await this.#publish(provisioning, volume, signal).catch((error: unknown) => {
-          // If the claim is deleted now, only this result leads to the volume.
+          // Otherwise the cloud would be asked for the volume again.
           this.works.keep(ref, work);
           throw error;
         });

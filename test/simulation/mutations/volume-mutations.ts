@@ -321,7 +321,7 @@ export const volumeMutations: readonly Mutation[] = [
     foundBy: deleting("a restored API server has the claim"),
     edits: [
       {
-        file: "src/volumes/controller/lasting-facts.ts",
+        file: "src/volumes/controller/history.ts",
         find: "else if (after !== undefined) this.#deletedClaims.delete(after.metadata.uid);",
         replace: "",
       },
@@ -334,7 +334,13 @@ export const volumeMutations: readonly Mutation[] = [
       file: "test/volumes/controller/provision.test.ts",
       test: "while its PersistentVolume could not be written",
     },
-    edits: [{ file: "src/volumes/controller/claims.ts", find: "this.works.keep(ref, work);", replace: "" }],
+    edits: [
+      {
+        file: "src/volumes/controller/claims.ts",
+        find: "this.works.keep(ref, work);",
+        replace: "this.#begun.delete(ref);",
+      },
+    ],
   },
   {
     name: "create-without-a-listing",

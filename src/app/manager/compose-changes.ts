@@ -78,15 +78,16 @@ function targetsOf(context: ControllerContext, composed: Controllers): Targets {
     const requests = (): number => source.latest?.pages ?? 1;
     return [source.source.name, new ChangeHints({ clock, refresh, requests })] as const;
   });
-  const { service } = composed;
   const balancers =
-    service &&
+    composed.service &&
     new ChangeHints({
       clock,
       refresh: (hinted, since) => {
-        if (service.queue.work.isRunning) service.requestForHints(hinted, since);
+        // Of this session, which may begin later than the stream.
+        const { service } = composed;
+        if (service?.queue.work.isRunning === true) service.requestForHints(hinted, since);
       },
-      requests: () => service.listing.latest?.pages ?? 1,
+      requests: () => composed.service?.listing.latest?.pages ?? 1,
     });
   return { instances: new Map(instances), balancers };
 }

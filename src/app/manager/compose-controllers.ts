@@ -46,7 +46,7 @@ import {
   nodeDeps,
   sharedByRoutes,
 } from "./compose-nodes.ts";
-import { type ComposedServices, composeServices } from "./compose-services.ts";
+import { type ComposedServices, serviceSlot } from "./compose-services.ts";
 import { composeVolumes, sharedByVolumes, type VolumeWatches } from "./compose-volumes.ts";
 import type { ControllerContext, SettingsSection } from "./controller-context.ts";
 import { ControllerSlot, type ControllerTask } from "./controller-slot.ts";
@@ -98,7 +98,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
     () => composeLifecycle(contextOf("cloud-node-lifecycle"), lifecycleHistory),
     onComposed,
   );
-  const service = optional("service", composeServices(contextOf("service"), provider, services));
+  const service = serviceSlot({ provider, services, context: () => contextOf("service"), onComposed });
   const routes = sharedByRoutes(contextOf("node-route"));
   const route =
     routes &&

@@ -1,11 +1,15 @@
-// Composes the service controller: its watches, the shared listing of load balancers, its writes and its events; and what runs next to
-// it, a regular listing that finds drift and a warning about orphans.
+// Composes the service controller of each leadership session: the shared listing of load balancers, its writes and its events; and what
+// runs next to it, a regular listing that finds drift and a warning about orphans. Composes the history that its sessions share.
 
 import { SharedListing } from "../../cloud/shared-listing.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
+import type { ObjectEvent } from "../../controllers/reporter.ts";
 import { ServiceController } from "../../controllers/service/controller.ts";
-import { NodeFirewallController, type NodeFirewallDeps } from "../../controllers/service/node-firewall.ts";
+import type { AnyBalancers, OpenSlices, ServiceControllerDeps } from "../../controllers/service/deps.ts";
+import { FirewallHistory, type FirewallHistoryDeps } from "../../controllers/service/firewall-history.ts";
+import { ServiceHistory } from "../../controllers/service/history.ts";
+import { NodeFirewallController } from "../../controllers/service/node-firewall.ts";
 import { possibleOwners, withOwners } from "../../controllers/service/observed/mark-on-service.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { drains } from "../../controllers/service/targets/service-targets.ts";
@@ -27,6 +31,7 @@ import { annotationsOf } from "../configuration/cloud-settings.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { ControllerContext } from "./controller-context.ts";
+import { ControllerSlot, type ControllerTask } from "./controller-slot.ts";
 
 const checkInterval = minutes(20);
 
@@ -77,43 +82,142 @@ export interface ComposedServices
   readonly firewall: NodeFirewallController | undefined;
 }
 
-/** Undefined if the cloud has no load balancers. */
-export function composeServices(
+export interface ServiceSlot extends ControllerTask {
+  readonly current: ComposedServices;
+}
+
+export interface ServiceSlotDeps {
+  readonly provider: AnyProvider;
+  readonly services: LatestObjects<Service>;
+  /** Of the service controller. */
+  readonly context: () => ControllerContext;
+  readonly onComposed: () => void;
+}
+
+/** The service controller of each leadership session, with the history of this process. Undefined if the cloud has no load balancers. */
+export function serviceSlot(deps: ServiceSlotDeps): ServiceSlot | undefined {
+  const { provider, services, onComposed } = deps;
+  const first = deps.context();
+  const { loadBalancers } = first.connected.cloud;
+  if (loadBalancers === undefined) return undefined;
+  warnAboutDrain(first, loadBalancers);
+  const history = composeHistory(first, provider, services, loadBalancers);
+  const compose = (): ComposedServices => {
+    const context = deps.context();
+    const balancers = context.connected.cloud.loadBalancers ?? loadBalancers;
+    return composeServices({ context, provider, services, balancers, history });
+  };
+  const slot = new ControllerSlot("service", compose, onComposed);
+  const endpoints = { name: "endpoints", run: (stop: AbortSignal) => history.controller.endpoints.run(stop) };
+  return {
+    name: slot.name,
+    get current() {
+      return slot.current;
+    },
+    // The watch of EndpointSlices outlives a session that another one follows.
+    run: (signal) => runTogether([endpoints, slot], signal),
+  };
+}
+
+/** What the sessions of a process share. */
+interface ComposedHistory {
+  readonly controller: ServiceHistory;
+  /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
+  readonly firewall: FirewallHistory | undefined;
+}
+
+function composeHistory(
   context: ControllerContext,
   provider: AnyProvider,
   services: LatestObjects<Service>,
-): ComposedServices | undefined {
-  const {
-    api,
-    reader,
-    clock,
-    random,
-    collectGarbage,
-    log,
-    journal,
-    metrics,
+  balancers: AnyBalancers,
+): ComposedHistory {
+  const { clock, nodes, settings } = context;
+  const controller = new ServiceHistory({
+    services,
     nodes,
-    inventory,
-    settings,
-    connected,
-    removals,
-    followCache,
-  } = context;
-  const { isObserving, life } = context;
-  const balancers = connected.cloud.loadBalancers;
-  if (balancers === undefined) return undefined;
-  const { flags } = settings;
-  const warnAboutDrain = (): void => {
-    if (flags["load-balancer-target-drain"] === 0 || drains(balancers)) return;
-    log.warn(
-      "--load-balancer-target-drain has no effect: load balancers of this cloud do not support draining, so targets are removed immediately",
-    );
+    isSelected: isSelectedBy(settings.flags),
+    annotations: annotationsOf(provider),
+    facts: provider.facts ?? {},
+    settings: settings.services,
+    clock,
+    balancers,
+    openSlices: openSlicesOf(context),
+  });
+  const firewall = firewallDeps(context, provider, services);
+  return { controller, firewall: firewall && new FirewallHistory(firewall) };
+}
+
+function firewallDeps(
+  { clock, connected }: ControllerContext,
+  provider: AnyProvider,
+  services: LatestObjects<Service>,
+): FirewallHistoryDeps | undefined {
+  const firewall = connected.cloud.nodeFirewall;
+  const { facts = {} } = provider;
+  return firewall && { firewall, clock, services, annotations: annotationsOf(provider), facts };
+}
+
+function openSlicesOf({
+  reader,
+  clock,
+  random,
+  collectGarbage,
+  log,
+  followCache,
+}: ControllerContext): OpenSlices {
+  return (onProblem) => {
+    const slices = new Reflector({
+      api: reader,
+      resource: endpointSlices,
+      clock,
+      random,
+      collectGarbage,
+      onProblem: (problem, retryIn) => {
+        log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) });
+        onProblem(problem);
+      },
+    });
+    return {
+      store: slices.store,
+      run: async (signal) => {
+        const unfollow = followCache(slices, "service");
+        await slices.run(signal).finally(unfollow);
+      },
+    };
   };
-  warnAboutDrain();
+}
+
+function warnAboutDrain({ settings, log }: ControllerContext, balancers: AnyBalancers): void {
+  if (settings.flags["load-balancer-target-drain"] === 0 || drains(balancers)) return;
+  log.warn(
+    "--load-balancer-target-drain has no effect: load balancers of this cloud do not support draining, so targets are removed immediately",
+  );
+}
+
+interface ServicesDeps extends Omit<ServiceSlotDeps, "context" | "onComposed"> {
+  readonly context: ControllerContext;
+  readonly balancers: AnyBalancers;
+  readonly history: ComposedHistory;
+}
+
+function composeServices({
+  context,
+  provider,
+  services,
+  balancers,
+  history,
+}: ServicesDeps): ComposedServices {
+  const { api, clock, random, log, journal, metrics, nodes, inventory, settings, connected, removals } =
+    context;
+  const { isObserving } = context;
+  const { flags } = settings;
+  /** Aborted when the session has ended, which after a drain is later than the request to stop. */
+  const session = new AbortController();
   const listing = new SharedListing<ObservedLoadBalancer>({
     clock,
     random,
-    signal: life,
+    signal: session.signal,
     keyOf: ({ owners, name }) => `${owners[0]} ${name}`,
     list: async function* (call) {
       const { ownKeys } = balancers;
@@ -132,7 +236,7 @@ export function composeServices(
       ),
   });
   const report = objectReporter(context, "service-controller", "Service");
-  const controller = new ServiceController({
+  const deps: ServiceControllerDeps = {
     services,
     nodes,
     isSelected: isSelectedBy(flags),
@@ -143,26 +247,6 @@ export function composeServices(
       request: (node, since) => inventory.request(identityOf(node), { since, urgency: "user-change" }),
     },
     onMachines: (listener) => inventory.subscribe(listener),
-    openSlices: (onProblem) => {
-      const slices = new Reflector({
-        api: reader,
-        resource: endpointSlices,
-        clock,
-        random,
-        collectGarbage,
-        onProblem: (problem, retryIn) => {
-          log.warn(problem.message, { retryInSeconds: Math.ceil(retryIn / 1000) });
-          onProblem(problem);
-        },
-      });
-      return {
-        store: slices.store,
-        run: async (signal) => {
-          const unfollow = followCache(slices, "service");
-          await slices.run(signal).finally(unfollow);
-        },
-      };
-    },
     balancers,
     listing,
     clusterName: flags["cluster-name"],
@@ -199,8 +283,9 @@ export function composeServices(
       mode: flags.mode,
       remember: (service) => services.remember(service),
     }),
-  });
-  const firewall = composeFirewall(context, provider, { services, report });
+  };
+  const controller = new ServiceController(deps, history.controller);
+  const firewall = composeFirewall(context, firewallDeps(context, provider, services), report, history);
   const run = async (signal: AbortSignal): Promise<void> => {
     const stopReporting = reportOrphans(listing, () => controller.orphans(), log);
     const tasks: readonly Task[] = [
@@ -214,6 +299,7 @@ export function composeServices(
       await runTogether(tasks, signal);
     } finally {
       stopReporting();
+      session.abort();
     }
   };
   return {
@@ -227,7 +313,7 @@ export function composeServices(
     run,
     forgetEvidence: () => controller.forgetEvidence(),
     reconsider: () => {
-      warnAboutDrain();
+      warnAboutDrain(context, balancers);
       controller.reconsider();
       firewall?.reconsider();
     },
@@ -235,25 +321,22 @@ export function composeServices(
 }
 
 function composeFirewall(
-  context: ControllerContext,
-  provider: AnyProvider,
-  deps: Pick<NodeFirewallDeps, "services" | "report">,
+  { random, journal, clock, log, settings, reportOnLease }: ControllerContext,
+  deps: FirewallHistoryDeps | undefined,
+  report: ServiceControllerDeps["report"],
+  { firewall: history }: ComposedHistory,
 ): NodeFirewallController | undefined {
-  const { clock, random, journal, log, settings, connected, reportOnLease } = context;
-  const firewall = connected.cloud.nodeFirewall;
-  if (firewall === undefined) return undefined;
-  return new NodeFirewallController({
+  if (deps === undefined || history === undefined) return undefined;
+  const own = {
     ...deps,
-    firewall,
-    clock,
     random,
+    report,
     settings: settings.services,
-    annotations: annotationsOf(provider),
-    facts: provider.facts ?? {},
     send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
-    reportFirewall: ({ type, reason, message }) => {
+    reportFirewall: ({ type, reason, message }: ObjectEvent) => {
       log.warn(message, { reason });
       reportOnLease("service", { type, reason, message });
     },
-  });
+  };
+  return new NodeFirewallController(own, history);
 }

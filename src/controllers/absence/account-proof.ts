@@ -9,7 +9,7 @@ export type AccountWitness = (since: number) => "shown" | "absent" | "unknown" |
 
 export class AccountProof {
   readonly #onChange: () => void;
-  readonly #witnesses: AccountWitness[] = [];
+  readonly #witnesses = new Set<AccountWitness>();
   #since = Number.NEGATIVE_INFINITY;
   #state: "shown" | "unanswered" | "nothing shown" | undefined = "unanswered";
 
@@ -17,10 +17,14 @@ export class AccountProof {
     this.#onChange = onChange;
   }
 
-  /** Adds a witness for the life of the process, and asks all witnesses after each answer. */
-  follow(witness: AccountWitness, answers: { subscribe(listener: () => void): unknown }): void {
-    this.#witnesses.push(witness);
-    answers.subscribe(() => this.note());
+  /** Adds a witness, and asks all witnesses after each answer. Returns how to end that. */
+  follow(witness: AccountWitness, answers: { subscribe(listener: () => void): () => void }): () => void {
+    this.#witnesses.add(witness);
+    const unsubscribe = answers.subscribe(() => this.note());
+    return () => {
+      this.#witnesses.delete(witness);
+      unsubscribe();
+    };
   }
 
   /** Other credentials are used from this moment on (monotonic). */
@@ -37,7 +41,7 @@ export class AccountProof {
   /** Asks every witness again. One object that was shown is enough, even if it is lost later. */
   note(): void {
     if (this.#state === "shown") return;
-    const sights = this.#witnesses.map((witness) => witness(this.#since));
+    const sights = [...this.#witnesses].map((witness) => witness(this.#since));
     if (sights.includes("shown")) this.#set("shown");
     else if (sights.includes("unknown")) this.#set("unanswered");
     else this.#set(sights.includes("absent") ? "nothing shown" : undefined);

@@ -1,5 +1,5 @@
-// The service controller: its records, the queue of Services, what enqueues them, the workers that reconcile them, and what it reports. To
-// follow one reconcile, start at `reconcile/reconcile.ts`.
+// The service controller of one leadership session: the queue of Services, what enqueues them, the workers that reconcile them, and what
+// it reports. To follow one reconcile, start at `reconcile/reconcile.ts`.
 
 import type { Hinted } from "../../cloud/change-stream.ts";
 import { type ServiceUID, seconds, serviceUID } from "../../core/brand.ts";
@@ -10,16 +10,15 @@ import { runWorkers } from "../../runtime/workers.ts";
 import type { RemovalKind } from "../absence/removal-history.ts";
 import { Operations } from "../operations.ts";
 import { allFindings, type ControllerReport, type Finding } from "../reporter.ts";
-import { otherControllerOf, readsAnnotation } from "./annotations/annotations.ts";
+import { otherControllerOf } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
-import { isFactAnnotation, isFactLabel } from "./desired/facts.ts";
 import { SharedPrefetch } from "./desired/shared-prefetch.ts";
 import { defaultLoadBalancerName } from "./desired/to-desired.ts";
+import type { ServiceHistory } from "./history.ts";
 import { BalancerMassLimit, removalKind } from "./observed/balancer-mass-count.ts";
 import { EvidenceUpdates } from "./observed/evidence-updates.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
-import { followDeletions, isRelevantChange, StandbyChanges } from "./queue/relevant-change.ts";
 import { ServiceTracking } from "./queue/service-tracking.ts";
 import { NodeSyncLatency, startTriggers } from "./queue/triggers.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
@@ -28,11 +27,9 @@ import { targetRemovalHeld } from "./reconcile/limit-changes.ts";
 import { reconcileService } from "./reconcile/reconcile.ts";
 import type { ChangeKind } from "./state/record-parts.ts";
 import { isBackingOff, type ServiceState } from "./state/service-record.ts";
-import { ServiceRecords } from "./state/service-records.ts";
 import { describeMassHold, type MassHold, massHoldEnded } from "./status/events.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
-import { EndpointNodes } from "./targets/endpoint-nodes.ts";
 
 export interface BalancerHold {
   /** The key of the Service. */
@@ -65,34 +62,31 @@ const soon = seconds(2);
 export class ServiceController {
   /** The uids of the Services to reconcile. */
   readonly queue: WorkQueue;
-  readonly #endpoints: EndpointNodes;
   readonly #parts: ReconcileDeps;
 
-  constructor(deps: ServiceControllerDeps) {
+  /** `history`: of this process. */
+  constructor(deps: ServiceControllerDeps, history: ServiceHistory) {
     const { clock } = deps;
+    const { records } = history;
     const queue = new WorkQueue(clock);
-    const records = new ServiceRecords({ remembersFormer: deps.balancers.marksNameCluster === false });
-    followDeletions(deps, records);
     const reporter = createServiceReporter(deps.report, records);
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
-    const endpoints = new EndpointNodes(deps);
-    const desiredServices = new DesiredServices(deps, records, endpoints);
+    const desiredServices = new DesiredServices(deps, history);
     const freshListing = new FreshListing(deps, desiredServices);
     const evidenceUpdates = new EvidenceUpdates(deps, records, freshListing.index);
-    deps.removals.account.follow(evidenceUpdates.witness, deps.listing);
     const massLimit = new BalancerMassLimit(
       { ...deps, onHold: (hold) => onHold(deps, hold) },
       records,
       freshListing.index,
     );
     const tracking = new ServiceTracking({ controller: deps, records, evidenceUpdates, queue });
-    const ownWrites = new OwnServiceWrites(deps.writes, isRelevantTo(deps), (key) => tracking.enqueue(key));
+    const ownWrites = new OwnServiceWrites(deps.writes, history, (key) => tracking.enqueue(key));
     const controller: ServiceControllerDeps = { ...deps, writes: ownWrites };
 
     this.queue = queue;
-    this.#endpoints = endpoints;
     this.#parts = {
       controller,
+      history,
       queue,
       records,
       desiredServices,
@@ -102,46 +96,43 @@ export class ServiceController {
       nodeSyncLatency,
       tracking,
       ownWrites,
-      standbyChanges: new StandbyChanges(deps),
       prefetch: new SharedPrefetch(controller),
       operations: new Operations(controller, (uid) => queue.add(uid)),
       reporter,
     };
   }
 
-  /** Reconciles during one leadership session, until the signal is aborted. */
+  /** Reconciles during one leadership session, until the signal is aborted. Call it once. */
   async run(signal: AbortSignal): Promise<void> {
     const deps = this.#parts;
-    const { controller, records, operations, freshListing, evidenceUpdates, standbyChanges } = deps;
-    deps.massLimit.begin();
-    freshListing.expire();
-    evidenceUpdates.begin();
-    standbyChanges.isLeading = true;
-    for (const state of records.all) state.beginSession();
+    const { controller, history, operations, evidenceUpdates, tracking } = deps;
+    const { removals, listing } = controller;
+    history.records.beginSession();
+    evidenceUpdates.start();
     operations.begin(signal);
-    const stopTriggers = startTriggers(deps);
-    const stopReleases = controller.removals.subscribe((kind) => this.#onRelease(kind));
+    const stops = [
+      removals.account.follow(evidenceUpdates.witness, listing),
+      startTriggers(deps),
+      history.standbyChanges.beginSession(),
+      removals.subscribe((kind) => this.#onRelease(kind)),
+      history.endpoints.subscribe((keys) => {
+        for (const key of keys) tracking.enqueue(key);
+      }),
+    ];
     try {
-      await Promise.all([
-        runWorkers(
-          {
-            queue: this.queue,
-            count: controller.concurrency,
-            reconcile: (uid, workerSignal) => reconcileService(deps, serviceUID(uid), workerSignal),
-            onError: (uid, error, failures) => handleError(deps, serviceUID(uid), error, failures),
-            clock: controller.clock,
-          },
-          signal,
-        ),
-        this.#endpoints.run(signal, (keys) => {
-          for (const key of keys) deps.tracking.enqueue(key);
-        }),
-      ]);
+      await runWorkers(
+        {
+          queue: this.queue,
+          count: controller.concurrency,
+          reconcile: (uid, workerSignal) => reconcileService(deps, serviceUID(uid), workerSignal),
+          onError: (uid, error, failures) => handleError(deps, serviceUID(uid), error, failures),
+          clock: controller.clock,
+        },
+        signal,
+      );
     } finally {
-      stopTriggers();
-      standbyChanges.isLeading = false;
-      stopReleases();
-      controller.removals.endHolds(removalKind);
+      for (const stop of stops) stop();
+      removals.endHolds(removalKind);
       operations.end();
     }
   }
@@ -182,12 +173,12 @@ export class ServiceController {
 
   /** An operator released what the mass limit holds, or the doubt about the account has changed. */
   #onRelease(kind: RemovalKind): void {
-    const { records, massLimit, desiredServices, controller } = this.#parts;
+    const { records, massLimit, history, controller } = this.#parts;
     if (kind !== removalKind) return;
     massLimit.invalidate();
     for (const { uid, hold } of records.all) {
       const isReleased = controller.removals.isReleased(removalKind, uid);
-      if (isReleased && hold?.reason === targetRemovalHeld) desiredServices.targets.vanished.believe();
+      if (isReleased && hold?.reason === targetRemovalHeld) history.vanishedNodes.believe();
       if (hold !== undefined) this.queue.add(uid);
     }
   }
@@ -222,7 +213,7 @@ export class ServiceController {
   /** Load balancers with Fairlead's mark without a Service, or whose Service vanished; and those beyond the first of a Service. */
   orphans(): readonly ObservedLoadBalancer[] {
     const unowned = this.#unowned().filter((one) => !this.#mayBeForeign(one));
-    return [...unowned, ...this.#parts.records.all.flatMap(({ duplicates }) => duplicates)];
+    return [...unowned, ...this.#parts.records.all.flatMap(({ session }) => session.duplicates)];
   }
 
   #leftOf(key: string): readonly ObservedLoadBalancer[] {
@@ -255,14 +246,6 @@ function onHold({ warn, note }: ServiceControllerDeps, hold: MassHold | undefine
   else warn(describeMassHold(hold), {});
 }
 
-/** Changes of facts are relevant too; the provider declares where they are stored. */
-function isRelevantTo({ annotations, facts }: Pick<ServiceControllerDeps, "annotations" | "facts">) {
-  const isOurAnnotation = readsAnnotation(annotations, (key) => isFactAnnotation(facts, key));
-  const isOurLabel = (key: string): boolean => isFactLabel(facts, key);
-  return (before: Service | undefined, after: Service | undefined): boolean =>
-    isRelevantChange(before, after, isOurAnnotation, isOurLabel);
-}
-
 export interface ServiceKnowledge {
   /** The key of its queue. */
   readonly uid: ServiceUID;
@@ -284,7 +267,8 @@ function knowledgeOf(
 ): ServiceKnowledge | undefined {
   const state = records.get(serviceUID(service.metadata.uid));
   if (state?.phase !== "managed") return undefined;
-  const { uid, managed, change } = state;
+  const { uid } = state;
+  const { managed, change } = state.session;
   const listed = freshListing.index.of(uid);
   return {
     uid,

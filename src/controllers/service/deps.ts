@@ -86,8 +86,6 @@ export interface ServiceControllerDeps {
   };
   /** Calls the listener when more machines may be known than before. Returns a function that unsubscribes. */
   readonly onMachines: (listener: () => void) => () => void;
-  /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
-  readonly openSlices: OpenSlices;
   readonly balancers: AnyBalancers;
   readonly listing: BalancerListing;
   /** The value of --cluster-name, for messages. */
@@ -112,4 +110,14 @@ export interface ServiceControllerDeps {
   readonly random: Random;
   readonly concurrency: () => number;
   readonly settings: ServiceSettings;
+}
+
+export interface ServiceHistoryDeps
+  extends Pick<
+    ServiceControllerDeps,
+    "services" | "nodes" | "isSelected" | "annotations" | "facts" | "settings" | "clock"
+  > {
+  readonly balancers: Pick<AnyBalancers, "marksNameCluster">;
+  /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
+  readonly openSlices: OpenSlices;
 }

@@ -256,7 +256,7 @@ describe("an account that is vouched for", () => {
 });
 
 describe("the proof of an account", () => {
-  const silent = { subscribe: () => undefined };
+  const silent = { subscribe: () => () => undefined };
   const proofOf = (...sights: readonly ReturnType<AccountWitness>[]): AccountProof => {
     const account = new AccountProof(() => undefined);
     for (const sight of sights) account.follow(() => sight, silent);

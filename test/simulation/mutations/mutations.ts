@@ -94,8 +94,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/state/service-record.ts",
-        find: "if (isReplaced || mayBeRenamed) this.managed",
-        replace: "if (isReplaced || true) this.managed",
+        find: "if (isReplaced || mayBeRenamed) session.managed",
+        replace: "if (isReplaced || true) session.managed",
       },
     ],
   },
@@ -846,7 +846,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/state/service-record.ts",
-        find: "this.editedAt !== undefined && this.editedAt <= at",
+        find: "session.editedAt !== undefined && session.editedAt <= at",
         replace: "at >= 0",
       },
     ],

@@ -28,8 +28,7 @@ import type { LastValid, ServiceState } from "../state/service-record.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
 import { addressesOf } from "../status/status.ts";
 import type { TargetPolicy } from "../targets/choose-targets.ts";
-import type { EndpointNodes } from "../targets/endpoint-nodes.ts";
-import { Targets } from "../targets/service-targets.ts";
+import { type TargetHistory, Targets } from "../targets/service-targets.ts";
 import { readFacts } from "./facts.ts";
 import { hasErrors, type Member } from "./member.ts";
 import {
@@ -86,14 +85,10 @@ export class DesiredServices {
   readonly #canRelease: boolean;
   readonly #honorsAddress: boolean;
 
-  constructor(
-    deps: ServiceControllerDeps,
-    records: ServiceRecords,
-    endpoints: Pick<EndpointNodes, "nodesOf">,
-  ) {
+  constructor(deps: ServiceControllerDeps, history: TargetHistory & { readonly records: ServiceRecords }) {
     this.#deps = deps;
-    this.#records = records;
-    this.targets = new Targets(deps, endpoints);
+    this.#records = history.records;
+    this.targets = new Targets(deps, history);
     this.#canRelease = deps.balancers.supports?.includes("release") === true;
     this.#honorsAddress = honorsAddress(deps.facts, deps.balancers.supports);
   }
@@ -103,12 +98,9 @@ export class DesiredServices {
     const ends = isEnding(service, { hasBalancer: read.hasBalancer });
     const isOthers = otherControllerWith(this.#deps.annotations, read.desired.settings) !== undefined;
     const member = ends ? leavingMember(read) : isOthers ? idleMember(read) : this.#servedMember(read);
-    this.#records.noteRead(read.state.uid, {
-      ...read.lastValid,
-      lastTargetRules: member.rules,
-      onDelete: onDeleteToRemember(read.onDelete, member.desired),
-      isServed: !ends,
-    });
+    const onDelete = onDeleteToRemember(read.onDelete, member.desired);
+    const said = { ...read.lastValid, lastTargetRules: member.rules, onDelete };
+    this.#records.noteRead(read.state.uid, said, { isServed: !ends });
     return member;
   }
 
@@ -159,9 +151,9 @@ export class DesiredServices {
     const { read } = parsed;
     const current = observed && balancers.settingsOf?.(observed, uid, addressesOf(service));
     const immutable = holdImmutable(annotations, read, current);
-    const { last: lastSettings, missing } = lastValidSettings(state, read, current);
+    const { last: lastSettings, missing } = lastValidSettings(state.said, read, current);
     const known = observed && { ...current, ...missing };
-    const { last: lastRanges, ranges } = validRanges(state, written, () =>
+    const { last: lastRanges, ranges } = validRanges(state.said, written, () =>
       observed?.owners.includes(uid) === true ? balancers.rangesOf?.(observed, uid) : undefined,
     );
     const sourceRanges = ranges === "unknown" ? [] : ranges;

@@ -66,7 +66,7 @@ interface Planned extends Now {
 }
 
 /** What the last reconciles left. */
-type Before = Pick<ServiceState, "change" | "lastCompleted" | "knownSpec">;
+type Before = Pick<ServiceState, "session" | "knownSpec">;
 
 interface Now {
   /** Undefined: the Service is gone. */
@@ -76,7 +76,7 @@ interface Now {
 }
 
 export function differenceOf(
-  { change, lastCompleted, knownSpec }: Before,
+  { session: { change, lastCompleted }, knownSpec }: Before,
   { member, observed, fingerprint }: Now,
   /** The Service changed while this replica did not lead. */
   hasStandbyChange: boolean,
@@ -146,7 +146,7 @@ export function describeReason(planned: Planned, change: ChangeKind, state: Befo
 function reasonOf(
   { difference, observed, fingerprint, isLost }: Planned,
   change: ChangeKind,
-  { change: current, lastCompleted, knownSpec }: Before,
+  { session: { change: current, lastCompleted }, knownSpec }: Before,
 ): string {
   if (isLost) return "its load balancer no longer exists in the cloud";
   if (difference === "drift") return "load balancer changed outside Fairlead";

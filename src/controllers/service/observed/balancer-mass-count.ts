@@ -59,11 +59,6 @@ export class BalancerMassLimit {
     return this.lacksTooMany || this.hold()?.doubt !== undefined;
   }
 
-  /** Another replica may have led since. */
-  begin(): void {
-    this.#limit.begin();
-  }
-
   /** Load balancers or Services may be absent, or back. */
   invalidate(): void {
     this.#tally.invalidate();

@@ -21,32 +21,32 @@ type EvidenceDeps = Pick<ServiceControllerDeps, "listing" | "services" | "facts"
 
 export class EvidenceUpdates {
   readonly #deps: EvidenceDeps;
-  readonly #records: Pick<ServiceRecords, "all">;
+  readonly #records: Pick<ServiceRecords, "all" | "restartProofs">;
   readonly #index: ListingIndex;
-  /** When this leadership session began, or when evidence was forgotten in it, monotonic. Older listings show nothing. */
-  #began = Number.NEGATIVE_INFINITY;
+  /** When evidence was forgotten, monotonic. Older listings show nothing. */
+  #forgottenAt = never;
   /** The version of the last listing that was noted. */
   #noted: number | undefined;
   /** Services that had the finalizer when the session began. One that had it from its creation since then shows nothing. */
   readonly #finalized = new Set<ServiceUID>();
 
-  constructor(deps: EvidenceDeps, records: Pick<ServiceRecords, "all">, index: ListingIndex) {
+  constructor(
+    deps: EvidenceDeps,
+    records: Pick<ServiceRecords, "all" | "restartProofs">,
+    index: ListingIndex,
+  ) {
     this.#deps = deps;
     this.#records = records;
     this.#index = index;
   }
 
-  /** Another replica may have created or removed load balancers. Then their Services show it. */
-  begin(): void {
-    const { services, clock } = this.#deps;
-    this.#began = clock.monotonic();
-    this.#finalized.clear();
+  /** The session starts. Another replica may have created or removed load balancers. Then their Services show it. */
+  start(): void {
+    const { services } = this.#deps;
     for (const service of services.list()) {
       if (hasFinalizer(service)) this.#finalized.add(serviceUID(service.metadata.uid));
     }
     for (const state of this.#records.all) {
-      // Nothing was listed in between, and the other replica may have seen or created it.
-      state.restartProof({ isOtherAccount: false });
       const service = services.get(state.key);
       const isManaged = state.phase === "managed" && service?.metadata.uid === state.uid;
       if (isManaged) this.noteTraces(state, service);
@@ -55,8 +55,8 @@ export class EvidenceUpdates {
 
   /** Another account may answer from now on: what was missing so far proves nothing, nor does a listing in progress. */
   forget(): void {
-    this.#began = this.#deps.clock.monotonic();
-    for (const state of this.#records.all) state.restartProof({ isOtherAccount: true });
+    this.#forgottenAt = this.#deps.clock.monotonic();
+    this.#records.restartProofs({ isOtherAccount: true });
   }
 
   /** Notes whether the latest listing shows the load balancer of this Service. A known answer changes nothing. */
@@ -64,7 +64,7 @@ export class EvidenceUpdates {
     const { uid, changedAt = never } = state;
     const { latest } = this.#deps.listing;
     // A listing that began before the last change shows what was there before it.
-    if (latest === undefined || latest.beganAt <= Math.max(this.#began, changedAt)) return;
+    if (latest === undefined || latest.beganAt <= Math.max(this.#forgottenAt, changedAt)) return;
     const { beganAt, endedAt: knownAt } = latest;
     state.noteListing({ beganAt, knownAt }, this.#index.of(uid).length > 0);
   }

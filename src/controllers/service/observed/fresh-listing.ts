@@ -92,7 +92,8 @@ export class FreshListing {
     if (marked !== undefined || adopts === undefined || service === undefined) {
       const recalled = marked && this.#recall(state, service, reading, marked);
       if (recalled !== undefined) return this.#found(state, { ...recalled, duplicates });
-      const isEditedSince = state.editedAt !== undefined && state.editedAt >= this.beganAt;
+      const { editedAt } = state.session;
+      const isEditedSince = editedAt !== undefined && editedAt >= this.beganAt;
       const balancer = isEditedSince && marked !== undefined ? { ...marked, outdated: [listedPart] } : marked;
       return this.#found(state, { balancer, read: "after listing", duplicates });
     }
@@ -115,7 +116,7 @@ export class FreshListing {
 
   /** The last observation, with the parts that are read again. */
   #keptBy(state: ServiceState, service: Service | undefined, reading: Reading): Found | undefined {
-    const { kept, listingRequestedAt, editedAt } = state;
+    const { kept, listingRequestedAt, editedAt } = state.session;
     if (kept === undefined || listingRequestedAt !== undefined || !this.#isValid(kept.listedAt, state))
       return undefined;
     const { listedAt: beganAt, balancer } = kept;
@@ -145,7 +146,7 @@ export class FreshListing {
     balancer: ObservedLoadBalancer,
     further: readonly string[] = [],
   ): Pick<Found, "balancer" | "read"> | undefined {
-    const { kept, editedAt } = state;
+    const { kept, editedAt } = state.session;
     if (typeof reading === "string" || editedAt !== undefined) return undefined;
     if (kept === undefined || service === undefined) return undefined;
     if (!this.#canRecall(state) || kept.outdated.length > 0 || !this.#isRecallable(kept)) return undefined;
@@ -161,7 +162,7 @@ export class FreshListing {
   }
 
   /** What a Service has left, or what another process may have changed, is not decided on an older listing. */
-  #canRecall({ phase, duplicates, uid }: ServiceState): boolean {
+  #canRecall({ phase, session: { duplicates }, uid }: ServiceState): boolean {
     if (this.#deps.balancers.recall === undefined || phase !== "managed") return false;
     return duplicates.length === 0 && this.index.onlyOneOf(uid) !== undefined;
   }
@@ -172,7 +173,7 @@ export class FreshListing {
   }
 
   #primaryOf(
-    { managed }: ServiceState,
+    { session: { managed } }: ServiceState,
     service: Service | undefined,
     all: readonly ObservedLoadBalancer[],
   ): ObservedLoadBalancer | undefined {
@@ -198,7 +199,7 @@ export class FreshListing {
   /** Requests a newer listing, unless one is under way. Throws if the one that was requested failed. */
   request(state: ServiceState): Outcome {
     const { clock, listing } = this.#deps;
-    const { listingRequestedAt: requestedAt } = state;
+    const { listingRequestedAt: requestedAt } = state.session;
     if (requestedAt !== undefined && this.beganAt < requestedAt) {
       const { failure } = listing;
       if (failure === undefined || failure.at < requestedAt) return waiting;
@@ -224,7 +225,7 @@ export class FreshListing {
   /** A user who changes a Service may have changed something in the cloud too. A tenant may change one all the time. */
   noteEdit(state: ServiceState): void {
     const at = this.#deps.clock.monotonic();
-    if (at - (state.kept?.readAt ?? this.beganAt) < sameListingFor) return;
+    if (at - (state.session.kept?.readAt ?? this.beganAt) < sameListingFor) return;
     const isReread =
       this.#deps.balancers.recall !== undefined && this.index.onlyOneOf(state.uid) !== undefined;
     if (isReread) state.noteEdit(at);
@@ -235,7 +236,7 @@ export class FreshListing {
    * Whether a reconcile would find what it found last: the load balancer is complete, and the listing repeats it. After a while it is
    * planned all the same, for what no listing shows.
    */
-  isAtRest({ uid, rest, kept }: ServiceState): boolean {
+  isAtRest({ uid, session: { rest, kept } }: ServiceState): boolean {
     if (rest === undefined || rest.since <= this.#expiredAt) return false;
     const until = Math.min(rest.since + restsFor, kept?.recalledUntil ?? Number.POSITIVE_INFINITY);
     return this.#deps.clock.monotonic() < until && this.index.onlyOneOf(uid) === rest.listed;
@@ -265,11 +266,11 @@ export class FreshListing {
   }
 
   /** A requested listing is fresh, however long it took to arrive and to be processed. */
-  #isRequested({ listingRequestedAt }: ServiceState): boolean {
+  #isRequested({ session: { listingRequestedAt } }: ServiceState): boolean {
     return listingRequestedAt !== undefined && this.beganAt >= listingRequestedAt;
   }
 
-  #isValid(began: number, { listingDueAt: dueAt }: ServiceState): boolean {
+  #isValid(began: number, { session: { listingDueAt: dueAt } }: ServiceState): boolean {
     const isDue = dueAt !== undefined && dueAt <= this.#deps.clock.monotonic() && began < dueAt;
     return began > this.#expiredAt && !isDue;
   }

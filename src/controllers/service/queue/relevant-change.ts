@@ -7,9 +7,10 @@ import type { Labels, Service } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import { readsAnnotation } from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import { isFactAnnotation } from "../desired/facts.ts";
+import { isFactAnnotation, isFactLabel } from "../desired/facts.ts";
 import { hasFinalizer, isBeingDeleted, isManaged, wantsLoadBalancer } from "../predicates.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
+import type { IsRelevant } from "../status/service-writes.ts";
 import { isSameIngress } from "../status/status.ts";
 
 type Spec = Service["spec"];
@@ -92,6 +93,17 @@ export function isRelevantChange(
   );
 }
 
+/** Changes of facts are relevant too; the provider declares where they are stored. */
+export function relevanceFor({
+  annotations,
+  facts,
+}: Pick<ServiceControllerDeps, "annotations" | "facts">): IsRelevant {
+  const isOurAnnotation = readsAnnotation(annotations, (key) => isFactAnnotation(facts, key));
+  const isOurLabel = (key: string): boolean => isFactLabel(facts, key);
+  return (before, after) => isRelevantChange(before, after, isOurAnnotation, isOurLabel);
+}
+
+/** The Services that users changed while no session ran. A difference of these is not drift. */
 export class StandbyChanges {
   readonly #isOurAnnotation: (key: string) => boolean;
   readonly #changed = new Set<ServiceUID>();
@@ -107,9 +119,12 @@ export class StandbyChanges {
     services.subscribe(({ before, after }) => this.#note(before, after));
   }
 
-  /** While this replica leads, changes are reconciled immediately. */
-  set isLeading(value: boolean) {
-    this.#isLeading = value;
+  /** A session begins, in which changes are reconciled immediately. Returns how to end it. */
+  beginSession(): () => void {
+    this.#isLeading = true;
+    return () => {
+      this.#isLeading = false;
+    };
   }
 
   has({ metadata }: Service): boolean {

@@ -104,7 +104,7 @@ function onListing(deps: TriggerDeps): void {
     deps.tracking.enqueueLeftovers(freshListing.index);
   }
   const states = records.all;
-  const isRequested = ({ listingRequestedAt }: ServiceState): boolean => listingRequestedAt !== undefined;
+  const isRequested = ({ session }: ServiceState): boolean => session.listingRequestedAt !== undefined;
   for (const { uid } of states.filter(isRequested)) queue.add(uid, { priority: priorities.urgent });
   if (hasFailed) return;
   for (const state of states) {

@@ -50,7 +50,7 @@ export async function applyPlan(
 
 /** As in upstream: if only the targets differ, it is an update; any other change ensures the load balancer. */
 function changeOfPlan(
-  { lastCompleted: before }: ServiceState,
+  { session: { lastCompleted: before } }: ServiceState,
   { member, fingerprint: now, areOnlyTargets }: PlannedChange,
 ): ChangeKind {
   if (areOnlyTargets) return "update";
@@ -82,7 +82,7 @@ async function changeBalancer(
 ): Promise<Outcome> {
   const { clock, observer } = context.controller;
   const { state } = context;
-  const isNew = state.change === undefined;
+  const isNew = state.session.change === undefined;
   state.beginChange(change, plan);
   const beganAt = clock.monotonic();
   let isFailed = true;

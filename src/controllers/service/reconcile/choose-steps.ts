@@ -72,10 +72,10 @@ function recheckMarks({ controller, state }: ReconcileContext): Outcome {
 }
 
 function ownershipContext(
-  { controller, freshListing, state: { change } }: ReconcileContext,
+  { controller, freshListing, state }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
-  return { controller, index: freshListing.index, observed, isRemoving: change === "delete" };
+  return { controller, index: freshListing.index, observed, isRemoving: state.session.change === "delete" };
 }
 
 /**
@@ -93,7 +93,7 @@ function isKept(context: ReconcileContext, observed: ObservedLoadBalancer | unde
 function onDeleteOf({ controller, state }: ReconcileContext): Desired | "on hold" | undefined {
   const service = controller.services.get(state.key);
   const isNeeded = service?.metadata.uid === state.uid && isManaged(service);
-  return isNeeded ? undefined : state.onDelete;
+  return isNeeded ? undefined : state.said.onDelete;
 }
 
 /** What was read of the load balancer is not enough for its plan. */
@@ -188,7 +188,8 @@ function mayLackMachines(
   const { balancers, nodes, clock, machines } = controller;
   const { targets = [] } = member?.desired ?? {};
   if (observed === undefined || (balancers.targetCount?.(observed) ?? 0) >= targets.length) return false;
-  const had = state.lastCompleted && new Set(state.lastCompleted.list.map(({ node }) => node));
+  const { lastCompleted } = state.session;
+  const had = lastCompleted && new Set(lastCompleted.list.map(({ node }) => node));
   const unproved = targets.filter((target) => {
     const node = had?.has(target.node) === false ? undefined : nodes.get(target.node);
     if (node === undefined || target.machine === undefined) return false;
@@ -207,12 +208,12 @@ function mayLackMachines(
 
 /** Settled: there is nothing that may be changed, and the status cannot be written either. */
 function withholdDrift(
-  { controller, reporter, standbyChanges, state }: ReconcileContext,
+  { controller, reporter, history, state }: ReconcileContext,
   plan: Omit<PlannedChange, "kind" | "withheld" | "difference" | "areOnlyTargets" | "isLost">,
 ): PlannedChange | Outcome {
   const { member, observed, fingerprint } = plan;
   const { balancers, settings } = controller;
-  const hasStandbyChange = member !== undefined && standbyChanges.has(member.service);
+  const hasStandbyChange = member !== undefined && history.standbyChanges.has(member.service);
   const difference = differenceOf(state, plan, hasStandbyChange);
   if (plan.steps.length > 0 && mayLackMachines({ controller, state }, plan))
     return requeue(machinesRecheck, "answers about the machines of missing targets");
@@ -223,7 +224,7 @@ function withholdDrift(
   const isServed = member?.desired.ending === undefined && member !== undefined;
   const isLost =
     observed === undefined &&
-    state.change === undefined &&
+    state.session.change === undefined &&
     isServed &&
     addressesOf(member.service).length > 0;
   if (withheld.length > 0 && member !== undefined && fingerprint !== undefined) {

@@ -142,12 +142,12 @@ async function removeFinalizer(
 }
 
 export function complete(context: ReconcileContext, plan: PlannedChange): Outcome {
-  const { controller, standbyChanges, state } = context;
+  const { controller, history, state } = context;
   const { clock } = controller;
   const { member, observed, fingerprint, withheld } = plan;
   if (member === undefined || fingerprint === undefined) return completeRemoval(context, observed);
   state.complete(fingerprint);
-  standbyChanges.forget(member.service);
+  history.standbyChanges.forget(member.service);
   // The load balancer is absent, and the plan needs none.
   if (observed === undefined) state.noteAbsent();
   if (isDone(context, observed)) {
@@ -176,7 +176,7 @@ export function complete(context: ReconcileContext, plan: PlannedChange): Outcom
 function completeRemoval(context: ReconcileContext, observed: ObservedLoadBalancer | undefined): Outcome {
   const { controller, state } = context;
   if (observed !== undefined) return settled;
-  if (state.change !== undefined)
+  if (state.session.change !== undefined)
     controller.note(deletedWithoutService, { balancer: defaultLoadBalancerName(state.uid) });
   return endRecord(context);
 }

@@ -8,9 +8,9 @@ import type { Operations } from "../../operations.ts";
 import type { Difference } from "../desired/difference.ts";
 import type { Member } from "../desired/member.ts";
 import type { SharedPrefetch } from "../desired/shared-prefetch.ts";
+import type { ServiceHistory } from "../history.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";
 import type { Reading } from "../observed/fresh-listing.ts";
-import type { StandbyChanges } from "../queue/relevant-change.ts";
 import type { TriggerDeps } from "../queue/triggers.ts";
 import type { AppliedPlan, Fingerprint, Hold } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -24,7 +24,7 @@ export interface ReconcileContext extends ReconcileDeps {
 }
 
 export interface ReconcileDeps extends TriggerDeps {
-  readonly standbyChanges: StandbyChanges;
+  readonly history: ServiceHistory;
   readonly prefetch: SharedPrefetch;
   readonly operations: Operations;
   readonly reporter: ServiceReporter;

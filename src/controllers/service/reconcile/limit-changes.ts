@@ -215,7 +215,7 @@ export function waitForProof(
   if (service === undefined) return requestProof(context, absence);
   const at = clock.now() + absence.decidedAt - clock.monotonic();
   const held = context.massLimit.holdFor(state.uid);
-  const missing = { name: state.managed?.name, addresses: addressesOf(service), replacement };
+  const missing = { name: state.session.managed?.name, addresses: addressesOf(service), replacement };
   const event = absence.isExpected
     ? waitingForListing(at, isEnding(service))
     : held?.doubt === "nothing shown"
@@ -275,8 +275,9 @@ export function holdTargets(
   steps: readonly Step[],
 ): HeldTargets | undefined {
   const { balancers, nodes, removals } = context.controller;
+  const { vanishedNodes } = context.history;
   const count = observed === undefined ? 0 : (balancers.targetCount?.(observed) ?? 0);
-  if (count === 0 || context.desiredServices.targets.vanished.allowRemovalFrom(count)) return undefined;
+  if (count === 0 || vanishedNodes.allowRemovalFrom(count)) return undefined;
   // Without this function, any step may remove targets.
   const others = steps.filter((step) => balancers.targetsOnly !== undefined && !balancers.targetsOnly(step));
   if (others.length === steps.length) return undefined;

@@ -76,10 +76,11 @@ export async function observe(context: ReconcileContext, reading: Reading): Prom
 
 /** What later reconciles may use of it. */
 function keptFrom(
-  { controller: { balancers, random }, state: { kept } }: ReconcileContext,
+  { controller: { balancers, random }, state: { session } }: ReconcileContext,
   { beganAt: listedAt, balancer: shown, duplicates }: Found,
   { balancer, lookedUpAt }: InDepth,
 ): KeptObservation | undefined {
+  const { kept } = session;
   if (balancers.recall === undefined || duplicates.length > 0) return undefined;
   if (balancer?.ownership !== "ours") return undefined;
   const readAt = lookedUpAt ?? listedAt;
@@ -93,7 +94,7 @@ function keptFrom(
 }
 
 /** What the deletion of the Service does with its load balancers. */
-function onDeleteKind({ onDelete }: ServiceState): OnDelete["kind"] {
+function onDeleteKind({ said: { onDelete } }: ServiceState): OnDelete["kind"] {
   if (onDelete === undefined) return "delete";
   return onDelete === "on hold" ? onDelete : "release";
 }
@@ -115,7 +116,7 @@ function noteManaged(
 ): Unproved | undefined {
   if (observed.ownership !== "ours") return undefined;
   const { controller, massLimit, state } = context;
-  const { managed } = state;
+  const { managed } = state.session;
   const shown = { name: observed.name };
   const unproved = (): NextProof | undefined => {
     if (!isOtherThanManaged(context, observed, duplicates)) return undefined;
@@ -144,7 +145,7 @@ function isOtherThanManaged(
   observed: ObservedLoadBalancer,
   duplicates: readonly ObservedLoadBalancer[],
 ): boolean {
-  const { managed, change, duplicates: known } = state;
+  const { managed, change, duplicates: known } = state.session;
   if (managed?.name !== undefined) {
     // Any other change may have given it this name, but not that of a duplicate.
     const mayBeRenamed = change !== undefined && change !== "update";

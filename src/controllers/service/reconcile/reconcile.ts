@@ -71,8 +71,9 @@ async function reconcileFrom(context: ReconcileContext, reading: Reading): Promi
 
 /** Nothing was updated when the cloud has refused every new target. */
 function completedChange({ state }: ReconcileContext, { fingerprint }: PlannedChange) {
-  const areSame = state.lastCompleted?.targets === fingerprint?.targets;
-  return state.change === "update" && state.refused.all.length > 0 && areSame ? undefined : state.change;
+  const { change, lastCompleted } = state.session;
+  const areSame = lastCompleted?.targets === fingerprint?.targets;
+  return change === "update" && state.refused.all.length > 0 && areSame ? undefined : change;
 }
 
 /** The plan would remove a load balancer whose Service is back, or requests it again, since the reconcile began. */

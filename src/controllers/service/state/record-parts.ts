@@ -1,5 +1,5 @@
-// What a record of a Service consists of: the desired state, holds, a started operation, observations; and the plan that a record notes while
-// its steps are applied.
+// What a record of a Service consists of: the desired state, holds, a started operation, what a session has observed; and the plan that a
+// record notes while its steps are applied.
 
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
@@ -65,6 +65,33 @@ export interface ManagedBalancer {
   readonly name?: string | undefined;
   /** The listings that show only another one with the mark of the Service. */
   readonly proofs?: readonly Proof[];
+}
+
+/** What one leadership session has observed, requested and completed. Another replica may have changed the load balancer before it. */
+export class SessionPart {
+  /** When a newer listing was requested, until it has arrived. */
+  listingRequestedAt: number | undefined;
+  /** Once this time has come, an older listing is outdated: a refused target is tried again. */
+  listingDueAt: number | undefined;
+  /** Set while the load balancer is complete. */
+  rest: Rest | undefined;
+  /** Ends with a change that only a listing can show. */
+  kept: KeptObservation | undefined;
+  /** When a user changed the Service after the last observation, so that all of the load balancer is read again. */
+  editedAt: number | undefined;
+  /**
+   * The load balancer of the last observation, and since which listing only another one is shown. Undefined after a change that may have
+   * given it another name, or replaced it. At first, the one with the address of the Service is managed, or else the first observed.
+   */
+  managed: ManagedBalancer | undefined;
+  /** Further load balancers with the mark of the Service, in the last observation. */
+  duplicates: readonly ObservedLoadBalancer[] = [];
+  /** The last completed desired state; any other difference is drift. Before the first one, the next difference is not. */
+  lastCompleted: Fingerprint | undefined;
+  /** When the load balancer was first seen to have lost targets, until it is complete again. */
+  targetsLostAt: number | undefined;
+  /** The change in progress. */
+  change: ChangeKind | undefined;
 }
 
 /** The part of a plan that the record needs while its steps are applied. */

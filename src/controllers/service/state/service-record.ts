@@ -23,6 +23,7 @@ import {
   type ManagedBalancer,
   type Rest,
   type RunningStep,
+  SessionPart,
   type StartedOperation,
 } from "./record-parts.ts";
 import { RefusedTargets } from "./refused-targets.ts";
@@ -52,13 +53,15 @@ export interface LastValid {
 }
 
 export interface Said extends LastValid {
+  /**
+   * What to do with the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it
+   * because on-delete was invalid. Undefined: delete it. After a restart, the load balancer becomes an orphan or is deleted.
+   */
   readonly onDelete: Desired | "on hold" | undefined;
-  /** It needs a load balancer. */
-  readonly isServed: boolean;
 }
 
 /** All times are monotonic. */
-export class ServiceRecord implements LastValid {
+export class ServiceRecord {
   readonly key: string;
   readonly uid: ServiceUID;
   /**
@@ -68,14 +71,12 @@ export class ServiceRecord implements LastValid {
   phase: "idle" | "managed" | "leaving" = "idle";
 
   // What the Service said, until its record ends.
-  lastSettings: LastValid["lastSettings"];
-  lastRanges: LastValid["lastRanges"];
-  lastTargetRules: LastValid["lastTargetRules"];
-  /**
-   * What to do with the load balancer if the Service disappears without waiting for its finalizer: release it, or keep it
-   * because on-delete was invalid. Undefined: delete it. After a restart, the load balancer becomes an orphan or is deleted.
-   */
-  onDelete: Desired | "on hold" | undefined;
+  said: Said = {
+    lastSettings: undefined,
+    lastRanges: undefined,
+    lastTargetRules: undefined,
+    onDelete: undefined,
+  };
   /** Targets that the cloud refused. */
   readonly refused: RefusedTargets = new RefusedTargets();
   /** Open while the targets are chosen by endpoints. */
@@ -93,29 +94,9 @@ export class ServiceRecord implements LastValid {
   uncertainCreationAt: number | undefined;
   /** When Fairlead last changed the cloud; older listings are outdated. Infinity while requests are sent: every listing is outdated. */
   changedAt: number | undefined;
-  /** Once this time has come, an older listing is outdated: a refused target is tried again. */
-  listingDueAt: number | undefined;
 
-  // What was observed, until this replica takes the Lease again.
-  /** When a newer listing was requested, until it has arrived. */
-  listingRequestedAt: number | undefined;
-  /** Set while the load balancer is complete. */
-  rest: Rest | undefined;
-  /** Ends with a change that only a listing can show. */
-  kept: KeptObservation | undefined;
-  /** When a user changed the Service after the last observation, so that all of the load balancer is read again. */
-  editedAt: number | undefined;
-  /**
-   * The load balancer of the last observation, and since which listing only another one is shown. Undefined after a change that may have
-   * given it another name, or replaced it. After a restart, the one with the address of the Service is managed, or else the first observed.
-   */
-  managed: ManagedBalancer | undefined;
-  /** The last completed desired state; any other difference is drift. After a restart, the next difference is not. */
-  lastCompleted: Fingerprint | undefined;
-  /** When the load balancer was first seen to have lost targets, until it is complete again. */
-  targetsLostAt: number | undefined;
-  /** The change in progress. After a restart, its event is published again. */
-  change: ChangeKind | undefined;
+  /** What was observed, until the next leadership session begins. */
+  session: SessionPart = new SessionPart();
 
   // How far the change is, until the load balancer is complete.
   /** The change whose steps failed in the last reconcile. */
@@ -138,8 +119,6 @@ export class ServiceRecord implements LastValid {
   readonly published: Map<EventTopic, Reported> = new Map();
   /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
   hold: Hold | undefined;
-  /** Further load balancers with the mark of the Service, in the last observation. */
-  duplicates: readonly ObservedLoadBalancer[] = [];
   /** The cloud's names of the load balancers being released, for the event. */
   releasedName: string | undefined;
   /** The Service has the condition that its operation cannot be checked. After a restart, it stays until the next write. */
@@ -152,16 +131,9 @@ export class ServiceRecord implements LastValid {
     this.uid = uid;
   }
 
-  /** This replica takes the Lease. Another one may have made the next difference, so it is not drift. */
+  /** Another replica may have made the next difference, so it is not drift. */
   beginSession(): void {
-    this.listingRequestedAt = undefined;
-    this.rest = undefined;
-    this.kept = undefined;
-    this.editedAt = undefined;
-    this.managed = undefined;
-    this.lastCompleted = undefined;
-    this.targetsLostAt = undefined;
-    this.change = undefined;
+    this.session = new SessionPart();
   }
 
   openEndpoints(subscription: EndpointSubscription): void {
@@ -245,11 +217,11 @@ export class ServiceRecord implements LastValid {
   }
 
   setListingRequest(at: number | undefined): void {
-    this.listingRequestedAt = at;
+    this.session.listingRequestedAt = at;
   }
 
   setListingDue(at: number | undefined): void {
-    this.listingDueAt = at;
+    this.session.listingDueAt = at;
   }
 
   /** A complete listing shows the load balancer, or not. */
@@ -259,21 +231,22 @@ export class ServiceRecord implements LastValid {
 
   /** A reconcile has observed the state of the cloud at this time. */
   noteObservation(at: number, kept: KeptObservation | undefined): void {
-    this.kept = kept;
+    const { session } = this;
+    session.kept = kept;
     // What was read in the meantime may be older than the edit.
-    if (this.editedAt !== undefined && this.editedAt <= at) this.editedAt = undefined;
+    if (session.editedAt !== undefined && session.editedAt <= at) session.editedAt = undefined;
   }
 
   noteEdit(at: number): void {
-    this.editedAt = at;
+    this.session.editedAt = at;
   }
 
   setManaged(managed: ManagedBalancer): void {
-    this.managed = managed;
+    this.session.managed = managed;
   }
 
   noteDuplicates(duplicates: readonly ObservedLoadBalancer[]): void {
-    this.duplicates = duplicates;
+    this.session.duplicates = duplicates;
   }
 
   /** The cloud shows the load balancer. */
@@ -294,12 +267,12 @@ export class ServiceRecord implements LastValid {
   /** The hold and the rest of the last reconcile no longer apply. */
   beginReconcile(): void {
     this.hold = undefined;
-    this.rest = undefined;
+    this.session.rest = undefined;
   }
 
   /** The load balancer is complete. */
   noteRest(rest: Rest): void {
-    this.rest = rest;
+    this.session.rest = rest;
   }
 
   setHold(hold: Hold | undefined): void {
@@ -314,13 +287,13 @@ export class ServiceRecord implements LastValid {
   /** Listings that began before this time are too old for the next plan. */
   outdate(at: number): void {
     this.changedAt = at;
-    this.kept = undefined;
+    this.session.kept = undefined;
   }
 
   /** When the load balancer was first seen to have lost targets: now, if that is new. */
   lossSeenAt(now: number): number {
-    this.targetsLostAt ??= now;
-    return this.targetsLostAt;
+    this.session.targetsLostAt ??= now;
+    return this.session.targetsLostAt;
   }
 
   noteDrift(spec: string): void {
@@ -334,9 +307,10 @@ export class ServiceRecord implements LastValid {
   beginChange(change: ChangeKind, plan: AppliedPlan): void {
     // From now on, a request may have removed what a listing lacks.
     this.changedAt = Number.POSITIVE_INFINITY;
-    this.kept = keptAfter(this.kept, plan);
+    const { session } = this;
+    session.kept = keptAfter(session.kept, plan);
     // A change of targets may become a larger change before it is complete.
-    if (this.change === undefined || this.change === "update") this.change = change;
+    if (session.change === undefined || session.change === "update") session.change = change;
     this.progress.notePlan(plan.steps.length);
     if (createsBalancer(plan)) this.evidence.creations.begin();
   }
@@ -393,18 +367,19 @@ export class ServiceRecord implements LastValid {
     at: number,
     failed: ChangeKind | undefined,
   ): void {
+    const { session } = this;
     this.changedAt = at;
     const isReplaced = observed === undefined || isLeaving || steps.some(({ removes }) => removes);
     // A change of more than targets may rename it. Names distinguish it from known duplicates.
-    const mayBeRenamed = this.change !== "update" && this.duplicates.length === 0;
-    if (isReplaced || mayBeRenamed) this.managed = undefined;
+    const mayBeRenamed = session.change !== "update" && session.duplicates.length === 0;
+    if (isReplaced || mayBeRenamed) session.managed = undefined;
     if (failed === undefined) {
       // The cloud accepts changes again, even if this one is still in progress.
       this.backoffUntil = undefined;
       return;
     }
     this.failedChange = failed;
-    this.kept = undefined;
+    session.kept = undefined;
   }
 
   /** `gone`: done, and proved that what was listed is gone. */
@@ -448,10 +423,10 @@ export class ServiceRecord implements LastValid {
   }
 
   complete(desired: Fingerprint): void {
-    this.change = undefined;
+    this.session.change = undefined;
     this.noteServiceChange();
-    this.lastCompleted = desired;
-    this.targetsLostAt = undefined;
+    this.session.lastCompleted = desired;
+    this.session.targetsLostAt = undefined;
     this.knownSpec = desired.spec;
   }
 
@@ -467,7 +442,7 @@ export class ServiceRecord implements LastValid {
   }
 
   noteErrorHandled(): void {
-    this.listingRequestedAt = undefined;
+    this.session.listingRequestedAt = undefined;
     this.failedChange = undefined;
   }
 
@@ -479,8 +454,9 @@ export class ServiceRecord implements LastValid {
 
 /** The record as stages and triggers see it: they read it and call its methods. */
 export type ServiceState = Readonly<
-  Omit<ServiceRecord, "refused" | "published" | "progress" | "evidence">
+  Omit<ServiceRecord, "refused" | "published" | "progress" | "evidence" | "session">
 > & {
+  readonly session: Readonly<SessionPart>;
   readonly refused: Pick<RefusedTargets, "all" | "retryAt" | "withhold">;
   readonly published: ReadonlyMap<EventTopic, Reported>;
   readonly progress: Pick<Progress, "failures" | "changeDelay">;

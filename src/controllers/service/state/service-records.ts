@@ -68,6 +68,17 @@ export class ServiceRecords {
     return record;
   }
 
+  /** A leadership session begins: another replica may have changed any load balancer since the last one. */
+  beginSession(): void {
+    for (const record of this.#byUID.values()) record.beginSession();
+    this.restartProofs({ isOtherAccount: false });
+  }
+
+  /** What was missing so far proves nothing. Requests that may still have an effect cannot have it in another account. */
+  restartProofs(account: { readonly isOtherAccount: boolean }): void {
+    for (const record of this.#byUID.values()) record.restartProof(account);
+  }
+
   /** It is gone, or needs nothing any more, but may still have a load balancer. */
   leave(key: string): void {
     const record = this.#managed.get(key);
@@ -89,13 +100,13 @@ export class ServiceRecords {
   }
 
   /** The desired state of the Service was computed. Ends the subscription and the refusals that it no longer needs. */
-  noteRead(uid: ServiceUID, { isServed, ...said }: Said): void {
+  noteRead(uid: ServiceUID, said: Said, { isServed }: { readonly isServed: boolean }): void {
     const record = this.#byUID.get(uid);
     if (record === undefined) return;
     const { lastTargetRules: rules } = said;
     if (rules?.policy !== "endpoints") record.closeEndpoints();
     if (!isServed) record.endRefusals();
-    Object.assign(record, said);
+    record.said = said;
     if (rules?.selector === undefined && rules?.cloudSelector === undefined) this.#selecting.delete(uid);
     else this.#selecting.add(uid);
   }

@@ -9,7 +9,7 @@ import type { Change } from "../../../kube/watch/store.ts";
 import { isLostRace } from "../../classify-error.ts";
 import { describePatch } from "../../writes/describe-patch.ts";
 import { type JournalledOptions, journalledSend } from "../../writes/journalled-send.ts";
-import { OwnWrites } from "../../writes/own-writes.ts";
+import type { OwnWrites } from "../../writes/own-writes.ts";
 import type { ServiceWrites } from "../deps.ts";
 
 export interface ServiceWritesOptions extends JournalledOptions {
@@ -37,25 +37,31 @@ export function createServiceWrites({ api, remember, ...context }: ServiceWrites
   };
 }
 
-type IsRelevant = (before: Service | undefined, after: Service | undefined) => boolean;
+export type IsRelevant = (before: Service | undefined, after: Service | undefined) => boolean;
+
+/** Of the process: a write of one session may arrive in the next. */
+export interface WriteHistory {
+  /** Writes that the watch has not returned yet; bounded by the number of recent writes. */
+  readonly ownWrites: OwnWrites<Service>;
+  readonly isRelevant: IsRelevant;
+}
 
 export class OwnServiceWrites implements ServiceWrites {
   readonly #writes: ServiceWrites;
   readonly #isRelevant: IsRelevant;
   readonly #onNews: (key: string) => void;
-  /** Writes that the watch has not returned yet; bounded by the number of recent writes. */
   readonly #own: OwnWrites<Service>;
 
   constructor(
     writes: ServiceWrites,
-    isRelevant: IsRelevant,
+    { ownWrites, isRelevant }: WriteHistory,
     /** Called when another client changed the Service during a write. */
     onNews: (key: string) => void,
   ) {
     this.#writes = writes;
     this.#isRelevant = isRelevant;
     this.#onNews = onNews;
-    this.#own = new OwnWrites<Service>(isRelevant);
+    this.#own = ownWrites;
   }
 
   async patch(

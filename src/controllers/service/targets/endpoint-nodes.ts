@@ -8,7 +8,7 @@ import type { Index } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { abortable, linkedController } from "../../../runtime/abortable.ts";
 import { Debounce } from "../../../runtime/debounce.ts";
-import type { OpenSlices, ServiceControllerDeps } from "../deps.ts";
+import type { OpenSlices, ServiceHistoryDeps } from "../deps.ts";
 import type { EndpointSubscription, ServiceState } from "../state/service-record.ts";
 
 export type EndpointAnswer =
@@ -31,6 +31,8 @@ function readyNodes(slices: readonly EndpointSlice[]): readonly NodeName[] {
     ),
   );
 }
+
+type EndpointListener = (services: ReadonlySet<string>) => void;
 
 interface Subscription extends EndpointSubscription {
   /** Undefined until the endpoints were read. */
@@ -66,7 +68,7 @@ export class EndpointNodes {
   #changed = new Set<string>();
   /** Services whose slices have changed since they were read. */
   #stale = new Set<string>();
-  #onChange: (services: ReadonlySet<string>) => void = () => undefined;
+  readonly #listeners = new Set<EndpointListener>();
   #index: Index<EndpointSlice> | undefined;
   #isKnown = false;
   #forbidden: string | undefined;
@@ -74,7 +76,7 @@ export class EndpointNodes {
   #cancelHold: (() => void) | undefined;
   #holdDue = Number.POSITIVE_INFINITY;
 
-  constructor({ openSlices, clock }: Pick<ServiceControllerDeps, "openSlices" | "clock">) {
+  constructor({ openSlices, clock }: Pick<ServiceHistoryDeps, "openSlices" | "clock">) {
     this.#openSlices = openSlices;
     this.#clock = clock;
     this.#changes = new Debounce(clock, () => {
@@ -84,7 +86,7 @@ export class EndpointNodes {
       for (const key of stale) if (this.#isKnown && this.#subscriptions.has(key)) this.#read(key);
       const changed = this.#changed;
       this.#changed = new Set();
-      if (changed.size > 0) this.#onChange(changed);
+      if (changed.size > 0) for (const listener of this.#listeners) listener(changed);
     });
   }
 
@@ -98,9 +100,14 @@ export class EndpointNodes {
     return this.#forbidden === undefined ? { kind: "not yet" } : { kind: "forbidden", why: this.#forbidden };
   }
 
-  /** Calls `onChange` with the Services whose endpoints have changed, until the signal is aborted. */
-  async run(signal: AbortSignal, onChange: (services: ReadonlySet<string>) => void): Promise<void> {
-    this.#onChange = onChange;
+  /** Calls the listener with the Services whose endpoints have changed. Returns how to unsubscribe. */
+  subscribe(listener: EndpointListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Watches while a Service needs it, until the signal is aborted: while this replica leads, in any number of sessions. */
+  async run(signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
         if (this.#subscriptions.size > 0) await this.#watchWhileSubscribed(signal);

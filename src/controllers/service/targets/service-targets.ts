@@ -22,7 +22,6 @@ import {
   type TargetPolicy,
 } from "./choose-targets.ts";
 import type { EndpointNodes } from "./endpoint-nodes.ts";
-import { VanishedNodes } from "./vanished-nodes.ts";
 
 export interface ServiceTargets extends ChosenTargets {
   /** The rules of the Service, or the last valid ones while a rule is invalid. Undefined if there are no valid ones. */
@@ -38,25 +37,37 @@ interface Candidates {
   readonly changeAt?: number;
 }
 
+/** What load balancers need to know about Nodes from before a session. */
+export class SeenNodes {
+  /** Since when Nodes are leaving. */
+  departures: Departures = new Map();
+  /** The Nodes that were targets at last. */
+  candidates: ReadonlySet<NodeName> = new Set();
+  /** When each Node was seen first with its provider id, monotonic. Older answers may lack its machine. */
+  since: ReadonlyMap<string, number> = new Map();
+}
+
+export interface TargetHistory {
+  readonly seenNodes: SeenNodes;
+  readonly endpoints: Pick<EndpointNodes, "nodesOf">;
+}
+
 export class Targets {
-  readonly vanished: VanishedNodes;
   readonly #deps: ServiceControllerDeps;
   readonly #endpoints: Pick<EndpointNodes, "nodesOf">;
-  #departures: Departures = new Map();
+  readonly #seen: SeenNodes;
   /** Built when a Service first needs it: without Services, thousands of Nodes cost nothing. */
   #all: readonly BalancerTarget[] | undefined;
   #staying: readonly BalancerTarget[] = [];
-  /** When each Node was seen first with its provider id, monotonic. Older answers may lack its machine. */
-  #seen: ReadonlyMap<string, number> = new Map();
   /** The Nodes whose machine the cloud does not show. Empty if the provider has no `hasTarget`. */
   #missing: ReadonlySet<string> = new Set();
   /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;
 
-  constructor(deps: ServiceControllerDeps, endpoints: Pick<EndpointNodes, "nodesOf">) {
+  constructor(deps: ServiceControllerDeps, { endpoints, seenNodes }: TargetHistory) {
     this.#deps = deps;
     this.#endpoints = endpoints;
-    this.vanished = new VanishedNodes(deps);
+    this.#seen = seenNodes;
   }
 
   /** Rebuilds the list from the Nodes. Returns false when nothing that load balancers use has changed. */
@@ -78,7 +89,7 @@ export class Targets {
   ): ServiceTargets {
     const { settings, annotations, balancers, clock } = this.#deps;
     if (this.#all === undefined) this.#keep(this.#build());
-    const rules = readTargetRules(service, read, settings, annotations) ?? state.lastTargetRules;
+    const rules = readTargetRules(service, read, settings, annotations) ?? state.said.lastTargetRules;
     const answer = rules?.policy === "endpoints" ? this.#endpoints.nodesOf(state) : undefined;
     const candidates = this.#candidates(rules?.drain ?? settings.targetDrain);
     const endpointNodes = answer?.kind === "known" ? answer.nodes : undefined;
@@ -119,17 +130,20 @@ export class Targets {
     const selected = nodes.list().filter(isSelected);
     const now = clock.monotonic();
     const keyOf = ({ metadata: { uid }, spec: { providerID } }: Node) => `${uid} ${providerID}`;
-    const seen = new Map(selected.map((node) => [keyOf(node), this.#seen.get(keyOf(node)) ?? now]));
+    const seen = new Map(selected.map((node) => [keyOf(node), this.#seen.since.get(keyOf(node)) ?? now]));
     const isMissing = (node: Node): boolean => {
       const answer = machines.check(node);
       return answer.kind === "gone" && answer.asOf > (seen.get(keyOf(node)) ?? now);
     };
-    this.#seen = seen;
+    this.#seen.since = seen;
     const missing = balancers.hasTarget === undefined ? [] : selected.filter(isMissing);
     this.#missing = new Set(missing.map(({ metadata }) => metadata.name));
-    const before = new Set<NodeName>((this.#all ?? []).map(({ node }) => node));
-    this.#departures = departuresOf(selected, this.#departures, (name) => before.has(name), clock.now());
-    return targetsOf(selected, machineOf, (name) => this.#departures.has(name));
+    const { departures: known, candidates } = this.#seen;
+    const departures = departuresOf(selected, known, (name) => candidates.has(name), clock.now());
+    const targets = targetsOf(selected, machineOf, (name) => departures.has(name));
+    this.#seen.departures = departures;
+    this.#seen.candidates = new Set(targets.map(({ node }) => node));
+    return targets;
   }
 
   #keep(next: readonly BalancerTarget[]): void {
@@ -144,7 +158,7 @@ export class Targets {
     // Without draining, leaving Nodes are removed immediately, as upstream does.
     if (!drains(balancers) || drain === 0 || this.#staying === this.#all) return { targets: this.#staying };
     const now = clock.now();
-    const endOf = ({ node }: BalancerTarget): number => (this.#departures.get(node) ?? now) + drain;
+    const endOf = ({ node }: BalancerTarget): number => (this.#seen.departures.get(node) ?? now) + drain;
     const targets = (this.#all ?? []).filter((target) => !target.draining || endOf(target) > now);
     const ends = targets.filter(({ draining }) => draining).map(endOf);
     return defined({ targets, changeAt: ends.length > 0 ? Math.min(...ends) : undefined });

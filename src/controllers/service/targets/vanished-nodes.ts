@@ -5,10 +5,10 @@ import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import { removalWindow } from "../../absence/removal-history.ts";
 import { isLeaving } from "../../node-facts.ts";
-import type { ServiceControllerDeps } from "../deps.ts";
+import type { ServiceHistoryDeps } from "../deps.ts";
 import { isExcluded } from "./candidate-targets.ts";
 
-type VanishedNodesDeps = Pick<ServiceControllerDeps, "nodes" | "isSelected" | "settings" | "clock">;
+type VanishedNodesDeps = Pick<ServiceHistoryDeps, "nodes" | "isSelected" | "settings" | "clock">;
 
 export class VanishedNodes {
   readonly #deps: VanishedNodesDeps;

@@ -64,12 +64,11 @@ test("a failed listing of an earlier leadership session is requested again and n
   };
   const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
   const state = new ServiceRecords().manage(serviceAt("web"));
-  const fresh = new FreshListing(ports as never, {} as never);
-  fresh.request(state);
+  const compose = () => new FreshListing(ports as never, {} as never);
+  compose().request(state);
   listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
-  fresh.expire();
   state.beginSession();
-  expect(fresh.request(state)).toBe(waiting);
+  expect(compose().request(state)).toBe(waiting);
   expect(wants).toHaveLength(2);
 });
 

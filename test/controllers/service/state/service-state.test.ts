@@ -24,7 +24,7 @@ test("whether a Service selects targets by label is known without reading every 
   const [first, second] = [records.manage(serviceAt("a")), records.manage(serviceAt("b"))];
   expect(records.hasTargetSelector).toBe(false);
   const read = (state: typeof first, rules: object): void =>
-    records.noteRead(state.uid, { lastTargetRules: rules, isServed: true } as never);
+    records.noteRead(state.uid, { lastTargetRules: rules } as never, { isServed: true });
   for (const state of [first, second]) read(state, { policy: "all", selector: () => true });
   Object.defineProperty(first, "key", { get: () => expect.unreachable("read on each change of a Node") });
   records.dismiss(second.uid);

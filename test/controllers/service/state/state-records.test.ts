@@ -77,12 +77,12 @@ describe("the record of a Service", () => {
     record.beginSession();
     const after: Readonly<Record<string, unknown>> = { ...record };
     const lost = Object.keys(filled).filter((name) => after[name] !== filled[name]);
-    expect(lost.toSorted()).toEqual([
-      ...["change", "editedAt", "kept", "lastCompleted", "listingRequestedAt", "managed", "rest"],
-      "targetsLostAt",
+    expect(lost).toEqual(["session"]);
+    expect(record.session).toEqual(new ServiceRecord("default/web", uid).session);
+    expect(Object.keys(record.session).toSorted()).toEqual([
+      ...["change", "duplicates", "editedAt", "kept", "lastCompleted", "listingDueAt", "listingRequestedAt"],
+      ...["managed", "rest", "targetsLostAt"],
     ]);
-    const fresh: Readonly<Record<string, unknown>> = { ...new ServiceRecord("default/web", uid) };
-    for (const name of lost) expect(after[name]).toEqual(fresh[name]);
   });
 
   test("stays current in a reconcile that began before a change", () => {
@@ -101,10 +101,11 @@ describe("the record of a Service", () => {
     };
     state.openEndpoints(subscription);
     const valid = { lastSettings: undefined, lastRanges: undefined, lastTargetRules: undefined } as const;
-    const read = { ...valid, onDelete: undefined, isServed: true } as const;
-    records.noteRead(uid, { ...read, lastTargetRules: { policy: "endpoints", drain: milliseconds(0) } });
+    const said = { ...valid, onDelete: undefined } as const;
+    const rules = { policy: "endpoints", drain: milliseconds(0) } as const;
+    records.noteRead(uid, { ...said, lastTargetRules: rules }, { isServed: true });
     expect([closed, state.endpoints]).toEqual([0, subscription]);
-    records.noteRead(uid, read);
+    records.noteRead(uid, said, { isServed: true });
     expect([closed, state.endpoints]).toEqual([1, undefined]);
   });
 });
@@ -126,10 +127,10 @@ describe("the records of Services", () => {
 
   test("keep what a release needs while the load balancer of a Service that is gone is released", () => {
     const { records, state } = newRecord();
-    Object.assign(state, { onDelete: "on hold", releasedName: "b1" });
+    Object.assign(state, { said: { onDelete: "on hold" }, releasedName: "b1" });
     records.leave("default/web");
     records.end(uid);
-    expect(records.get(uid)).toMatchObject({ onDelete: "on hold", releasedName: "b1" });
+    expect(records.get(uid)).toMatchObject({ said: { onDelete: "on hold" }, releasedName: "b1" });
   });
 
   test("keep the one of a Service that is gone beside that of another one with its name", () => {
@@ -200,14 +201,14 @@ describe("the records of Services", () => {
 describe("a change of a Service", () => {
   test("from targets to more is announced as the larger one until it is complete", () => {
     const { state } = newRecord();
-    const began: (ServiceState["change"] | undefined)[] = [];
+    const began: (ServiceState["session"]["change"] | undefined)[] = [];
     for (const kind of ["update", "ensure", "update"] as const) {
       state.beginChange(kind, change);
-      began.push(state.change);
+      began.push(state.session.change);
     }
     expect(began).toEqual(["update", "ensure", "ensure"]);
     state.complete({ targets: "t", spec: "s", list: [] });
-    expect([state.change, state.knownSpec]).toEqual([undefined, "s"]);
+    expect([state.session.change, state.knownSpec]).toEqual([undefined, "s"]);
   });
 
   test("that failed makes earlier listings outdated and is remembered until its error is reported", () => {

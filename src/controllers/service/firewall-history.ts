@@ -1,0 +1,116 @@
+// What the controller of the Nodes' firewall remembers across leadership sessions: which Services were seen to give up ports, and what was
+// reported. It follows the Services on a standby replica too.
+
+import type { Problem } from "../../core/problem.ts";
+import type { Fields } from "../../core/settings.ts";
+import type { Service } from "../../kube/objects.ts";
+import type { Change } from "../../kube/watch/store.ts";
+import type { ExposedService, NodeFirewall } from "../../provider/node-firewall.ts";
+import type { Step } from "../../provider/plan.ts";
+import { isPaused } from "../pause.ts";
+import { annotationKey, readAnnotations } from "./annotations/annotations.ts";
+import type { ServiceControllerDeps } from "./deps.ts";
+import { readFacts } from "./desired/facts.ts";
+import { toDesired } from "./desired/to-desired.ts";
+import { isBeingDeleted, wantsLoadBalancer } from "./predicates.ts";
+
+export interface FirewallHistoryDeps
+  extends Pick<ServiceControllerDeps, "services" | "annotations" | "facts" | "clock"> {
+  readonly firewall: NodeFirewall<Fields, Step>;
+}
+
+export interface FirewallProblem extends Pick<Problem, "reason" | "text"> {
+  readonly service?: ExposedService<Fields>["owner"] | undefined;
+}
+
+export const isExposed = (service: Service): boolean =>
+  service.spec.type === "NodePort" || wantsLoadBalancer(service);
+
+/** Changes of anything else open or close no port. */
+export function exposureOf(service: Service | undefined): string {
+  if (service === undefined || !isExposed(service)) return "";
+  const { type, ports, healthCheckNodePort } = service.spec;
+  return JSON.stringify([type, ports, healthCheckNodePort, service.metadata.annotations]);
+}
+
+/** A Service with a load balancer cannot disappear without a deletion before. */
+function isSeen({ before, after, isFromList }: Change<Service>): boolean {
+  return before !== undefined && (isFromList !== true || after !== undefined || isBeingDeleted(before));
+}
+
+export function toExposed(
+  { annotations, facts: places, firewall }: Omit<FirewallHistoryDeps, "clock">,
+  service: Service,
+): { readonly exposed: ExposedService<Fields>; readonly problems: readonly FirewallProblem[] } {
+  const { settings, frozen, problems } = readAnnotations(annotations, service);
+  const facts = readFacts(service, places);
+  const desired = toDesired({ service, settings, facts, targets: [], sourceRanges: undefined });
+  const type = service.spec.type === "NodePort" ? "NodePort" : "LoadBalancer";
+  const invalid = firewall.deciding.filter((name) => frozen.has(name));
+  const keys = invalid.map((name) => annotationKey(name, annotations.prefix));
+  const advice =
+    "No port of the Nodes is opened for this Service until it is corrected, and open ones stay open.";
+  const exposed: ExposedService<Fields> = {
+    ...desired,
+    type,
+    isHeld: isPaused(service) || invalid.length > 0,
+  };
+  return {
+    exposed,
+    // The service controller reports those of load balancers.
+    problems: problems.flatMap(({ reason, text, key }) =>
+      type === "NodePort" && key !== undefined && keys.includes(key)
+        ? [{ reason, text: `${text} ${advice}`, service: desired.owner }]
+        : [],
+    ),
+  };
+}
+
+/** How many ports the Service no longer opens, with that of its health check. */
+function closedBy(deps: FirewallHistoryDeps, { before, after }: Change<Service>): number {
+  const { firewall } = deps;
+  const opens = (service: Service | undefined) =>
+    service === undefined || !isExposed(service)
+      ? []
+      : firewall.rulesOf(toExposed(deps, service).exposed, undefined).map(firewall.textOf);
+  const opened = opens(after);
+  const closed = opens(before).filter((one) => !opened.includes(one));
+  return closed.length === 0 ? 0 : closed.length + 1;
+}
+
+export class FirewallHistory {
+  /** Ports of Services that were seen to change or to be deleted, within the window of the mass limits. */
+  #seen: { readonly at: number; readonly ports: number }[] = [];
+  readonly #reported = { problems: new Set<string>(), errors: new Set<string>() };
+
+  constructor(deps: FirewallHistoryDeps) {
+    deps.services.subscribe((change) => {
+      if (exposureOf(change.before) === exposureOf(change.after)) return;
+      const ports = closedBy(deps, change);
+      if (isSeen(change) && ports > 0) this.#seen.push({ at: deps.clock.monotonic(), ports });
+    });
+  }
+
+  /** How many ports belong to Services that were seen to change or to be deleted. Forgets earlier ones. */
+  seenSince(earliest: number): number {
+    this.#seen = this.#seen.filter(({ at }) => at > earliest);
+    return this.#seen.reduce((sum, { ports }) => sum + ports, 0);
+  }
+
+  /** What was closed needs its explanation no longer. Load balancers forward for a while after their Service has changed. */
+  explain(closed: number): void {
+    let left = closed;
+    this.#seen = this.#seen.flatMap(({ at, ports }) => {
+      const used = Math.min(ports, left);
+      left -= used;
+      return used === ports ? [] : [{ at, ports: ports - used }];
+    });
+  }
+
+  /** These problems apply now. Returns those that did not apply before. */
+  newOf(kind: "problems" | "errors", problems: readonly FirewallProblem[]): readonly FirewallProblem[] {
+    const before = this.#reported[kind];
+    this.#reported[kind] = new Set(problems.map(({ text }) => text));
+    return problems.filter(({ text }) => !before.has(text));
+  }
+}

@@ -1,0 +1,33 @@
+// What the service controller remembers across leadership sessions: what Kubernetes has shown, and what requests to the cloud may still
+// do. A process has one history, which follows Services and Nodes on a standby replica too.
+
+import type { Service } from "../../kube/objects.ts";
+import { OwnWrites } from "../writes/own-writes.ts";
+import type { ServiceHistoryDeps } from "./deps.ts";
+import { followDeletions, relevanceFor, StandbyChanges } from "./queue/relevant-change.ts";
+import { ServiceRecords } from "./state/service-records.ts";
+import type { WriteHistory } from "./status/service-writes.ts";
+import { EndpointNodes } from "./targets/endpoint-nodes.ts";
+import { SeenNodes, type TargetHistory } from "./targets/service-targets.ts";
+import { VanishedNodes } from "./targets/vanished-nodes.ts";
+
+export class ServiceHistory implements TargetHistory, WriteHistory {
+  readonly records: ServiceRecords;
+  readonly standbyChanges: StandbyChanges;
+  readonly isRelevant: WriteHistory["isRelevant"];
+  readonly ownWrites: OwnWrites<Service>;
+  readonly seenNodes: SeenNodes = new SeenNodes();
+  readonly vanishedNodes: VanishedNodes;
+  /** Its watch stays open between two sessions of one Lease. */
+  readonly endpoints: EndpointNodes;
+
+  constructor(deps: ServiceHistoryDeps) {
+    this.records = new ServiceRecords({ remembersFormer: deps.balancers.marksNameCluster === false });
+    this.standbyChanges = new StandbyChanges(deps);
+    this.isRelevant = relevanceFor(deps);
+    this.ownWrites = new OwnWrites<Service>(this.isRelevant);
+    this.vanishedNodes = new VanishedNodes(deps);
+    this.endpoints = new EndpointNodes(deps);
+    followDeletions(deps, this.records);
+  }
+}

@@ -27,7 +27,7 @@ class Stream {
 }
 
 /** Six Nodes, and pages of two machines. */
-async function started(controllers: string) {
+async function started(controllers: string, ...flags: readonly string[]) {
   const stream = new Stream();
   const { connect } = fake as unknown as AnyProvider;
   const provider: AnyProvider = {
@@ -36,7 +36,7 @@ async function started(controllers: string) {
   };
   const world = new ServiceWorld({ nodes: 6, provider, controllers });
   for (let index = 0; index < 6; index += 1) world.setReady(`node-${index}`, "True");
-  await world.start("--config-set=page-size=2");
+  await world.start("--config-set=page-size=2", ...flags);
   await world.pass(30);
   world.forget();
   const requests = (): readonly string[] => world.cloud.seen.map(({ operation }) => operation);
@@ -84,4 +84,21 @@ test("lists load balancers once for all that may have changed, and not where no 
   nodesOnly.stream.report({ of: "load-balancer" });
   await nodesOnly.world.pass(10);
   expect(nodesOnly.requests()).toEqual([]);
+});
+
+test("lists load balancers that may have changed in a session that begins again", async () => {
+  const { world, stream, requests } = await started("service", "--leader-elect=true");
+  world.create("web");
+  await world.until(() => world.addressesOf("web").length > 0, "the address");
+  for (let time = 0; time < 60; time += 5) {
+    world.holdLease("other");
+    await world.pass(5);
+  }
+  world.holdLease("");
+  await world.until(() => world.manager.leads(), "it to lead");
+  await world.pass(60);
+  world.forget();
+  stream.report({ of: "load-balancer", owner: serviceUID(world.get("web").metadata.uid) });
+  await world.pass(10);
+  expect(requests()).toEqual(["GET /balancers"]);
 });

@@ -33,11 +33,11 @@ const written = (h: DigitalOceanWorld) => h.requests.filter((request) => changes
 const reported = (h: DigitalOceanWorld) => h.world.logged.join("\n");
 
 /** A world with `count` open node ports, from 30,000. */
-async function opened(count: number) {
+async function opened(count: number, ...flags: readonly string[]) {
   const h = worldOf();
   for (let index = 0; index < count; index += 1)
     h.world.create(`s${index}`, { spec: nodePort(30_000 + index) });
-  await h.start();
+  await h.start("service", ...flags);
   await h.settle();
   expect(portsOf(h)).toHaveLength(count);
   h.forget();
@@ -317,4 +317,19 @@ test("closes the port of the health check that a load balancer no longer checks 
   h.world.editSpec("web", { externalTrafficPolicy: "Local", healthCheckNodePort: 31_234 });
   await h.world.pass(900);
   expect(portsOf(h)).toEqual(["tcp 31234", "tcp 80"]);
+});
+
+test("closes the ports of Services that were deleted while another replica led [F46]", async () => {
+  const h = await opened(12, "--leader-elect=true");
+  for (let time = 0; time < 60; time += 5) {
+    h.world.holdLease("other");
+    await h.world.pass(5);
+    if (time === 30) for (let index = 0; index < 10; index += 1) h.world.delete(`s${index}`);
+  }
+  expect(portsOf(h)).toHaveLength(12);
+  h.world.holdLease("");
+  await h.world.until(() => h.world.manager.leads(), "it to lead");
+  await h.settle();
+  expect(portsOf(h)).toEqual(["tcp 30010", "tcp 30011"]);
+  expect(reported(h)).not.toContain("FirewallChangeHeld");
 });

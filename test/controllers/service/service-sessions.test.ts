@@ -1,0 +1,127 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { putEndpoints } from "../../support/put-endpoints.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// What the service controller keeps and forgets when this process leads again after another replica.
+
+let world: ServiceWorld | undefined;
+afterEach(async () => {
+  await world?.stop();
+  world = undefined;
+});
+
+const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+
+async function settledWorld(services: readonly string[]): Promise<ServiceWorld> {
+  const w = new ServiceWorld();
+  world = w;
+  await w.start("--leader-elect=true");
+  for (const name of services) w.create(name);
+  await w.until(() => services.every((name) => w.addressesOf(name).length > 0), "the addresses");
+  await w.pass(30);
+  w.forget();
+  return w;
+}
+
+/** Another replica leads for a minute, in which this happens. Then this one leads again. */
+async function leadAgain(w: ServiceWorld, meanwhile: () => void = () => undefined): Promise<void> {
+  for (let time = 0; time < 60; time += 5) {
+    w.holdLease("other");
+    await w.pass(5);
+    if (time === 30) meanwhile();
+  }
+  expect(w.manager.leads()).toBe(false);
+  w.forget();
+  w.holdLease("");
+  await w.until(() => w.manager.leads(), "it to lead");
+  await w.pass(60);
+}
+
+const withoutFinalizers = (w: ServiceWorld, name: string): void =>
+  w.edit(name, ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
+
+/** How often each event with this reason was published about the Service. */
+const countsOf = (w: ServiceWorld, name: string, reason: string): readonly unknown[] =>
+  w.server.store.list("events", "default").flatMap((event) => {
+    const { name: about } = event["involvedObject"] as { readonly name?: string };
+    return about === name && event["reason"] === reason ? [event["count"] ?? 1] : [];
+  });
+
+describe("a session that begins again in the same process", () => {
+  test("costs one listing and no change", async () => {
+    const w = await settledWorld(["web", "shop"]);
+    await leadAgain(w);
+    expect(w.asked).toEqual(["GET /balancers"]);
+    expect(w.written.filter((write) => write.includes("/services/"))).toEqual([]);
+  });
+
+  test("lists load balancers with a listing of its own, and the earlier one lists nothing any more", async () => {
+    const w = await settledWorld(["web"]);
+    const earlier = w.manager.balancers;
+    await leadAgain(w);
+    expect(w.manager.balancers).not.toBe(earlier);
+    w.forget();
+    earlier?.request(Number.POSITIVE_INFINITY, "refresh");
+    await w.pass(60);
+    expect(w.asked).toEqual([]);
+  });
+
+  test("publishes no event again that still applies", async () => {
+    const w = await settledWorld(["web"]);
+    w.annotate("web", { "fairlead.dev/target-drain": "soon" });
+    await w.pass(30);
+    const reason = "InvalidAnnotation";
+    const before = countsOf(w, "web", reason);
+    expect(before).toEqual([1]);
+    await leadAgain(w);
+    expect(countsOf(w, "web", reason)).toEqual(before);
+  });
+
+  test("removes the load balancers of Services whose deletion this process saw meanwhile, without a limit", async () => {
+    const w = await settledWorld(names);
+    await leadAgain(w, () => {
+      for (const name of names) {
+        withoutFinalizers(w, name);
+        w.delete(name);
+      }
+    });
+    expect([w.owners(), w.manager.report().balancersOnHold]).toEqual([[], []]);
+  });
+
+  test("waits for no operation of the earlier session, and creates nothing twice", async () => {
+    const w = new ServiceWorld({ actionTime: 20_000 });
+    world = w;
+    await w.start("--leader-elect=true");
+    w.create("web");
+    await w.until(() => w.changes.length > 0, "the creation");
+    await leadAgain(w);
+    await w.pass(120);
+    expect([w.changes, w.owners()]).toEqual([[], w.wanted()]);
+    expect(w.addressesOf("web")).toHaveLength(1);
+  });
+
+  test("watches EndpointSlices again, which no replica watches while it does not lead", async () => {
+    const w = new ServiceWorld({ nodes: 2 });
+    world = w;
+    await w.start("--leader-elect=true");
+    putEndpoints(w, "web", ["node-0"]);
+    w.create("web", { annotations: { "fairlead.dev/target-policy": "endpoints" } });
+    await w.until(() => w.addressesOf("web").length > 0, "the address");
+    let reads = -1;
+    const count = (): number => w.read.filter((path) => path.endsWith("/endpointslices")).length;
+    await w.pass(30);
+    for (let time = 0; time < 600; time += 5) {
+      w.holdLease("other");
+      await w.pass(5);
+      if (time === 30) reads = count();
+    }
+    expect(count()).toBe(reads);
+    w.holdLease("");
+    await w.until(() => w.manager.leads(), "it to lead");
+    putEndpoints(w, "web", ["node-1"]);
+    await w.pass(60);
+    expect(count()).toBeGreaterThan(reads);
+    const [machine] = w.cloud.machines.find("node-1");
+    expect(w.cloud.balancers.list()[0]?.targets).toEqual([machine?.id ?? ""]);
+  });
+});

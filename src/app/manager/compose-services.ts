@@ -132,7 +132,7 @@ function composeHistory(
   services: LatestObjects<Service>,
   balancers: AnyBalancers,
 ): ComposedHistory {
-  const { clock, nodes, settings } = context;
+  const { clock, nodes, settings, formerLeaders } = context;
   const controller = new ServiceHistory({
     services,
     nodes,
@@ -142,6 +142,7 @@ function composeHistory(
     settings: settings.services,
     clock,
     balancers,
+    formerLeaders,
     openSlices: openSlicesOf(context),
   });
   const firewall = firewallDeps(context, provider, services);

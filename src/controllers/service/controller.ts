@@ -2,7 +2,7 @@
 // it reports. To follow one reconcile, start at `reconcile/reconcile.ts`.
 
 import type { Hinted } from "../../cloud/change-stream.ts";
-import { type ServiceUID, seconds, serviceUID } from "../../core/brand.ts";
+import { milliseconds, type ServiceUID, seconds, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
@@ -107,9 +107,11 @@ export class ServiceController {
     const deps = this.#parts;
     const { controller, history, operations, evidenceUpdates, tracking } = deps;
     const { removals, listing } = controller;
-    history.records.beginSession();
+    history.beginSession();
     evidenceUpdates.start();
     operations.begin(signal);
+    for (const { uid, operation } of history.records.all)
+      if (operation?.id !== undefined) operations.track(uid, operation.id, milliseconds(0), operation.since);
     const stops = [
       removals.account.follow(evidenceUpdates.witness, listing),
       startTriggers(deps),

@@ -118,6 +118,8 @@ export interface ServiceHistoryDeps
     "services" | "nodes" | "isSelected" | "annotations" | "facts" | "settings" | "clock"
   > {
   readonly balancers: Pick<AnyBalancers, "marksNameCluster">;
+  /** How often other processes have led. */
+  readonly formerLeaders: () => number;
   /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
   readonly openSlices: OpenSlices;
 }

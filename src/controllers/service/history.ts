@@ -21,7 +21,12 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
   /** Its watch stays open between two sessions of one Lease. */
   readonly endpoints: EndpointNodes;
 
+  readonly #formerLeaders: () => number;
+  /** How often other processes had led when the last session began. */
+  #ledBefore = 0;
+
   constructor(deps: ServiceHistoryDeps) {
+    this.#formerLeaders = deps.formerLeaders;
     this.records = new ServiceRecords({ remembersFormer: deps.balancers.marksNameCluster === false });
     this.standbyChanges = new StandbyChanges(deps);
     this.isRelevant = relevanceFor(deps);
@@ -29,5 +34,11 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
     this.vanishedNodes = new VanishedNodes(deps);
     this.endpoints = new EndpointNodes(deps);
     followDeletions(deps, this.records);
+  }
+
+  beginSession(): void {
+    const count = this.#formerLeaders();
+    this.records.beginSession({ hasOtherLed: count !== this.#ledBefore });
+    this.#ledBefore = count;
   }
 }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { putEndpoints } from "../../support/put-endpoints.ts";
+import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // What the service controller keeps and forgets when this process leads again after another replica.
@@ -23,8 +24,15 @@ async function settledWorld(services: readonly string[]): Promise<ServiceWorld> 
   return w;
 }
 
-/** Another replica leads for a minute, in which this happens. Then this one leads again. */
-async function leadAgain(w: ServiceWorld, meanwhile: () => void = () => undefined): Promise<void> {
+/**
+ * Another replica leads for a minute, in which this happens. Then this one leads again. `holder`: who holds the Lease until then. With the
+ * identity of this replica, the Lease says that no other process has led.
+ */
+async function leadAgain(
+  w: ServiceWorld,
+  meanwhile: () => void = () => undefined,
+  holder = "",
+): Promise<void> {
   for (let time = 0; time < 60; time += 5) {
     w.holdLease("other");
     await w.pass(5);
@@ -32,7 +40,7 @@ async function leadAgain(w: ServiceWorld, meanwhile: () => void = () => undefine
   }
   expect(w.manager.leads()).toBe(false);
   w.forget();
-  w.holdLease("");
+  w.holdLease(holder);
   await w.until(() => w.manager.leads(), "it to lead");
   await w.pass(60);
 }
@@ -55,7 +63,7 @@ describe("a session that begins again in the same process", () => {
     expect(w.written.filter((write) => write.includes("/services/"))).toEqual([]);
   });
 
-  test("lists load balancers with a listing of its own, and the earlier one lists nothing any more", async () => {
+  test("lists load balancers with its own listing, and the earlier one lists nothing any more", async () => {
     const w = await settledWorld(["web"]);
     const earlier = w.manager.balancers;
     await leadAgain(w);
@@ -88,16 +96,36 @@ describe("a session that begins again in the same process", () => {
     expect([w.owners(), w.manager.report().balancersOnHold]).toEqual([[], []]);
   });
 
-  test("waits for no operation of the earlier session, and creates nothing twice", async () => {
-    const w = new ServiceWorld({ actionTime: 20_000 });
+  const pendingWorld = async () => {
+    const { w, script } = scriptedWorld((one) => {
+      one.operationLimit = 10;
+    });
     world = w;
     await w.start("--leader-elect=true");
     w.create("web");
-    await w.until(() => w.changes.length > 0, "the creation");
-    await leadAgain(w);
-    await w.pass(120);
-    expect([w.changes, w.owners()]).toEqual([[], w.wanted()]);
-    expect(w.addressesOf("web")).toHaveLength(1);
+    await w.until(() => script.checks.length > 0, "a check of the operation");
+    const [operation = ""] = script.operations;
+    return { w, script, operation };
+  };
+
+  test("waits for an open operation if no other process has led, and creates nothing twice", async () => {
+    const { w, script, operation } = await pendingWorld();
+    await leadAgain(w, undefined, w.manager.identity);
+    script.outcomes.set(operation, "done");
+    await w.pass(60);
+    expect([script.applied.length, script.things.size]).toEqual([1, 1]);
+    expect(w.get("web").status.loadBalancer?.ingress).toHaveLength(1);
+  });
+
+  test("checks no open operation if another process has led, and creates nothing twice", async () => {
+    const { w, script, operation } = await pendingWorld();
+    let checks = -1;
+    await leadAgain(w, () => {
+      checks = script.checks.length;
+      script.complete(operation);
+    });
+    expect([script.checks.length, script.applied.length, script.things.size]).toEqual([checks, 1, 1]);
+    expect(w.get("web").status.loadBalancer?.ingress).toHaveLength(1);
   });
 
   test("watches EndpointSlices again, which no replica watches while it does not lead", async () => {

@@ -169,9 +169,9 @@ async function executeAll(
       service = await rememberFacts(controller, service, outcome, call.signal);
       if (outcome.done) continue;
       const isLast = applied === plan.steps.length;
-      const isOperation = outcome.operation !== undefined;
-      state.noteStepInProgress(plan, { hash, at: clock.monotonic(), isOperation, isLast, removes });
-      if (isLast && !isOperation && plan.observed === undefined) endRelease(context);
+      const { operation } = outcome;
+      state.noteStepInProgress(plan, { hash, at: clock.monotonic(), operation, isLast, removes });
+      if (isLast && operation === undefined && plan.observed === undefined) endRelease(context);
       return outcome;
     }
   } catch (error) {

@@ -139,10 +139,10 @@ async function checkOperation(context: ReconcileContext): Promise<Outcome | unde
     return waiting;
   }
   const result = resultOf(update);
-  state.endOperation(controller.clock.monotonic(), result);
+  const ended = state.endOperation(controller.clock.monotonic(), result);
   if (CloudError.is(update)) throw update;
   if (update === "lost") return untilNextPlan(state);
-  if (state.operation?.isCreation === true) endRelease(context);
+  if (ended?.isCreation === true) endRelease(context);
   noteRefused(context, update.refused);
   await rememberFacts(controller, service, update, call.signal);
   return untilNextPlan(state);

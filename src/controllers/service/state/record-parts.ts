@@ -28,6 +28,10 @@ export interface Hold {
 
 /** An operation, with the hash of its step. */
 export interface StartedOperation {
+  /** Undefined if the cloud has no operation ids. */
+  readonly id: string | undefined;
+  /** Monotonic. */
+  readonly since: number;
   readonly step: string;
   /** The Service has no load balancer after all steps of the plan. */
   readonly isLeaving: boolean;
@@ -117,7 +121,8 @@ export interface AcceptedRequest {
 export interface RunningStep {
   readonly hash: string;
   readonly at: number;
-  readonly isOperation: boolean;
+  /** The id of its operation, if there is one. */
+  readonly operation: string | undefined;
   readonly isLast: boolean;
   readonly removes: boolean;
 }

@@ -107,7 +107,7 @@ export class ServiceRecord {
   waitingSince: number | undefined;
   /** Until then or until a success, only a change of the Service enqueues it. */
   backoffUntil: number | undefined;
-  /** The step of the last operation. After a restart, two listings prove what it has done. */
+  /** The operation of the last step, until it has ended. After a restart, two listings prove what it has done. */
   operation: StartedOperation | undefined;
   /**
    * The desired state without targets that was last completed, or reported as drift. After a restart, --load-balancer-drift=report applies
@@ -131,9 +131,13 @@ export class ServiceRecord {
     this.uid = uid;
   }
 
-  /** Another replica may have made the next difference, so it is not drift. */
-  beginSession(): void {
+  /**
+   * Another replica may have made the next difference, so it is not drift. If one has led, it may also have changed what an open operation
+   * has done since, so its result says nothing any more.
+   */
+  beginSession({ hasOtherLed }: { readonly hasOtherLed: boolean }): void {
     this.session = new SessionPart();
+    if (hasOtherLed) this.operation = undefined;
   }
 
   openEndpoints(subscription: EndpointSubscription): void {
@@ -331,8 +335,9 @@ export class ServiceRecord {
   /** The last accepted step is not complete. */
   noteStepInProgress(
     { observed, duplicates, isLeaving }: AppliedPlan,
-    { hash, at, isOperation, isLast, removes }: RunningStep,
+    { hash, at, operation: id, isLast, removes }: RunningStep,
   ): void {
+    const isOperation = id !== undefined;
     const isOnlyOne = duplicates.length === 0;
     // What it does may fail later. Without an operation that reports it, the next observation does.
     if (!isOperation && !removes) this.progress.noteCompleted(hash);
@@ -340,6 +345,8 @@ export class ServiceRecord {
     // An operation may fail without a trace in the cloud.
     else this.evidence.noteChange(at, isOperation ? "possible" : "exists");
     this.operation = {
+      id,
+      since: at,
       step: hash,
       isLeaving,
       isRemoval: isOnlyOne && (removes || (isLeaving && isLast)),
@@ -382,11 +389,12 @@ export class ServiceRecord {
     session.kept = undefined;
   }
 
-  /** `gone`: done, and proved that what was listed is gone. */
-  endOperation(at: number, result: "done" | "gone" | "failed" | "lost"): void {
+  /** `gone`: done, and proved that what was listed is gone. Returns the operation that has ended. */
+  endOperation(at: number, result: "done" | "gone" | "failed" | "lost"): StartedOperation | undefined {
     this.outdate(at);
     const { operation, evidence } = this;
-    if (operation === undefined) return;
+    this.operation = undefined;
+    if (operation === undefined) return undefined;
     const { step, isProgress, isLeaving } = operation;
     if (result === "lost") {
       // The cloud may still complete it, and what listings lacked while it was running proves nothing.
@@ -397,6 +405,7 @@ export class ServiceRecord {
       if (isProgress) this.progress.noteCompleted(step);
       this.#noteDone(operation, at, result === "gone");
     }
+    return operation;
   }
 
   /**

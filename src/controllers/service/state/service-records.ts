@@ -68,9 +68,9 @@ export class ServiceRecords {
     return record;
   }
 
-  /** A leadership session begins: another replica may have changed any load balancer since the last one. */
-  beginSession(): void {
-    for (const record of this.#byUID.values()) record.beginSession();
+  /** A leadership session begins. Whether or not it is known that another replica has led, one may have changed any load balancer. */
+  beginSession(since: { readonly hasOtherLed: boolean }): void {
+    for (const record of this.#byUID.values()) record.beginSession(since);
     this.restartProofs({ isOtherAccount: false });
   }
 

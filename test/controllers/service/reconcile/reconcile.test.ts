@@ -67,7 +67,7 @@ test("a failed listing of an earlier leadership session is requested again and n
   const compose = () => new FreshListing(ports as never, {} as never);
   compose().request(state);
   listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
-  state.beginSession();
+  state.beginSession({ hasOtherLed: true });
   expect(compose().request(state)).toBe(waiting);
   expect(wants).toHaveLength(2);
 });

@@ -74,10 +74,14 @@ describe("the record of a Service", () => {
 
   test("loses what another replica may have changed when a session begins, and nothing else", () => {
     const { record, filled } = fill();
-    record.beginSession();
-    const after: Readonly<Record<string, unknown>> = { ...record };
-    const lost = Object.keys(filled).filter((name) => after[name] !== filled[name]);
-    expect(lost).toEqual(["session"]);
+    const lost = (): readonly string[] => {
+      const after: Readonly<Record<string, unknown>> = { ...record };
+      return Object.keys(filled).filter((name) => after[name] !== filled[name]);
+    };
+    record.beginSession({ hasOtherLed: false });
+    expect(lost()).toEqual(["session"]);
+    record.beginSession({ hasOtherLed: true });
+    expect(lost().toSorted()).toEqual(["operation", "session"]);
     expect(record.session).toEqual(new ServiceRecord("default/web", uid).session);
     expect(Object.keys(record.session).toSorted()).toEqual([
       ...["change", "duplicates", "editedAt", "kept", "lastCompleted", "listingDueAt", "listingRequestedAt"],
@@ -229,7 +233,7 @@ describe("a change of a Service", () => {
 
   test("that is an operation proves that a load balancer exists only when it is done", () => {
     const { state } = newRecord();
-    const step = { hash: "h", at: 1, isOperation: true, isLast: true, removes: false };
+    const step = { hash: "h", at: 1, operation: "o", isLast: true, removes: false };
     state.noteStepInProgress({ ...change, observed: undefined }, step);
     expect(state.evidence.known?.certainty).toBe("possible");
     state.endOperation(2, "done");

@@ -43,7 +43,7 @@ test("a session that follows another one directly uses its watch", async () => {
   const running = endpoints.run(lease.signal);
   for (let session = 0; session < 2; session += 1) {
     const end = endpoints.subscribe(() => undefined);
-    records.beginSession();
+    records.beginSession({ hasOtherLed: false });
     endpoints.nodesOf(state);
     await pass();
     end();

@@ -122,6 +122,8 @@ export function serviceSlot(deps: ServiceSlotDeps): ServiceSlot | undefined {
 /** What the sessions of a process share. */
 interface ComposedHistory {
   readonly controller: ServiceHistory;
+  /** Collects warnings that come together. */
+  readonly report: ServiceControllerDeps["report"];
   /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
   readonly firewall: FirewallHistory | undefined;
 }
@@ -146,7 +148,8 @@ function composeHistory(
     openSlices: openSlicesOf(context),
   });
   const firewall = firewallDeps(context, provider, services);
-  return { controller, firewall: firewall && new FirewallHistory(firewall) };
+  const report = objectReporter(context, "service-controller", "Service");
+  return { controller, report, firewall: firewall && new FirewallHistory(firewall) };
 }
 
 function firewallDeps(
@@ -236,7 +239,6 @@ function composeServices({
         `Cannot process the listing of load balancers; skipped until the next one: ${messageOf(error)}`,
       ),
   });
-  const report = objectReporter(context, "service-controller", "Service");
   const deps: ServiceControllerDeps = {
     services,
     nodes,
@@ -255,7 +257,7 @@ function composeServices({
     annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
     pending: connected.cloud.pending,
-    report,
+    report: history.report,
     removals,
     warn: (message, fields) => log.warn(message, fields),
     note: (message, fields) => log.info(message, fields),
@@ -286,7 +288,7 @@ function composeServices({
     }),
   };
   const controller = new ServiceController(deps, history.controller);
-  const firewall = composeFirewall(context, firewallDeps(context, provider, services), report, history);
+  const firewall = composeFirewall(context, firewallDeps(context, provider, services), history);
   const run = async (signal: AbortSignal): Promise<void> => {
     const stopReporting = reportOrphans(listing, () => controller.orphans(), log);
     const tasks: readonly Task[] = [
@@ -324,8 +326,7 @@ function composeServices({
 function composeFirewall(
   { random, journal, clock, log, settings, reportOnLease }: ControllerContext,
   deps: FirewallHistoryDeps | undefined,
-  report: ServiceControllerDeps["report"],
-  { firewall: history }: ComposedHistory,
+  { firewall: history, report }: ComposedHistory,
 ): NodeFirewallController | undefined {
   if (deps === undefined || history === undefined) return undefined;
   const own = {

@@ -276,6 +276,25 @@ describe("the proof of an account", () => {
     expect(proofOf(...sights).doubt).toBe(doubt);
   });
 
+  test("asks no witness whose session has ended", () => {
+    const account = new AccountProof(() => undefined);
+    let listeners = 0;
+    const answers = {
+      subscribe: () => {
+        listeners += 1;
+        return () => {
+          listeners -= 1;
+        };
+      },
+    };
+    const end = account.follow(() => "absent", answers);
+    account.note();
+    end();
+    expect([account.doubt, listeners]).toEqual(["nothing shown", 0]);
+    account.note();
+    expect(account.doubt).toBeUndefined();
+  });
+
   test("is missing before the first answer, and for other credentials until they show something", () => {
     const account = new AccountProof(() => undefined);
     expect(account.doubt).toBe("unanswered");

@@ -48,6 +48,8 @@ describe("the record of a Service", () => {
       state.hold = undefined;
       // @ts-expect-error The store decides whether there is something to do.
       state.phase = "idle";
+      // @ts-expect-error Only methods of the record change what a session has observed.
+      state.session.kept = undefined;
       // @ts-expect-error Only methods of the record change the progress.
       state.progress.noteFailure();
       // @ts-expect-error Only methods of the record change the evidence.

@@ -96,6 +96,8 @@ export class SessionPart {
   targetsLostAt: number | undefined;
   /** The change in progress. */
   change: ChangeKind | undefined;
+  /** Until then or until a success, only a change of the Service enqueues it. */
+  backoffUntil: number | undefined;
 }
 
 /** The part of a plan that the record needs while its steps are applied. */

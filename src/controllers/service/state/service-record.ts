@@ -105,8 +105,6 @@ export class ServiceRecord {
   readonly progress: Progress = new Progress();
   /** Since when it has waited for the cloud; checks become rarer. */
   waitingSince: number | undefined;
-  /** Until then or until a success, only a change of the Service enqueues it. */
-  backoffUntil: number | undefined;
   /** The operation of the last step, until it has ended. After a restart, two listings prove what it has done. */
   operation: StartedOperation | undefined;
   /**
@@ -382,7 +380,7 @@ export class ServiceRecord {
     if (isReplaced || mayBeRenamed) session.managed = undefined;
     if (failed === undefined) {
       // The cloud accepts changes again, even if this one is still in progress.
-      this.backoffUntil = undefined;
+      session.backoffUntil = undefined;
       return;
     }
     this.failedChange = failed;
@@ -443,7 +441,7 @@ export class ServiceRecord {
   noteSuccess({ isSettled }: { readonly isSettled: boolean }): void {
     // What waits for a proof after a failure has not succeeded yet.
     if (isSettled) this.progress.endFailures();
-    this.backoffUntil = undefined;
+    this.session.backoffUntil = undefined;
   }
 
   noteFailure(): void {
@@ -457,7 +455,7 @@ export class ServiceRecord {
 
   /** Until this time, only a change of the Service retries it. */
   backOff(until: number): void {
-    this.backoffUntil = until;
+    this.session.backoffUntil = until;
   }
 }
 
@@ -474,6 +472,6 @@ export type ServiceState = Readonly<
   };
 };
 
-export function isBackingOff({ backoffUntil }: ServiceState, now: number): boolean {
+export function isBackingOff({ session: { backoffUntil } }: ServiceState, now: number): boolean {
   return backoffUntil !== undefined && backoffUntil > now;
 }

@@ -86,7 +86,16 @@ describe("the record of a Service", () => {
     expect(lost().toSorted()).toEqual(["operation", "session"]);
     expect(record.session).toEqual(new ServiceRecord("default/web", uid).session);
     expect(Object.keys(record.session).toSorted()).toEqual([
-      ...["change", "duplicates", "editedAt", "kept", "lastCompleted", "listingDueAt", "listingRequestedAt"],
+      ...[
+        "backoffUntil",
+        "change",
+        "duplicates",
+        "editedAt",
+        "kept",
+        "lastCompleted",
+        "listingDueAt",
+        "listingRequestedAt",
+      ],
       ...["managed", "rest", "targetsLostAt"],
     ]);
   });
@@ -221,7 +230,7 @@ describe("a change of a Service", () => {
     const { state } = newRecord();
     state.backOff(9);
     state.noteChangeSent(change, 3, "update");
-    expect([state.changedAt, state.failedChange, state.backoffUntil]).toEqual([3, "update", 9]);
+    expect([state.changedAt, state.failedChange, state.session.backoffUntil]).toEqual([3, "update", 9]);
     state.noteErrorHandled();
     expect(state.failedChange).toBeUndefined();
   });
@@ -230,7 +239,7 @@ describe("a change of a Service", () => {
     const { state } = newRecord();
     state.backOff(9);
     state.noteChangeSent(change, 3, undefined);
-    expect(state.backoffUntil).toBeUndefined();
+    expect(state.session.backoffUntil).toBeUndefined();
   });
 
   test("that is an operation proves that a load balancer exists only when it is done", () => {

@@ -82,10 +82,6 @@ export interface Controllers {
 
 export function composeControllers(deps: ControllersDeps): Controllers {
   const { provider, instances, contextOf, services, volumeWatches, watchDeps, onComposed } = deps;
-  const slotFor = <C extends Pick<Task, "run">>(name: ControllerName, controller: C): ControllerSlot<C> =>
-    new ControllerSlot(name, () => controller, onComposed);
-  const optional = <C extends Pick<Task, "run">>(name: ControllerName, controller: C | undefined) =>
-    controller && slotFor(name, controller);
   const nodeHistory = new NodeHistory(contextOf("cloud-node"));
   const node = new ControllerSlot(
     "cloud-node",

@@ -1104,7 +1104,10 @@ export const mutations: readonly Mutation[] = [
   {
     name: "believe-a-lookup-just-after-a-takeover",
     breaks: "A lookup that lags behind the last request of the former leader proves that it created nothing.",
-    foundBy: { invariants: [18], seed: 80000357, lookups: true, operations: true },
+    foundBy: {
+      file: "test/controllers/service/observed/balancer-absence.test.ts",
+      test: "a lookup soon after a session began proves nothing about one that",
+    },
     edits: [
       {
         file: "src/controllers/service/state/balancer-evidence.ts",

@@ -1,6 +1,6 @@
 // Generates docs/events.md from the list of reasons in `reasons/`.
 
-import { commonReasons, undeclaredReason } from "../../src/provider/reasons.ts";
+import { commonReasons } from "../../src/provider/reasons.ts";
 import { inTheLog, ofNetworks, ofTheCloud, onLeases } from "./reasons/all.ts";
 import { onNodes } from "./reasons/nodes.ts";
 import type { Reason, Reasons } from "./reasons/reason.ts";
@@ -29,16 +29,10 @@ function conditions(reasons: Reasons): string {
 }
 
 function ofProviders(): string {
-  const undeclared = [
-    undeclaredReason,
-    "The provider used a reason that it does not declare; the log has its name. Report it to the provider.",
-  ];
   return [
     "| Reason | When, and what to do |",
     "|---|---|",
-    ...[...Object.entries(commonReasons), undeclared].map(
-      ([name, meaning]) => `| \`${name}\` | ${meaning} |`,
-    ),
+    ...Object.entries(commonReasons).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`),
   ].join("\n");
 }
 

@@ -1,7 +1,7 @@
 // Generates docs/runbooks: one page per reason, from the list in `reasons/`, and the index of all runbooks. The pages of the alerts
 // are written by hand.
 
-import { commonReasons, meaningsOf, undeclaredReason } from "../../src/provider/reasons.ts";
+import { commonReasons, meaningsOf } from "../../src/provider/reasons.ts";
 import { documentedClouds } from "./documented-clouds.ts";
 import { inTheLog, ofNetworks, ofTheCloud, onLeases } from "./reasons/all.ts";
 import { onNodes } from "./reasons/nodes.ts";
@@ -62,11 +62,7 @@ const places: readonly Place[] = [
 ];
 
 /** What providers report: the meaning contains what to do. */
-const ofProviders: Readonly<Record<string, string>> = {
-  ...commonReasons,
-  [undeclaredReason]:
-    "The provider used a reason that it does not declare; the log has its name. Report it to the provider.",
-};
+const ofProviders: Readonly<Record<string, string>> = commonReasons;
 
 /** A provider does not say whether its reason is about a Node or a Service. */
 function ofProvider(name: string, { by, meaning, program }: ProviderReason): string {

@@ -1,14 +1,12 @@
-// Connects a provider to its cloud, with the governed transport, and forwards to the current connection after a reload. Sends no
-// requests.
+// Connects a provider to its cloud, with the governed transport. Sends no requests.
 
 import { type AccountContext, type GovernedAccount, openAccount } from "../cloud/account.ts";
-import { boundCopy } from "../cloud/cloud-parts.ts";
+import { boundCopy } from "../cloud/bound-copy.ts";
 import { credentialHint } from "../cloud/credential-hint.ts";
 import type { Problem } from "../core/problem.ts";
 import { secretsIn } from "../core/redaction.ts";
 import type { AnyCloud, AnyProvider, Context } from "../provider/provider.ts";
 import { tableNameProblems } from "../provider/route-tables.ts";
-import type { Volumes } from "../provider/volumes.ts";
 import {
   type CloudSettings,
   configProblems,
@@ -88,27 +86,4 @@ export function shownCloud({
 }: Pick<ConnectedCloud, "origins" | "accounts">): Readonly<Record<string, string>> {
   const names = accounts.map(({ name }) => name).join(", ");
   return origins.length === 0 ? { accounts: names } : { cloud: origins.join(", "), accounts: names };
-}
-
-/** An object with the members that the current target has at the moment of each access; those of `own` replace them. */
-export function forwardTo<T extends object>(current: () => T, own: Partial<T> = {}): T {
-  const noMembers = {} as T;
-  return new Proxy(noMembers, {
-    get: (_, name) => {
-      if (name in own) return Reflect.get(own, name);
-      const target = current();
-      const member: unknown = Reflect.get(target, name);
-      // Bound to the target: a provider's methods may use its private members.
-      return typeof member === "function" ? member.bind(target) : member;
-    },
-    has: (_, name) => Reflect.has(current(), name),
-  });
-}
-
-/** With its snapshots, which callers keep. */
-export function forwardToVolumes(current: () => Volumes): Volumes {
-  const { snapshots } = current();
-  return forwardTo(current, {
-    snapshots: snapshots && forwardTo(() => current().snapshots ?? snapshots),
-  });
 }

@@ -11,8 +11,7 @@ import { linkedController } from "../runtime/abortable.ts";
 import { backoff } from "../runtime/backoff.ts";
 
 export interface ChangeStreamOptions {
-  /** The changes that the provider in use reports. */
-  readonly changes: () => Changes;
+  readonly changes: Changes;
   readonly clock: Clock;
   readonly random: Random;
   readonly onHints: (hints: readonly ChangeHint[]) => void;
@@ -76,8 +75,7 @@ export class ChangeStream {
   /** Until it ends. Returns the error with which it ended. */
   async #follow(signal: AbortSignal): Promise<unknown> {
     const { changes, clock, onHints } = this.#options;
-    const stream = changes();
-    const { maxSilence } = stream;
+    const { maxSilence } = changes;
     const { controller, unlink } = linkedController(signal);
     this.#heardAt = clock.monotonic();
     let cancel = (): void => undefined;
@@ -88,7 +86,7 @@ export class ChangeStream {
     };
     watch();
     try {
-      for await (const hints of stream.follow({ signal: controller.signal, urgency: "refresh" })) {
+      for await (const hints of changes.follow({ signal: controller.signal, urgency: "refresh" })) {
         this.#heardAt = clock.monotonic();
         this.#noteOpen();
         if (hints.length > 0) onHints(hints);

@@ -122,14 +122,6 @@ export class Inventory {
     return this.#unreadable.flatMap(({ name, because }) => (because === undefined ? name : []));
   }
 
-  /** Later requests use these sources, which have the same names. What is known stays valid. */
-  replaceSources(next: Instances["sources"]): void {
-    for (const inventory of this.#sources) {
-      const source = next.find(({ name }) => name === inventory.source.name);
-      if (source !== undefined) inventory.replaceSource(source);
-    }
-  }
-
   /** Calls the listener after every update. Returns how to unsubscribe. */
   subscribe(listener: (update: InventoryUpdate) => void): () => void {
     this.#listeners.add(listener);

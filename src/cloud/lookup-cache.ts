@@ -10,12 +10,11 @@ import { type KeyAnswer, keysOf } from "./instance-index.ts";
 import type { Batch } from "./lookup-batches.ts";
 
 export class LookupCache {
-  readonly #source: () => InstanceSource;
+  readonly #source: InstanceSource;
   readonly #clock: Clock;
   readonly #answers = new Map<string, KeyAnswer>();
 
-  /** A reload may replace the source. */
-  constructor(source: () => InstanceSource, clock: Clock) {
+  constructor(source: InstanceSource, clock: Clock) {
     this.#source = source;
     this.#clock = clock;
   }
@@ -59,7 +58,7 @@ export class LookupCache {
     const missing = keys.filter((key) => !found.has(key));
     if (missing.length === 0) return;
     // Without an error the caller would wait forever.
-    const { name } = this.#source();
+    const { name } = this.#source;
     const whether = missing.length === 1 ? "it exists" : "they exist";
     throw new CloudError(
       "unavailable",
@@ -71,7 +70,7 @@ export class LookupCache {
   /** The answers, by key; keys without an answer are missing. */
   async #query(by: MatchKey, keys: readonly string[], call: Call) {
     try {
-      const found = await this.#source().lookups?.[by]?.find(keys, call);
+      const found = await this.#source.lookups?.[by]?.find(keys, call);
       return new Map(
         keys.flatMap((key) => {
           const instances = found?.get(key);

@@ -26,7 +26,6 @@ export const ofSource = (text: string, source: string, { length }: readonly unkn
   length > 1 ? `Source ${source} did not answer: ${text}` : text;
 
 export interface SourceInventoryOptions {
-  /** The first one; `replaceSource` sets the next one. */
   readonly source: InstanceSource;
   readonly matchBy: readonly MatchKey[];
   readonly clock: Clock;
@@ -44,14 +43,14 @@ interface Indexed {
 }
 
 export class SourceInventory {
+  readonly source: InstanceSource;
   readonly #options: SourceInventoryOptions;
-  #source: InstanceSource;
   readonly #snapshot: Snapshot<Instance>;
   readonly #keys: SourceKeys;
   readonly #lookups: LookupCache;
   readonly #running = new RunningListing();
   #index: Indexed | undefined;
-  #pace: QueryPace;
+  readonly #pace: QueryPace;
   #queries: Query[] = [];
   #isAnswering = false;
   /** The urgency of the queries that are being answered. */
@@ -60,32 +59,21 @@ export class SourceInventory {
 
   constructor(options: SourceInventoryOptions) {
     this.#options = options;
-    this.#source = options.source;
+    this.source = options.source;
     this.#pace = new QueryPace(options.source.requestsPerHour);
     this.#keys = { keyOf: (providerID) => this.keyOf(providerID), matchBy: options.matchBy };
-    this.#lookups = new LookupCache(() => this.#source, options.clock);
+    this.#lookups = new LookupCache(options.source, options.clock);
     this.#snapshot = new Snapshot({
       clock: options.clock,
       signal: options.signal,
-      list: (signal) => this.#source.list({ signal, urgency: this.#urgency }),
+      list: (signal) => this.source.list({ signal, urgency: this.#urgency }),
       keyOf: ({ key }) => key,
       onPage: (page, beganAt) => this.#addPage(page, beganAt),
     });
   }
 
-  get source(): InstanceSource {
-    return this.#source;
-  }
-
-  /** Later requests use the new source. What is known stays valid, because both are the same set of machines. */
-  replaceSource(source: InstanceSource): void {
-    if (source.requestsPerHour !== this.#source.requestsPerHour)
-      this.#pace = new QueryPace(source.requestsPerHour);
-    this.#source = source;
-  }
-
   keyOf(providerID: string): string | undefined {
-    return keyIn(this.#source, providerID);
+    return keyIn(this.source, providerID);
   }
 
   get latest(): Complete<Instance> | undefined {
@@ -144,7 +132,7 @@ export class SourceInventory {
     } catch (error) {
       if (this.#options.signal.aborted) return;
       const at = this.#options.clock.monotonic();
-      this.#failure = { source: this.#source.name, error, at, since: this.#failure?.since ?? at };
+      this.#failure = { source: this.source.name, error, at, since: this.#failure?.since ?? at };
       this.#options.onUpdate("failure");
     }
     if (this.#queries.length > 0) this.#scheduleAnswer();
@@ -156,8 +144,8 @@ export class SourceInventory {
     const now = clock.monotonic();
     const { urgency, listSince, batches } = planQueries(queries, {
       keys: this.#keys,
-      lookups: this.#source.lookups,
-      nameDecides: this.#source.nameDecides,
+      lookups: this.source.lookups,
+      nameDecides: this.source.nameDecides,
       latest: this.#snapshot.latest,
       answer: (by, value) => this.answer(by, value),
       recentLookups: this.#pace.recentLookups(now),
@@ -180,7 +168,7 @@ export class SourceInventory {
   /** Where names are unique and no stronger key decides, no later page can have a second match. */
   #addPage(page: readonly Instance[], beganAt: number): void {
     const { matchBy, onPage } = this.#options;
-    if (this.#source.uniqueNames !== true || matchBy[0] !== "name") return;
+    if (this.source.uniqueNames !== true || matchBy[0] !== "name") return;
     this.#running.add(page, beganAt);
     onPage?.(page);
   }

@@ -22,9 +22,6 @@ export const commonReasons = {
 export const heldDeletionText = (why: string, remedy: string): string =>
   `Deletion is on hold: ${why}. The load balancer stays until this is corrected. ${remedy}`;
 
-/** Shown instead of a reason that the provider did not declare. */
-export const undeclaredReason = "ProviderProblem";
-
 /** A reason that a provider declared with `declareReasons`. */
 export type OwnReason = Brand<string, "OwnReason">;
 
@@ -63,7 +60,7 @@ export function declareReasons<const N extends string>(
   for (const name of names) {
     if (!/^[A-Z][A-Za-z0-9]*$/.test(name))
       throw new Error(`The reason ${name} must be CamelCase, such as CertificateExpired.`);
-    if (Object.hasOwn(commonReasons, name) || name === undeclaredReason)
+    if (Object.hasOwn(commonReasons, name))
       throw new Error(`${name} is a common reason; use it without declaring it.`);
   }
   const byName = Object.fromEntries(names.map((name) => [name, name as string as OwnReason]));

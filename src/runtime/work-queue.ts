@@ -4,7 +4,6 @@
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import { DueHeap } from "./due-heap.ts";
-import { PausableWork } from "./pausable-work.ts";
 
 /** Lower goes first. */
 export const priorities = { urgent: 0, normal: 1, background: 2 } as const;
@@ -37,8 +36,6 @@ interface Delayed {
 }
 
 export class WorkQueue {
-  /** The workers of the queue. A pause keeps all keys. */
-  readonly work = new PausableWork();
   readonly #clock: Clock;
   readonly #ready = [new Set<string>(), new Set<string>(), new Set<string>()] as const;
   readonly #delayed = new Map<string, Delayed>();
@@ -49,6 +46,7 @@ export class WorkQueue {
   #timer: { readonly due: number; readonly cancel: () => void } | undefined;
   readonly #observers: QueueObserver[] = [];
   #wrapper: WorkWrapper | undefined;
+  #isClosed = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -70,6 +68,7 @@ export class WorkQueue {
 
   /** Without a delay it replaces a delayed run. The earlier of two delays and the more urgent of two priorities win. */
   add(key: string, options: AddOptions = {}): void {
+    if (this.#isClosed) return;
     const requestedPriority = options.priority ?? priorities.normal;
     if (options.delay !== undefined && options.delay > 0) {
       this.#addLater(key, options.delay, requestedPriority, options.isRetry === true);
@@ -126,6 +125,15 @@ export class WorkQueue {
   /** What made attempts fail is over: the keys that wait for another one are due now. */
   retryNow(): void {
     for (const [key, { isRetry, priority }] of [...this.#delayed]) if (isRetry) this.add(key, { priority });
+  }
+
+  /** Another queue has replaced it: no key waits any more, and later ones are ignored. */
+  close(): void {
+    this.#isClosed = true;
+    for (const ready of this.#ready) ready.clear();
+    this.#delayed.clear();
+    this.#timer?.cancel();
+    this.#timer = undefined;
   }
 
   /** Keys that wait for a worker, without delayed and active ones. */

@@ -32,7 +32,7 @@ export function requeue(after: Milliseconds, why: string, priority?: Priority): 
 
 export interface WorkerOptions {
   readonly queue: WorkQueue;
-  /** The number of workers. Read at the start and after each pause of the queue. */
+  /** The number of workers. Read at the start. */
   readonly count: () => number;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
   /** The outcome of an error. `failures` counts consecutive failures of this key, including this one. */
@@ -71,48 +71,20 @@ class TimeSlices {
 /** The flags accept any number, as upstream. More workers than this would only cost memory. */
 const maxWorkers = 1000;
 
-/**
- * Resolves when the signal is aborted and no key is being reconciled: all have finished, or the drain has ended. A pause of the
- * queue drains the workers, and starts new ones afterwards; keys keep their place and their count of failures.
- */
+/** Resolves when the signal is aborted and no key is being reconciled: all have finished, or the drain has ended. */
 export async function runWorkers(options: WorkerOptions, signal: AbortSignal): Promise<void> {
-  const failures = new Map<string, number>();
-  const slices = new TimeSlices(options.clock);
-  await options.queue.work.run(
-    (running) =>
-      runUntilPaused(options, {
-        failures,
-        slices,
-        running,
-        isPaused: () => running.aborted && !signal.aborted,
-      }),
-    signal,
-  );
-}
-
-interface WorkerRun {
-  /** Consecutive failures by key. */
-  readonly failures: Map<string, number>;
-  readonly slices: TimeSlices;
-  /** Aborted by a pause, or at the end. */
-  readonly running: AbortSignal;
-  /** Whether a pause has ended the work, after which the workers continue. */
-  readonly isPaused: () => boolean;
-}
-
-async function runUntilPaused(
-  options: WorkerOptions,
-  { failures, slices, running, isPaused }: WorkerRun,
-): Promise<void> {
   const { clock, queue } = options;
-  const end = endOf(running);
+  /** Consecutive failures by key. */
+  const failures = new Map<string, number>();
+  const slices = new TimeSlices(clock);
+  const end = endOf(signal);
   const work = async (): Promise<void> => {
     for (;;) {
       let key: string;
       try {
-        key = await queue.take(running);
+        key = await queue.take(signal);
       } catch (error) {
-        if (running.aborted) return;
+        if (signal.aborted) return;
         throw error;
       }
       // Keys that arrive together would all run up to their first request in one turn. Those that wait for the end of a slice
@@ -138,8 +110,7 @@ async function runUntilPaused(
       if (outcome.kind !== "waiting") failures.delete(key);
       return outcome;
     } catch (error) {
-      // Work that a pause has cancelled is not done: it starts again after the pause.
-      if (end.signal.aborted) return isPaused() ? requeue(milliseconds(0), "it was cancelled") : settled;
+      if (end.signal.aborted) return settled;
       const count = (failures.get(key) ?? 0) + 1;
       failures.set(key, count);
       return options.onError(key, error, count);

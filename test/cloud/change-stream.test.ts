@@ -16,13 +16,13 @@ function streamOver(follow: (clock: VirtualClock, call: Call) => AsyncIterable<r
   const seen = { opened: [] as number[], hints: [] as ChangeHint[], reopened: 0, said: [] as string[] };
   const controller = new AbortController();
   const stream = new ChangeStream({
-    changes: () => ({
+    changes: {
       maxSilence: minutes(1),
       follow: (call) => {
         seen.opened.push(clock.monotonic());
         return follow(clock, call);
       },
-    }),
+    },
     clock,
     random: seededRandom(1),
     onHints: (hints) => seen.hints.push(...hints),

@@ -48,14 +48,6 @@ const setUp = (
 };
 
 describe("an inventory", () => {
-  test("uses the limit of the source that replaces another one", async () => {
-    const { clock, inventory, answer } = setUp();
-    const limited = Object.assign(new ScriptedSource({ clock }), { requestsPerHour: 2 });
-    inventory.replaceSources([limited]);
-    for (const name of ["a", "b"]) await answer(named(name));
-    expect(limited.listings).toBe(1);
-  });
-
   test("names the source that has the machine where several recognize the id", async () => {
     const { inventory, answer, second } = setUp([{ name: "near" }, { name: "far" }]);
     second.machines.set("7", machine("7", { handles: { port: "p7" } }));

@@ -11,6 +11,8 @@ type Balancers = NonNullable<FakeCloud["loadBalancers"]>;
 export interface HangingCall {
   /** Continues the call with a signal that is never aborted. It settles with the result, which is also returned. */
   proceed(): Promise<unknown>;
+  /** Continues the call with the signal that it has. */
+  resume(): Promise<unknown>;
   /** Settles the call with this value, without a request. */
   answer(value: unknown): void;
 }
@@ -34,12 +36,14 @@ export class HangingProvider {
   #call<T>(name: Name, begin: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
     if (!this.hangNext.delete(name)) return begin(signal);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const continueWith = (own: AbortSignal): Promise<unknown> => {
+      const late = begin(own);
+      late.then(resolve, reject);
+      return late.catch((error: unknown) => error);
+    };
     this.hanging.push({
-      proceed: () => {
-        const late = begin(new AbortController().signal);
-        late.then(resolve, reject);
-        return late.catch((error: unknown) => error);
-      },
+      proceed: () => continueWith(new AbortController().signal),
+      resume: () => continueWith(signal),
       answer: (value) => resolve(value as T),
     });
     return promise;

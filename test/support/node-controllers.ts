@@ -101,6 +101,7 @@ export class NodeControllers {
       );
     const { removals } = this;
     const lifecycleHistory = new LifecycleHistory({ ...deps, removals });
+    this.inventory.subscribe(() => removals.account.note());
     const composeLifecycle = () =>
       new LifecycleController(
         { ...deps, settings: { ...lifecycleDefaults, ...options.lifecycle }, removals },

@@ -26,8 +26,6 @@ export interface ConfigurationDiff {
   readonly pending: readonly PendingChange[];
   /** Whether anything besides the log verbosity applies now. */
   readonly affectsControllers: boolean;
-  /** Whether the connection to the cloud must be replaced. */
-  readonly reconnects: boolean;
 }
 
 export interface DiffContext {
@@ -37,9 +35,6 @@ export interface DiffContext {
 
 /** Values of --config-set may be secrets; they are reported by the name of the setting. */
 const reportedBySetting: readonly FlagName[] = ["config-set"];
-
-/** Flags that are part of the connection to the cloud. */
-const connectionFlags: readonly string[] = ["cloud-call-timeout"];
 
 interface Difference {
   readonly name: string;
@@ -96,7 +91,6 @@ export function diffConfigurations(
     ...settings.filter(({ needsRestart }) => !needsRestart).map(({ text }) => text),
     ...changedInputFiles(before, after),
   ];
-  const reconnects = ofCloud.length > 0 || liveFlags.some(({ name }) => connectionFlags.includes(name));
   return {
     changes: [...liveFlags.map(({ text }) => text), ...ofCloud],
     pending: [
@@ -105,8 +99,7 @@ export function diffConfigurations(
         .map(({ name, text }) => ({ name: `--${name}`, text })),
       ...settings.filter(({ needsRestart }) => needsRestart).map(({ name, text }) => ({ name, text })),
     ],
-    affectsControllers: reconnects || liveFlags.some(({ name }) => name !== "v"),
-    reconnects,
+    affectsControllers: ofCloud.length > 0 || liveFlags.some(({ name }) => name !== "v"),
   };
 }
 

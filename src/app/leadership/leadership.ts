@@ -61,10 +61,15 @@ const removers: Readonly<Record<RemovalKind, ControllerName>> = {
   volumes: "volume",
 };
 
+type HeldPlace = Exclude<Place, "elsewhere">;
+
 export interface LeadershipRun {
   /** In the reserved lane, without a write gate. */
   readonly reserved: KubeApi;
-  readonly tasks: readonly Task[];
+  /** By the Lease under which they run. */
+  readonly tasks: Readonly<Record<HeldPlace, readonly Task[]>>;
+  /** A session under this Lease begins. */
+  readonly onBegin: (place: HeldPlace) => void;
   readonly caches: Pick<CurrentCaches, "run" | "mayLead">;
   /** Without a write gate, because a session also reports its end. Undefined in observe mode. */
   readonly announcements: EventRecorder | undefined;
@@ -75,7 +80,7 @@ export interface LeadershipRun {
 
 export class Leadership {
   readonly #options: LeadershipOptions;
-  readonly #leases: Readonly<Record<Exclude<Place, "elsewhere">, string | undefined>>;
+  readonly #leases: Readonly<Record<HeldPlace, string | undefined>>;
   readonly #elections = new Map<string, LeaderElection>();
   /** Leases on which this process has stored its removals. */
   readonly #leasesWithRemovals = new Set<string>();
@@ -107,12 +112,13 @@ export class Leadership {
     return this.#placeOf(task) !== "elsewhere";
   }
 
-  /** Whether the controller runs under the shared Lease of a leader migration. */
-  isMigrated(task: string): boolean {
-    return this.#placeOf(task) === "migrated";
+  /** The Lease under which the controller runs; main unless a leader migration moves it to the shared one. */
+  placeOf(task: string): HeldPlace {
+    const place = this.#placeOf(task);
+    return place === "elsewhere" ? "main" : place;
   }
 
-  gateOf(place: "main" | "migrated"): WriteGate {
+  gateOf(place: HeldPlace): WriteGate {
     return () => {
       if (!this.#isElecting) return true;
       const election = this.#elections.get(this.#leases[place] ?? "");
@@ -181,7 +187,6 @@ export class Leadership {
 
   async run(run: LeadershipRun, stop: AbortSignal): Promise<void> {
     const { migration, log } = this.#options;
-    const [main = ""] = this.#names;
     this.#announcements = run.announcements;
     this.#events = run.events;
     if (!this.#isElecting) {
@@ -191,20 +196,23 @@ export class Leadership {
         );
         void this.#reportOtherLeader(run.reserved, stop);
       }
-      await run.caches.run(run.tasks, stop);
+      await run.caches.run(run.tasks.main, stop);
       return run.beforeRelease();
     }
-    if (migration === undefined) return this.#runSessions(run, main, stop);
+    if (migration === undefined) return this.#runSessions(run, "main", stop);
     const first = Promise.withResolvers<void>();
     await runTogether(
       [
-        { name: `the Lease ${main}`, run: (signal) => this.#runSessions(run, main, signal, first.resolve) },
+        {
+          name: `the Lease ${this.#leases.main}`,
+          run: (signal) => this.#runSessions(run, "main", signal, first.resolve),
+        },
         {
           name: `the Lease ${migration.leaderName}`,
           // As in upstream, a replica acquires the shared Lease only after it has acquired the main one.
           run: async (signal) => {
             await abortable(first.promise, signal);
-            await this.#runSessions(run, migration.leaderName, signal);
+            await this.#runSessions(run, "migrated", signal);
           },
         },
       ],
@@ -251,13 +259,16 @@ export class Leadership {
     return place === "elsewhere" ? undefined : this.#leases[place];
   }
 
-  #runSessions(run: LeadershipRun, name: string, stop: AbortSignal, onFirst?: () => void): Promise<void> {
+  #runSessions(run: LeadershipRun, place: HeldPlace, stop: AbortSignal, onFirst?: () => void): Promise<void> {
     const { identity, log, flags, onSession, onProblem } = this.#options;
-    const tasks = run.tasks.filter((task) => this.#leaseOf(task.name) === name);
+    const name = this.#leases[place] ?? "";
     const sessions = new LeadershipSessions({
       stop,
       identity,
-      work: (signal, stepDown) => run.caches.run(tasks, signal, stepDown),
+      work: (signal, stepDown) => {
+        run.onBegin(place);
+        return run.caches.run(run.tasks[place], signal, stepDown);
+      },
       log,
       beforeRelease: run.beforeRelease,
       onProblem,

@@ -6,18 +6,9 @@ import type { SourceInventory } from "../../cloud/source-inventory.ts";
 import { identityOf, isUninitialized, providerIDOf } from "../../controllers/node-facts.ts";
 import { defaultLoadBalancerName } from "../../controllers/service/desired/to-desired.ts";
 import type { ChangeHint } from "../../provider/changes.ts";
-import { PausableWork } from "../../runtime/pausable-work.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { Controllers } from "./compose-controllers.ts";
 import type { ControllerContext } from "./controller-context.ts";
-
-export interface ComposedChanges {
-  /** Undefined, and no task, if the cloud does not report changes. */
-  readonly stream: ChangeStream | undefined;
-  readonly tasks: readonly Task[];
-  /** Another connection to the cloud is used, which has its own stream. */
-  readonly restart: () => void;
-}
 
 /** What the hints of one leadership session are about. */
 interface Targets {
@@ -26,18 +17,25 @@ interface Targets {
   readonly balancers: ChangeHints | undefined;
 }
 
-export function composeChanges(context: ControllerContext, composed: Controllers): ComposedChanges {
-  const { clock, random, log, metrics, connected } = context;
-  const first = connected.cloud.changes;
-  if (first === undefined) return { stream: undefined, tasks: [], restart: () => undefined };
-  const work = new PausableWork();
+export interface ComposedChanges extends Task {
+  readonly stream: ChangeStream;
+}
+
+/** Undefined if the cloud does not report changes. */
+export function composeChanges(
+  context: ControllerContext,
+  composed: Controllers,
+): ComposedChanges | undefined {
+  const { clock, random, log, metrics } = context;
+  const { changes } = context.connected.cloud;
+  if (changes === undefined) return undefined;
   let targets: Targets = { instances: new Map(), balancers: undefined };
   const all = (): readonly ChangeHints[] => [
     ...targets.instances.values(),
     ...(targets.balancers === undefined ? [] : [targets.balancers]),
   ];
   const stream = new ChangeStream({
-    changes: () => connected.cloud.changes ?? first,
+    changes,
     clock,
     random,
     onHints: (hints) => {
@@ -49,19 +47,13 @@ export function composeChanges(context: ControllerContext, composed: Controllers
     warn: (message) => log.warn(message),
     note: (message) => log.info(message),
   });
-  const follow = async (signal: AbortSignal): Promise<void> => {
+  const run = async (signal: AbortSignal): Promise<void> => {
     targets = targetsOf(context, composed);
     await stream.run(signal).finally(() => {
       for (const target of all()) target.stop();
     });
   };
-  const task = { name: "changes", run: (signal: AbortSignal) => work.run(follow, signal) };
-  const restart = (): void => {
-    void work
-      .pause("the connection to the cloud was replaced", AbortSignal.abort())
-      .then(() => work.resume());
-  };
-  return { stream, tasks: [task], restart };
+  return { name: "changes", stream, run };
 }
 
 /** Returns whether it is about something that is known, and not a repetition. */
@@ -78,16 +70,15 @@ function targetsOf(context: ControllerContext, composed: Controllers): Targets {
     const requests = (): number => source.latest?.pages ?? 1;
     return [source.source.name, new ChangeHints({ clock, refresh, requests })] as const;
   });
+  const { service } = composed;
   const balancers =
-    composed.service &&
+    service.current &&
     new ChangeHints({
       clock,
       refresh: (hinted, since) => {
-        // Of this session, which may begin later than the stream.
-        const { service } = composed;
-        if (service?.queue.work.isRunning === true) service.requestForHints(hinted, since);
+        if (service.isRunning) service.current?.requestForHints(hinted, since);
       },
-      requests: () => composed.service?.listing.latest?.pages ?? 1,
+      requests: () => service.current?.listing.latest?.pages ?? 1,
     });
   return { instances: new Map(instances), balancers };
 }
@@ -108,10 +99,10 @@ function requestForHints(
   const known = nodes.list().filter((one) => hinted.has(keyOf(providerIDOf(one))));
   for (const one of known) {
     const { name } = one.metadata;
-    node.expectChange(name, since);
-    lifecycle.checkNow(name);
+    node.current.expectChange(name, since);
+    lifecycle.current.checkNow(name);
     source.request(identityOf(one), { since, foundSince: since, urgency: "refresh" });
   }
   if (known.length >= hinted.size) return;
-  for (const one of nodes.list()) if (isUninitialized(one)) node.queue.add(one.metadata.name);
+  for (const one of nodes.list()) if (isUninitialized(one)) node.current.queue.add(one.metadata.name);
 }

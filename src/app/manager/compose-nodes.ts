@@ -3,7 +3,7 @@
 
 import { routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { NodeController } from "../../controllers/node/controller.ts";
-import type { NodeHistory } from "../../controllers/node/history.ts";
+import { NodeHistory } from "../../controllers/node/history.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
 import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import { LifecycleHistory } from "../../controllers/node-lifecycle/history.ts";
@@ -13,13 +13,10 @@ import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.
 import { RouteHistory } from "../../controllers/route/history.ts";
 import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
 import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
-import type { Cidr } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
-import type { Instances } from "../../provider/instances.ts";
-import type { RouteTables } from "../../provider/routes.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
-import type { ControllerContext } from "./controller-context.ts";
+import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 
 /** Whether --node-selector matches a Node; without a selector every Node matches. */
 export function isSelectedBy(flags: Flags): (node: Node) => boolean {
@@ -49,88 +46,65 @@ export function nodeDeps(context: ControllerContext, component: EventSource): No
   };
 }
 
-export function composeNodes(
-  context: ControllerContext,
-  instances: Instances,
-  history: NodeHistory,
-): NodeController {
-  const options = {
-    ...nodeDeps(context, "cloud-node-controller"),
-    settings: context.settings.nodes,
-    ownPrefixes: instances.labelPrefixes ?? [],
-    onInitialized: (_: Node, ageMs: number) => context.metrics.initialized(ageMs),
+export function nodesComposer(kept: HistoryContext): Composer<NodeController> {
+  const history = new NodeHistory(kept);
+  return (context) => {
+    const options = {
+      ...nodeDeps(context, "cloud-node-controller"),
+      settings: context.settings.nodes,
+      ownPrefixes: context.instances.labelPrefixes ?? [],
+      onInitialized: (_: Node, ageMs: number) => context.metrics.initialized(ageMs),
+    };
+    return new NodeController(options, history);
   };
-  return new NodeController(options, history);
 }
 
-export function composeLifecycleHistory({
-  nodes,
-  inventory,
-  clock,
-  removals,
-  settings,
-}: ControllerContext): LifecycleHistory {
-  return new LifecycleHistory({
-    nodes,
-    inventory,
-    clock,
-    removals,
-    isSelected: isSelectedBy(settings.flags),
-  });
-}
-
-export function composeLifecycle(context: ControllerContext, history: LifecycleHistory): LifecycleController {
-  const options = {
-    ...nodeDeps(context, "cloud-node-lifecycle-controller"),
-    settings: context.settings.lifecycle,
-    removals: context.removals,
+export function lifecycleComposer(kept: HistoryContext): Composer<LifecycleController> {
+  const history = new LifecycleHistory(kept);
+  return (context) => {
+    const options = {
+      ...nodeDeps(context, "cloud-node-lifecycle-controller"),
+      settings: context.settings.lifecycle,
+      removals: context.removals,
+    };
+    return new LifecycleController(options, history);
   };
-  return new LifecycleController(options, history);
 }
 
-/** What all sessions of the route controller share. */
-export interface SharedByRoutes {
-  readonly routes: RouteTables;
-  readonly clusterCIDRs: readonly Cidr[];
-  readonly history: RouteHistory;
-}
-
-/** Undefined if the cloud has no routes, or the flags disable them. */
-export function sharedByRoutes(context: ControllerContext): SharedByRoutes | undefined {
-  const { connected, settings, log } = context;
-  const { flags } = settings;
-  const { routes } = connected.cloud;
-  if (!flags["configure-cloud-routes"] || routes === undefined) return undefined;
+/** Composes nothing if the cloud has no routes, or the flags disable them. */
+export function routesComposer(kept: HistoryContext): Composer<RouteController | undefined> {
+  const { session, log } = kept;
+  const { flags } = session.settings;
   const ranges = readClusterCIDRs(flags["cluster-cidr"]);
+  if (!flags["configure-cloud-routes"] || session.connected.cloud.routes === undefined)
+    return () => undefined;
   if (ranges.kind === "skip") {
     log.warn(ranges.problem.text);
-    return undefined;
+    return () => undefined;
   }
-  return { routes, clusterCIDRs: ranges.cidrs, history: new RouteHistory(context) };
-}
-
-export function composeRoutes(
-  context: ControllerContext,
-  { routes, clusterCIDRs, history }: SharedByRoutes,
-): RouteController {
-  const { clock, journal, log, connected, settings, metrics, removals, reportOnLease, formerLeaders } =
-    context;
-  const options = {
-    // Upstream's event source, with the underscore.
-    ...nodeDeps(context, "route_controller"),
-    send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
-    tables: routeTablesOf(routes, clock),
-    pending: connected.cloud.pending,
-    reportProblem: ({ reason, message }: ObjectEvent) => log.warn(message, { reason }),
-    removals,
-    formerLeaders,
-    reportHold: (event: ObjectEvent) => {
-      log.warn(event.message, { reason: event.reason });
-      reportOnLease("node-route", event);
-    },
-    settings: settings.routes,
-    clusterCIDRs,
-    onSync: metrics.routeSync,
+  const { cidrs: clusterCIDRs } = ranges;
+  const history = new RouteHistory(kept);
+  return (context) => {
+    const { clock, journal, connected, settings, metrics, removals, reportOnLease, formerLeaders } = context;
+    const { routes, pending } = connected.cloud;
+    if (routes === undefined) return undefined;
+    const options = {
+      // Upstream's event source, with the underscore.
+      ...nodeDeps(context, "route_controller"),
+      send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
+      tables: routeTablesOf(routes, clock),
+      pending,
+      reportProblem: ({ reason, message }: ObjectEvent) => log.warn(message, { reason }),
+      removals,
+      formerLeaders,
+      reportHold: (event: ObjectEvent) => {
+        log.warn(event.message, { reason: event.reason });
+        reportOnLease("node-route", event);
+      },
+      settings: settings.routes,
+      clusterCIDRs,
+      onSync: metrics.routeSync,
+    };
+    return new RouteController(options, history);
   };
-  return new RouteController(options, history);
 }

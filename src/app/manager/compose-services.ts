@@ -7,7 +7,7 @@ import { identityOf } from "../../controllers/node-facts.ts";
 import type { ObjectEvent } from "../../controllers/reporter.ts";
 import { ServiceController } from "../../controllers/service/controller.ts";
 import type { AnyBalancers, OpenSlices, ServiceControllerDeps } from "../../controllers/service/deps.ts";
-import { FirewallHistory, type FirewallHistoryDeps } from "../../controllers/service/firewall-history.ts";
+import { FirewallHistory } from "../../controllers/service/firewall-history.ts";
 import { ServiceHistory } from "../../controllers/service/history.ts";
 import { NodeFirewallController } from "../../controllers/service/node-firewall.ts";
 import { possibleOwners, withOwners } from "../../controllers/service/observed/mark-on-service.ts";
@@ -30,8 +30,7 @@ import type { Log } from "../../telemetry/log.ts";
 import { annotationsOf } from "../configuration/cloud-settings.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
-import type { ControllerContext } from "./controller-context.ts";
-import { ControllerSlot, type ControllerTask } from "./controller-slot.ts";
+import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 
 const checkInterval = minutes(20);
 
@@ -73,54 +72,14 @@ function reportOrphans(
 
 export interface ComposedServices
   extends Task,
-    Pick<
-      ServiceController,
-      "queue" | "report" | "nameOf" | "requestForHints" | "reconsider" | "forgetEvidence"
-    > {
+    Pick<ServiceController, "queue" | "report" | "nameOf" | "requestForHints"> {
   readonly listing: SharedListing<ObservedLoadBalancer>;
   /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
   readonly firewall: NodeFirewallController | undefined;
 }
 
-export interface ServiceSlot extends ControllerTask {
-  readonly current: ComposedServices;
-}
-
-export interface ServiceSlotDeps {
-  readonly provider: AnyProvider;
-  readonly services: LatestObjects<Service>;
-  /** Of the service controller. */
-  readonly context: () => ControllerContext;
-  readonly onComposed: () => void;
-}
-
-/** The service controller of each leadership session, with the history of this process. Undefined if the cloud has no load balancers. */
-export function serviceSlot(deps: ServiceSlotDeps): ServiceSlot | undefined {
-  const { provider, services, onComposed } = deps;
-  const first = deps.context();
-  const { loadBalancers } = first.connected.cloud;
-  if (loadBalancers === undefined) return undefined;
-  warnAboutDrain(first, loadBalancers);
-  const history = composeHistory(first, provider, services, loadBalancers);
-  const compose = (): ComposedServices => {
-    const context = deps.context();
-    const balancers = context.connected.cloud.loadBalancers ?? loadBalancers;
-    return composeServices({ context, provider, services, balancers, history });
-  };
-  const slot = new ControllerSlot("service", compose, onComposed);
-  const endpoints = { name: "endpoints", run: (stop: AbortSignal) => history.controller.endpoints.run(stop) };
-  return {
-    name: slot.name,
-    get current() {
-      return slot.current;
-    },
-    // The watch of EndpointSlices outlives a session that another one follows.
-    run: (signal) => runTogether([endpoints, slot], signal),
-  };
-}
-
 /** What the sessions of a process share. */
-interface ComposedHistory {
+interface ServiceHistories {
   readonly controller: ServiceHistory;
   /** Collects warnings that come together. */
   readonly report: ServiceControllerDeps["report"];
@@ -128,38 +87,40 @@ interface ComposedHistory {
   readonly firewall: FirewallHistory | undefined;
 }
 
-function composeHistory(
-  context: ControllerContext,
+export interface ServicesComposer {
+  /** Composes nothing if the cloud has no load balancers. */
+  readonly compose: Composer<ComposedServices | undefined>;
+  /** Runs as long as a Lease is held: the watch of EndpointSlices outlives a session that another one follows. */
+  readonly endpoints: Task;
+}
+
+export function servicesComposer(
+  kept: HistoryContext,
   provider: AnyProvider,
   services: LatestObjects<Service>,
-  balancers: AnyBalancers,
-): ComposedHistory {
-  const { clock, nodes, settings, formerLeaders } = context;
+): ServicesComposer {
+  const { clock, nodes, isSelected, formerLeaders } = kept;
+  const { loadBalancers, nodeFirewall } = kept.session.connected.cloud;
+  const [annotations, facts] = [annotationsOf(provider), provider.facts ?? {}];
   const controller = new ServiceHistory({
     services,
     nodes,
-    isSelected: isSelectedBy(settings.flags),
-    annotations: annotationsOf(provider),
-    facts: provider.facts ?? {},
-    settings: settings.services,
+    isSelected,
+    annotations,
+    facts,
     clock,
-    balancers,
+    balancers: { marksNameCluster: loadBalancers?.marksNameCluster },
     formerLeaders,
-    openSlices: openSlicesOf(context),
+    openSlices: openSlicesOf(kept),
   });
-  const firewall = firewallDeps(context, provider, services);
-  const report = objectReporter(context, "service-controller", "Service");
-  return { controller, report, firewall: firewall && new FirewallHistory(firewall) };
-}
-
-function firewallDeps(
-  { clock, connected }: ControllerContext,
-  provider: AnyProvider,
-  services: LatestObjects<Service>,
-): FirewallHistoryDeps | undefined {
-  const firewall = connected.cloud.nodeFirewall;
-  const { facts = {} } = provider;
-  return firewall && { firewall, clock, services, annotations: annotationsOf(provider), facts };
+  const firewall =
+    nodeFirewall && new FirewallHistory({ firewall: nodeFirewall, clock, services, annotations, facts });
+  const report = objectReporter(kept, "service-controller", "Service");
+  const histories = { controller, report, firewall };
+  return {
+    compose: (context) => composeServices(context, provider, services, histories),
+    endpoints: { name: "endpoints", run: (stop) => controller.endpoints.run(stop) },
+  };
 }
 
 function openSlicesOf({
@@ -169,7 +130,7 @@ function openSlicesOf({
   collectGarbage,
   log,
   followCache,
-}: ControllerContext): OpenSlices {
+}: HistoryContext): OpenSlices {
   return (onProblem) => {
     const slices = new Reflector({
       api: reader,
@@ -199,21 +160,17 @@ function warnAboutDrain({ settings, log }: ControllerContext, balancers: AnyBala
   );
 }
 
-interface ServicesDeps extends Omit<ServiceSlotDeps, "context" | "onComposed"> {
-  readonly context: ControllerContext;
-  readonly balancers: AnyBalancers;
-  readonly history: ComposedHistory;
-}
-
-function composeServices({
-  context,
-  provider,
-  services,
-  balancers,
-  history,
-}: ServicesDeps): ComposedServices {
+function composeServices(
+  context: ControllerContext,
+  provider: AnyProvider,
+  services: LatestObjects<Service>,
+  histories: ServiceHistories,
+): ComposedServices | undefined {
   const { api, clock, random, log, journal, metrics, nodes, inventory, settings, connected, removals } =
     context;
+  const { loadBalancers: balancers, pending } = connected.cloud;
+  if (balancers === undefined) return undefined;
+  warnAboutDrain(context, balancers);
   const { isObserving } = context;
   const { flags } = settings;
   /** Aborted when the session has ended, which after a drain is later than the request to stop. */
@@ -256,8 +213,8 @@ function composeServices({
     program: programOf(provider),
     annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
-    pending: connected.cloud.pending,
-    report: history.report,
+    pending,
+    report: histories.report,
     removals,
     warn: (message, fields) => log.warn(message, fields),
     note: (message, fields) => log.info(message, fields),
@@ -287,8 +244,8 @@ function composeServices({
       remember: (service) => services.remember(service),
     }),
   };
-  const controller = new ServiceController(deps, history.controller);
-  const firewall = composeFirewall(context, firewallDeps(context, provider, services), history);
+  const controller = new ServiceController(deps, histories.controller);
+  const firewall = composeFirewall(context, deps, histories);
   const run = async (signal: AbortSignal): Promise<void> => {
     const stopReporting = reportOrphans(listing, () => controller.orphans(), log);
     const tasks: readonly Task[] = [
@@ -314,23 +271,22 @@ function composeServices({
     nameOf: (uid) => controller.nameOf(uid),
     requestForHints: (groups, since) => controller.requestForHints(groups, since),
     run,
-    forgetEvidence: () => controller.forgetEvidence(),
-    reconsider: () => {
-      warnAboutDrain(context, balancers);
-      controller.reconsider();
-      firewall?.reconsider();
-    },
   };
 }
 
 function composeFirewall(
-  { random, journal, clock, log, settings, reportOnLease }: ControllerContext,
-  deps: FirewallHistoryDeps | undefined,
-  { firewall: history, report }: ComposedHistory,
+  { random, journal, clock, log, settings, connected, reportOnLease }: ControllerContext,
+  { services, annotations, facts, report }: ServiceControllerDeps,
+  { firewall: history }: ServiceHistories,
 ): NodeFirewallController | undefined {
-  if (deps === undefined || history === undefined) return undefined;
+  const firewall = connected.cloud.nodeFirewall;
+  if (firewall === undefined || history === undefined) return undefined;
   const own = {
-    ...deps,
+    firewall,
+    services,
+    annotations,
+    facts,
+    clock,
     random,
     report,
     settings: settings.services,

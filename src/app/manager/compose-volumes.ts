@@ -18,14 +18,13 @@ import {
   volumeAttachments,
 } from "../../kube/resources.ts";
 import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
-import type { VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { reportedKinds, VolumeController } from "../../volumes/controller/controller.ts";
-import type { ReportedKind, VolumeDeps, VolumeStores } from "../../volumes/controller/deps.ts";
+import type { ReportedKind, VolumeDeps } from "../../volumes/controller/deps.ts";
 import { VolumeHistory } from "../../volumes/controller/history.ts";
 import { CloudVolumes } from "../../volumes/csi/cloud-volumes.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { objectReporter } from "../logging/object-reporter.ts";
-import type { ControllerContext } from "./controller-context.ts";
+import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 import { WatchesOfSnapshots } from "./snapshot-caches.ts";
 import { type WatchDeps, WatchedResource } from "./watched-resource.ts";
 
@@ -76,26 +75,15 @@ export function watchVolumes(
   };
 }
 
-/** What all sessions of the volume controller share. */
-export interface SharedByVolumes {
-  readonly driver: VolumeDriver;
-  readonly cloud: Volumes;
-  readonly stores: VolumeStores;
-  /** Of this process. */
-  readonly identity: string;
-  readonly history: VolumeHistory;
-}
-
-/** Undefined for a cloud without volumes. */
-export function sharedByVolumes(
-  context: ControllerContext,
+/** Composes nothing unless the volume controller runs here. */
+export function volumesComposer(
+  kept: HistoryContext,
   { volumeDriver: driver }: AnyProvider,
-  watches: VolumeWatches,
+  watches: VolumeWatches | undefined,
   watchDeps: WatchDeps,
-): SharedByVolumes | undefined {
-  const { api, clock, random, connected, formerLeaders, life } = context;
-  const { volumes: cloud } = connected.cloud;
-  if (driver === undefined || cloud === undefined) return undefined;
+): Composer<VolumeController | undefined> {
+  const { api, clock, random, formerLeaders, life } = kept;
+  if (driver === undefined || watches === undefined) return () => undefined;
   const stores = {
     claims: watches.persistentvolumeclaims.objects,
     volumes: watches.persistentvolumes.objects,
@@ -103,26 +91,27 @@ export function sharedByVolumes(
     classes: watches.storageclasses.objects,
   };
   const snapshots = new WatchesOfSnapshots({ ...watchDeps, api, formerLeaders, life });
-  return {
-    driver,
-    cloud,
-    stores,
-    identity: `${clock.now()}-${Math.floor(random.fraction() * 10_000)}-${driver.name}`,
-    history: new VolumeHistory(stores, snapshots),
-  };
+  const history = new VolumeHistory(stores, snapshots);
+  /** Of this process. */
+  const identity = `${clock.now()}-${Math.floor(random.fraction() * 10_000)}-${driver.name}`;
+  return (context) => composeVolumes(context, { driver, stores, identity }, history);
 }
 
-export function composeVolumes(context: ControllerContext, shared: SharedByVolumes): VolumeController {
+function composeVolumes(
+  context: ControllerContext,
+  shared: Pick<VolumeDeps, "driver" | "stores" | "identity">,
+  history: VolumeHistory,
+): VolumeController | undefined {
   const { api, clock, random, journal, log, settings, metrics, connected, inventory, nodes, removals } =
     context;
-  const { driver, cloud: volumes, stores, identity, history } = shared;
+  const { volumes, pending } = connected.cloud;
+  if (volumes === undefined) return undefined;
   const reporters = new Map<ReportedKind, (object: KubeObject, event: ObjectEvent) => void>(
     reportedKinds.map((kind) => [kind, objectReporter(context, "volume-controller", kind)]),
   );
-  const { pending } = connected.cloud;
   const journalled = { journal, clock, mode: settings.flags.mode };
   const deps: VolumeDeps = {
-    driver,
+    ...shared,
     nodes,
     inventory,
     api,
@@ -131,7 +120,6 @@ export function composeVolumes(context: ControllerContext, shared: SharedByVolum
     removals,
     formerLeaders: context.formerLeaders,
     openVolumes: (session) => new CloudVolumes({ volumes, pending, clock, life: session }),
-    stores,
     sendToCluster: journalledSend(journalled, "cluster", isLostRace),
     sendToCloud: journalledCloudSend(journalled),
     isObserving: settings.flags.mode === "observe",
@@ -140,9 +128,8 @@ export function composeVolumes(context: ControllerContext, shared: SharedByVolum
     note: (message, fields) => log.info(message, fields),
     settings: settings.lifecycle,
     sidecarNamespace: settings.flags["leader-elect-resource-namespace"],
-    identity,
     concurrency: () => settings.flags["concurrent-node-syncs"],
-    onCall: metrics.volumeCall(driver.name),
+    onCall: metrics.volumeCall(shared.driver.name),
   };
   return new VolumeController(deps, history);
 }

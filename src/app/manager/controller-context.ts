@@ -1,5 +1,5 @@
-// What every controller of a manager shares: clients, clock, journal, events, and the live settings, which a reload replaces. Created in
-// manager.ts.
+// What a controller is composed of: what all sessions of the manager share, such as clients, caches and the journal, and the settings and
+// the cloud of one session.
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { RemovalHistory } from "../../controllers/absence/removal-history.ts";
@@ -12,15 +12,14 @@ import type { Files } from "../../platform/files.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Journal } from "../../runtime/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { ConnectedCloud } from "../connect-cloud.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
-import type { ControllerSettings } from "../flags/controller-settings.ts";
-import type { ReadFlags } from "../flags/read-flags.ts";
 import type { FollowedCache } from "../leadership/current-caches.ts";
 import type { LeaseEvent } from "../leadership/hold-release.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
+import type { CloudSession } from "./cloud-session.ts";
 
-export interface ControllerContext {
+/** What all sessions share. */
+export interface ProcessContext {
   /** With --use-service-account-credentials, it has the identity of the controller. */
   readonly api: KubeApi;
   /** For watches: with the identity of the process, as in upstream. */
@@ -33,10 +32,7 @@ export interface ControllerContext {
   readonly journal: Journal;
   readonly metrics: ManagerMetrics;
   readonly events: EventRecorder;
-  readonly settings: ReadFlags;
   readonly isObserving: boolean;
-  readonly connected: ConnectedCloud;
-  readonly inventory: Inventory;
   readonly nodes: LatestObjects<Node>;
   /** The controller stops while this cache may be outdated. Returns how to end that. */
   readonly followCache: (cache: FollowedCache, controller: ControllerName) => () => void;
@@ -46,54 +42,25 @@ export interface ControllerContext {
   readonly reportOnLease: (controller: ControllerName, event: LeaseEvent) => void;
   /** How often the holder of a Lease of this manager has changed. */
   readonly formerLeaders: () => number;
-  /** Aborted when the manager has ended, which after a drain is later than the request to stop. */
+}
+
+export interface ControllerContext
+  extends ProcessContext,
+    Pick<CloudSession, "settings" | "connected" | "instances" | "inventory" | "life"> {}
+
+/** What a composer of a controller makes its history of, which outlives sessions. */
+export interface HistoryContext extends ProcessContext {
+  /** The controllers that the flags enable. */
+  readonly controllers: ReadonlySet<string>;
+  /** Whether --node-selector matches the Node. */
+  readonly isSelected: (node: Node) => boolean;
+  /** Aborted when the manager has ended. */
   readonly life: AbortSignal;
+  /** The current session. */
+  readonly session: CloudSession;
+  /** Of the current session. */
+  readonly inventory: Inventory;
 }
 
-/** The settings of one controller. */
-export type SettingsSection = Exclude<keyof ControllerSettings, "problems">;
-
-const sections = Object.keys({
-  nodes: true,
-  lifecycle: true,
-  routes: true,
-  services: true,
-} satisfies Record<SettingsSection, true>) as readonly SettingsSection[];
-
-/**
- * The settings that the controllers read, as they are now. A reload replaces the values in place, while no controller works on anything, so
- * nothing that holds a section must be created again.
- */
-export class LiveSettings {
-  /** The object and its sections keep their identity. Read a value when it is needed; do not copy it. */
-  readonly current: ReadFlags;
-
-  constructor(first: ReadFlags) {
-    const copies = sections.map((name) => [name, { ...first[name] }] as const);
-    this.current = { ...first, flags: { ...first.flags }, ...Object.fromEntries(copies) };
-  }
-
-  /** Returns the sections whose values have changed. */
-  replace(next: ReadFlags): readonly SettingsSection[] {
-    replaceIn(this.current.flags, next.flags);
-    return sections.filter((name) => replaceIn(this.current[name], next[name]));
-  }
-}
-
-/** Returns whether a value has changed. */
-function replaceIn<T extends object>(target: T, next: T): boolean {
-  const before = textOf(target);
-  for (const name of Object.keys(target)) {
-    if (!Object.hasOwn(next, name)) Reflect.deleteProperty(target, name);
-  }
-  Object.assign(target, next);
-  return textOf(target) !== before;
-}
-
-/** For comparison only. */
-function textOf(section: object): string {
-  const entries = Object.entries(section).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify(entries, (_, value: unknown) =>
-    value instanceof Map || value instanceof Set ? [...value] : value,
-  );
-}
+/** Composes a controller for each session. Undefined where it has nothing to do. */
+export type Composer<C> = (context: ControllerContext) => C;

@@ -8,19 +8,29 @@ export interface ControllerTask extends Task {
   readonly name: ControllerName;
 }
 
-export class ControllerSlot<C extends Pick<Task, "run">> implements ControllerTask {
+export interface SlotOptions<C> {
   readonly name: ControllerName;
-  readonly #compose: () => C;
-  readonly #onComposed: () => void;
-  #current: C;
-  #hasRun = false;
+  /** The session with the cloud for which it is composed. */
+  readonly session: () => unknown;
+  /** Starts nothing: no subscription, no timer, no request. Returns undefined where the controller has nothing to do. */
+  readonly compose: () => C;
+  /** Called each time that it is composed again. */
+  readonly onComposed: () => void;
+}
 
-  /** `compose` starts nothing: no subscription, no timer, no request. */
-  constructor(name: ControllerName, compose: () => C, onComposed: () => void) {
-    this.name = name;
-    this.#compose = compose;
-    this.#onComposed = onComposed;
-    this.#current = compose();
+export class ControllerSlot<C extends Pick<Task, "run"> | undefined> implements ControllerTask {
+  readonly name: ControllerName;
+  readonly #options: SlotOptions<C>;
+  #current: C;
+  #session: unknown;
+  #hasRun = false;
+  #isRunning = false;
+
+  constructor(options: SlotOptions<C>) {
+    this.name = options.name;
+    this.#options = options;
+    this.#session = options.session();
+    this.#current = options.compose();
   }
 
   /** The controller of the current session; without one, the controller of the last or the next session. */
@@ -28,12 +38,23 @@ export class ControllerSlot<C extends Pick<Task, "run">> implements ControllerTa
     return this.#current;
   }
 
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#hasRun) {
-      this.#current = this.#compose();
-      this.#onComposed();
+    const { session, compose, onComposed } = this.#options;
+    if (this.#hasRun || this.#session !== session()) {
+      this.#session = session();
+      this.#current = compose();
+      onComposed();
     }
     this.#hasRun = true;
-    await this.#current.run(signal);
+    this.#isRunning = true;
+    try {
+      await this.#current?.run(signal);
+    } finally {
+      this.#isRunning = false;
+    }
   }
 }

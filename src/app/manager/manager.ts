@@ -1,80 +1,40 @@
-// Composes the manager of a process: the Kubernetes client, the cloud, and the controllers. Everything that waits or sends
+// Composes the manager of a process: access to the cluster, sessions with the cloud, and the controllers. Everything that waits or sends
 // requests is injected, so tests run a whole manager in virtual time.
 
-import type { AccountContext } from "../../cloud/account.ts";
-import { Inventory } from "../../cloud/inventory.ts";
-import { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
+import type { Inventory } from "../../cloud/inventory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
-import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/error-message.ts";
 import { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node, Service } from "../../kube/objects.ts";
 import type { RequestObservation } from "../../kube/requests/request.ts";
-import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
-import { GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { programOf } from "../../provider/program.ts";
-import type { AnyProvider } from "../../provider/provider.ts";
+import type { Budget } from "../../runtime/budget.ts";
 import { endOf } from "../../runtime/draining.ts";
-import { Journal, type JournalEntry } from "../../runtime/journal.ts";
+import type { JournalEntry } from "../../runtime/journal.ts";
 import { runTogether } from "../../runtime/run-together.ts";
-import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
-import type { Log } from "../../telemetry/log.ts";
-import { version } from "../build-info.ts";
-import { ClusterIdentity } from "../cluster-identity.ts";
-import { ConfigurationError } from "../configuration/configuration-error.ts";
-import type { ConfigurationReloads } from "../configuration/configuration-reloads.ts";
 import { shownCloud } from "../connect-cloud.ts";
-import type { ControllerName } from "../flags/controller-names.ts";
-import type { ReadFlags } from "../flags/read-flags.ts";
-import { howToGrant } from "../grant-command.ts";
-import { connectKube } from "../kube-client.ts";
-import { CurrentCaches } from "../leadership/current-caches.ts";
-import { type LeaderMigration, readMigrationOf } from "../leadership/leader-migration.ts";
-import { Leadership } from "../leadership/leadership.ts";
+import type { LeaderMigration } from "../leadership/leader-migration.ts";
 import { replicaIdentity } from "../leadership/replica-identity.ts";
-import { ApiServerProblems, CloudProblems } from "../logging/connection-problems.ts";
-import { observationOf, observationTask, PlanReporter } from "../logging/observe-reporter.ts";
-import { requestReporter } from "../logging/request-reporter.ts";
-import { ManagerMetrics } from "../metrics/manager-metrics.ts";
-import { accessNeeds, leaseOf, permissionsOf } from "../permissions.ts";
-import { CloudContact, type CloudProblem } from "../report/cloud-contact.ts";
+import { observationOf, observationTask } from "../logging/observe-reporter.ts";
+import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
+import type { CloudProblem } from "../report/cloud-contact.ts";
 import {
   type ManagerReport,
   type ReportedManager,
   reportOf,
   unlistedSources,
 } from "../report/manager-report.ts";
-import { MissingPermissions } from "../report/missing-permissions.ts";
-import { reportSkew } from "../report/server-times.ts";
-import { accountOf, ServiceAccountToken } from "../service-account-token.ts";
-import type { ManagerPlatform } from "../system-platform.ts";
-import { openTracing } from "../tracing/tracing.ts";
-import { replaceAfterAbandonedCalls } from "./abandoned-calls.ts";
-import { composeChanges } from "./compose-changes.ts";
-import { composeControllers, composeRefresh, composeSettingsCheck } from "./compose-controllers.ts";
+import type { MissingPermissions } from "../report/missing-permissions.ts";
+import { openCloudSession } from "./cloud-session.ts";
+import { CloudSessions } from "./cloud-sessions.ts";
+import { accessCluster } from "./cluster-access.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
-import { type VolumeObjects, volumeObjects, watchVolumes } from "./compose-volumes.ts";
-import { type ControllerContext, LiveSettings } from "./controller-context.ts";
-import { CurrentClouds } from "./current-clouds.ts";
-import { ManagerEvents } from "./manager-events.ts";
-import { openClouds } from "./open-clouds.ts";
+import { composeTasks, type SessionsByLease } from "./compose-tasks.ts";
+import { type VolumeObjects, volumeObjects } from "./compose-volumes.ts";
+import { openInstruments } from "./instruments.ts";
+import type { ManagerOptions } from "./manager-options.ts";
 import { prepareReload, type Reload } from "./reload.ts";
-import { type AnyWatch, WatchedResource } from "./watched-resource.ts";
-
-export interface ManagerOptions {
-  readonly provider: AnyProvider;
-  readonly settings: ReadFlags;
-  readonly platform: ManagerPlatform;
-  readonly log: Log;
-  /** The holder identity in the Lease. If unset, a new one. */
-  readonly identity?: string;
-  /** A short status for systemd. */
-  readonly onStatus?: (text: string) => void;
-  /** The results of reloading the configuration. If unset, the configuration is never reloaded. */
-  readonly reloads?: Pick<ConfigurationReloads, "pendingRestart" | "isRefused">;
-}
 
 export interface Manager extends ReportedManager {
   readonly metrics: ManagerMetrics;
@@ -115,270 +75,126 @@ function noneListed({ sources }: Inventory): CloudProblem | undefined {
 }
 
 export async function createManager(options: ManagerOptions, signal: AbortSignal): Promise<Manager> {
-  const { provider, platform, log, onStatus, reloads } = options;
-  const live = new LiveSettings(options.settings);
-  const { flags, controllers: enabled } = live.current;
-  const { clock, random, files, collectGarbage, redaction = new Redaction() } = platform;
+  const { provider, platform, log, reloads } = options;
+  /** A reload replaces it. What needs a restart keeps its first value. */
+  let { settings } = options;
+  const { flags } = settings;
+  const { clock, redaction = new Redaction() } = platform;
   const name = programOf(provider);
   const identity = options.identity ?? replicaIdentity(platform, name, flags.mode);
   const isObserving = flags.mode === "observe";
   /** Aborted when everything has ended, which after a drain is later than the request to stop. */
   const life = endOf(signal);
-
-  const removals = new RemovalMemory(clock);
-  const journal = new Journal();
-  const metrics = new ManagerMetrics(clock, () => reloads?.isRefused === true);
-  const plans = new PlanReporter(log);
-  journal.subscribe(metrics.mutation);
-  journal.subscribe((entry) => plans.report(entry));
-  const garbage = new GarbageMeter({ collect: collectGarbage, resident: platform.residentBytes });
-  const { apply: redact } = redaction;
-  const tracing = openTracing({ flags, platform, log, metrics, name, identity, redact, life: life.signal });
-  const cloudProblems = new CloudProblems(log, clock, () => {
-    for (const queue of Object.values(composed.queues)) queue.retryNow();
-  });
-  const requests = requestReporter(log, metrics, cloudProblems, tracing);
-  const apiServerProblems = new ApiServerProblems(log, clock);
-  const grantHint = (user: string | undefined) => howToGrant(name, live.current.given, user);
-  const permissions = new MissingPermissions(
-    permissionsOf(accessNeeds(live.current), leaseOf(flags)),
-    grantHint,
-    log,
-  );
-
-  const { migration, problems } = await readMigrationOf(flags, files);
-  if (problems.length > 0) throw new ConfigurationError(problems);
-  const leadership = new Leadership({
-    flags,
-    program: name,
+  const instruments = openInstruments(options, {
+    name,
     identity,
-    clock,
-    random,
-    log,
-    migration,
-    onSession: (lease, isLeader) => {
-      metrics.leads(lease, isLeader);
-      onStatus?.(isLeader ? `Leader of Lease ${lease}` : `Standby: waiting for Lease ${lease}`);
-    },
-    onProblem: (error) => apiServerProblems.failed(error),
-    onSlowPath: metrics.slowElection,
-    removals,
-    marksNameCluster: () => {
-      const { loadBalancers } = connected.cloud;
-      return loadBalancers !== undefined && loadBalancers.marksNameCluster !== false;
+    redaction,
+    life: life.signal,
+    onCloudRecovery: () => {
+      for (const queue of Object.values(composed.queues)) queue.retryNow();
     },
   });
-  const caches = new CurrentCaches({ clock, log, stop: signal });
-  const gateOf = (place: "main" | "migrated", task?: ControllerName): WriteGate => {
-    const holdsLease = leadership.gateOf(place);
-    const isCurrent = caches.gateFor(task);
-    return () => {
-      const allowed = holdsLease();
-      return allowed === true ? isCurrent() : allowed;
-    };
-  };
-  const gates = {
-    main: gateOf("main"),
-    migrated: migration === undefined ? undefined : gateOf("migrated"),
-  };
-
-  const { api, reserved, withToken } = await connectKube(
-    flags,
-    { ...platform, transport: reportSkew(platform.transport, clock, log) },
+  const { metrics, journal, plans, tracing, contact } = instruments;
+  const access = await accessCluster(
+    options,
     {
-      userAgent: `${name}/${version}`,
-      mayWrite: gates.main,
-      onRequest: (request) => {
-        requests.kube(request);
-        permissions.observe(request);
+      name,
+      identity,
+      redaction,
+      instruments,
+      marksNameCluster: () => {
+        const { loadBalancers } = sessions.main.current.connected.cloud;
+        return loadBalancers !== undefined && loadBalancers.marksNameCluster !== false;
       },
-      onDecoded: (bytes) => garbage.add(bytes),
-      redact,
-      howToGrant: grantHint,
     },
     signal,
   );
-  metrics.kube.serverIs(api.origin);
-  const identified = new ClusterIdentity({
-    api,
-    clock,
-    log,
-    onProblem: (error) => apiServerProblems.failed(error),
-  });
-  caches.follow(identified);
-  const contact = new CloudContact(clock);
-  const report: AccountContext["report"] = (call) => {
-    requests.cloud(call);
-    contact.record(call);
+  const { leadership, caches, removals, reserved, migration } = access;
+  const sessionsUnder = (mayWrite: WriteGate): CloudSessions => {
+    const common = {
+      provider,
+      platform: { ...platform, redaction },
+      log,
+      report: instruments.onCloudCall,
+      mayWrite,
+      budgets: new Map<string, Budget>(),
+      clusterUID: () => access.identity.uid,
+      inProgress: () => composed.inProgress(),
+      life: life.signal,
+    };
+    return new CloudSessions({
+      open: (next) => openCloudSession(common, next),
+      first: settings,
+      onReplaced: () => removals.account.restart(clock.monotonic()),
+    });
   };
-  const clouds = new CurrentClouds(
-    (settings, generation) =>
-      openClouds({
-        provider,
-        settings,
-        platform,
-        log,
-        gates,
-        generation,
-        clusterUID: () => identified.uid,
-        life: life.signal,
-        report,
-        redaction,
-      }),
-    options.settings,
-  );
-  const { instances, main: connected } = clouds;
-  const inventory = new Inventory({
-    instances,
-    clock,
-    signal: life.signal,
-    onListenerError: (error) =>
-      log.error(`Cannot process an answer about instances; skipped until the next one: ${messageOf(error)}`),
-  });
-  const watchDeps = { api, clock, random, problems: apiServerProblems, collectGarbage };
-  const nodes = new WatchedResource(nodeResource, watchDeps);
-  const services = new WatchedResource(serviceResource, watchDeps);
-  const managerEvents = new ManagerEvents({
-    api,
-    clock,
-    random,
-    log,
-    mayWrite: () => leadership.anyGate(),
-    onLost: (why, { reason, object }) => {
-      metrics.kube.lostEvent(why);
-      log.debug(2, "Dropped an event", { why, reason, object: object.name });
-    },
-  });
-  const { events } = managerEvents;
-
-  const context: ControllerContext = {
-    api,
-    reader: api,
-    clock,
-    random,
-    files,
-    collectGarbage,
-    log,
-    journal,
-    metrics,
-    events,
-    settings: live.current,
-    isObserving,
-    connected,
-    inventory,
-    nodes: nodes.objects,
-    followCache: (cache, task) => caches.follow(cache, task),
-    removals,
-    reportOnLease: (controller, event) => leadership.report(controller, event),
-    formerLeaders: () => leadership.formerLeaders,
+  const sessions: SessionsByLease = {
+    main: sessionsUnder(access.gateOf("main")),
+    migrated: migration && sessionsUnder(access.gateOf("migrated")),
+  };
+  const { composed, running, tasks, watches, nodes, services, changes } = composeTasks({
+    options,
+    instruments,
+    access,
+    sessions,
     life: life.signal,
-  };
-  const accounts = new Map<string, KubeApi>();
-  /** In observe mode nothing is written, not even a service account. */
-  const clientOf = (task: ControllerName): KubeApi => {
-    const account = flags["use-service-account-credentials"] && !isObserving ? accountOf[task] : undefined;
-    if (account === undefined) return api;
-    const client = accounts.get(account) ?? withToken(new ServiceAccountToken(account, reserved, clock));
-    accounts.set(account, client);
-    return client;
-  };
-  /** Controllers under the shared Lease have their own write gates. */
-  const contextOf = (task: ControllerName): ControllerContext => {
-    const isMigrated = gates.migrated !== undefined && leadership.isMigrated(task);
-    const mayWrite = gateOf(isMigrated ? "migrated" : "main", task);
-    const client = clientOf(task).as({ mayWrite });
-    return { ...context, api: client, ...(isMigrated && { connected: clouds.migrated }) };
-  };
-  const volumeWatches =
-    enabled.has("volume") && leadership.isHere("volume")
-      ? watchVolumes(provider, connected.cloud, watchDeps)
-      : undefined;
-  const composed = composeControllers({
-    provider,
-    instances,
-    contextOf,
-    volumeWatches,
-    watchDeps,
-    services: services.objects,
-    onComposed: () => watchQueues(),
   });
-  const changes = composeChanges(context, composed);
-  clouds.onReplaced(changes.restart);
-  replaceAfterAbandonedCalls({ provider: provider.name, clouds, inventory, composed, log });
-  const watchedQueues = new Map<string, WorkQueue>();
-  const watchQueues = (): void => {
-    for (const [queueName, queue] of Object.entries(composed.queues)) {
-      if (watchedQueues.get(queueName) === queue) continue;
-      watchedQueues.set(queueName, queue);
-      metrics.queues.watch(queueName, queue);
-      const isOfNodes = queueName === "Nodes" || queueName === "node-lifecycle";
-      queue.observe({ done: () => (isOfNodes ? garbage.add(reconcileGarbage) : garbage.collectIfGrown()) });
-      tracing?.follow(queueName, queue);
-    }
-  };
-  watchQueues();
-
-  const refresh = composeRefresh(inventory, clock, flags);
-  const check = composeSettingsCheck(context);
-  const controllers = composed.tasks.filter((task) => enabled.has(task.name) && leadership.isHere(task.name));
-  const needsServices = controllers.some((task) => task.name === "service");
-  // Without the service controller, the permission to list Services may be missing.
-  const watches = defined({ nodes, services: needsServices ? services : undefined, ...volumeWatches });
-  const allWatches: readonly AnyWatch[] = Object.values(watches).filter((watch) => watch !== undefined);
-  caches.follow(nodes);
-  if (needsServices) caches.follow(services, "service");
-  for (const watch of Object.values(volumeWatches ?? {})) caches.follow(watch, "volume");
-
   const leads = (): boolean => leadership.anyGate() === true;
   const reported: ReportedManager = {
-    flags,
+    get flags() {
+      return settings.flags;
+    },
     program: name,
     identity,
     clock,
     journal,
     removals,
-    inventory,
+    get inventory() {
+      return sessions.main.current.inventory;
+    },
     contact,
     get queues() {
       return composed.queues;
     },
     startedAt: clock.monotonic(),
     get accounts() {
-      return connected.accounts;
+      return sessions.main.current.connected.accounts;
     },
     get balancers() {
-      return composed.service?.listing;
+      return composed.service.current?.listing;
     },
-    changes: changes.stream,
-    nodes: nodes.objects,
-    services: services.objects,
+    get changes() {
+      return changes();
+    },
+    nodes,
+    services,
     isSelected: isSelectedBy(flags),
     leads,
     leases: () => leadership.leases(),
-    caches: () => Object.fromEntries(Object.entries(watches).map(([plural, { cache }]) => [plural, cache])),
+    caches: () => Object.fromEntries(watches.all.map(({ resource, cache }) => [resource, cache])),
     awaitedCaches: () => caches.awaited,
     stalled: () =>
       leadership.health() ??
       leadership.stalled() ??
-      allWatches.map(({ stalled }) => stalled).find((reason) => reason !== undefined),
+      watches.all.map(({ stalled }) => stalled).find((reason) => reason !== undefined),
     pendingRestart: () => reloads?.pendingRestart ?? [],
-    pendingEvents: () => events.pending,
+    pendingEvents: () => access.events.events.pending,
     controllerReports: () => ({
-      node: composed.node.report(),
-      lifecycle: composed.lifecycle.report(),
-      service: composed.service?.report(),
-      route: composed.route?.report(),
-      volume: composed.volume?.report(),
+      node: composed.node.current.report(),
+      lifecycle: composed.lifecycle.current.report(),
+      service: composed.service.current?.report(),
+      route: composed.route.current?.report(),
+      volume: composed.volume.current?.report(),
     }),
   };
   const isIdle = (): boolean =>
-    allWatches.every(({ isSynced }) => isSynced) &&
+    watches.all.every(({ isSynced }) => isSynced) &&
     Object.values(composed.queues).every(({ depth, active }) => depth === 0 && active === 0) &&
-    events.pending === 0;
+    access.events.events.pending === 0;
   const cloudProblem = (): CloudProblem | undefined =>
-    leads() ? (contact.problem ?? noneListed(inventory)) : undefined;
-  const reportNow = (): ManagerReport => reportOf(reported);
-  metrics.readFrom(reportNow);
+    leads() ? (contact.problem ?? noneListed(sessions.main.current.inventory)) : undefined;
+  const report = (): ManagerReport => reportOf(reported);
+  metrics.readFrom(report);
 
   /** Runs the controllers while this replica leads and the caches are current. */
   const lead = async (stop: AbortSignal): Promise<void> => {
@@ -387,15 +203,16 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
         {
           reserved,
           caches,
-          tasks: [...controllers.map(metrics.whileRunning), refresh, check, ...changes.tasks],
-          beforeRelease: () => managerEvents.flush(),
-          announcements: isObserving ? undefined : managerEvents.announcements,
-          events: isObserving ? undefined : events,
+          tasks,
+          onBegin: (place) => sessions[place]?.begin(),
+          beforeRelease: () => access.events.flush(),
+          announcements: isObserving ? undefined : access.events.announcements,
+          events: isObserving ? undefined : access.events.events,
         },
         stop,
       );
     } finally {
-      managerEvents.close();
+      access.events.close();
       life.abort();
     }
   };
@@ -409,34 +226,40 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
   const run = (): Promise<void> =>
     runTogether(
       [
-        ...leadership.watches(api),
+        ...leadership.watches(access.api),
         // Standby replicas watch too, so that a new leader starts with warm caches.
-        ...allWatches.map((watch) => leadership.afterFirstAnswer(watch)),
-        ...managerEvents.tasks,
+        ...watches.all.map((watch) => leadership.afterFirstAnswer(watch)),
+        ...access.events.tasks,
         ...(tracing === undefined ? [] : [tracing.task]),
         { name: "controllers", run: lead },
         ...(isObserving ? [summary] : []),
       ],
       signal,
     );
-  const reloadDeps = { live, clouds, inventory, composed, refresh, clock, log };
+  const reloadDeps = { sessions: Object.values(sessions).filter((all) => all !== undefined), clock, log };
   return Object.assign(reported, {
     metrics,
     migration,
     reserved,
-    permissions,
+    permissions: instruments.permissions,
     isIdle,
     cloudProblem,
-    report: reportNow,
+    report,
     run,
-    nodes: nodes.objects,
-    services: services.objects,
-    volumes: volumeObjects(provider, volumeWatches),
+    nodes,
+    services,
+    volumes: volumeObjects(provider, watches.volumes),
     planned: () => plans.planned,
-    onKubeRequest: requests.kube,
-    connections: { apiServer: reserved.origin, ...shownCloud(connected) },
-    controllers: [...controllers, refresh].map((task) => task.name),
+    onKubeRequest: instruments.requests.kube,
+    connections: { apiServer: reserved.origin, ...shownCloud(sessions.main.current.connected) },
+    controllers: running,
     leadershipHealth: () => leadership.health(),
-    prepareReload: (reload: Reload) => prepareReload(reloadDeps, reload),
+    prepareReload: (change: Reload) => {
+      const apply = prepareReload(reloadDeps, change);
+      return async () => {
+        await apply();
+        settings = change.settings;
+      };
+    },
   });
 }

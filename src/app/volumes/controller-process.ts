@@ -1,7 +1,7 @@
 // The process that serves the CSI controller: the guarded cloud, without a manager and without the API server.
 
 import type { AccountContext } from "../../cloud/account.ts";
-import { type AbandonedCall, withCallGuard } from "../../cloud/call-guard.ts";
+import { type AbandonedCall, withDeadlines } from "../../cloud/with-deadline.ts";
 import { Redaction } from "../../core/redaction.ts";
 import { systemFigures } from "../../platform/memory.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
@@ -16,7 +16,7 @@ import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { ConfigurationReloads } from "../configuration/configuration-reloads.ts";
 import { ReloadRequests } from "../configuration/reload-requests.ts";
-import { connectCloud, forwardToVolumes } from "../connect-cloud.ts";
+import { connectCloud } from "../connect-cloud.ts";
 import { createCloudMetrics } from "../metrics/request-metrics.ts";
 import { createCsiMetrics } from "./csi-metrics.ts";
 import { serveHttp } from "./http-endpoint.ts";
@@ -60,7 +60,7 @@ function connect(
     },
   );
   if (connected === undefined) throw new ConfigurationError(problems);
-  const cloud = withCallGuard(connected.cloud, { clock, replaced: signal, onAbandoned, redaction });
+  const cloud = withDeadlines(connected.cloud, { clock, onAbandoned, redaction });
   const { volumes } = cloud;
   if (volumes !== undefined) return { ...cloud, volumes };
   const text = `The settings of ${provider.name} leave it without volumes, so there is nothing to serve. Correct the settings.`;
@@ -142,9 +142,25 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
 
 /** Calls that begin after a reload use the new connection; calls that run keep the one they have. */
 function throughCurrent(current: () => VolumeCloud): Pick<CloudVolumesOptions, "volumes" | "pending"> {
-  const { pending } = current();
+  const { pending, volumes: first } = current();
+  const { snapshots } = first;
+  const volumes = (): Volumes => current().volumes;
   return {
-    volumes: forwardToVolumes(() => current().volumes),
+    volumes: {
+      list: (call) => volumes().list(call),
+      get: (id, call) => volumes().get(id, call),
+      create: (desired, call) => volumes().create(desired, call),
+      remove: (volume, call) => volumes().remove(volume, call),
+      attach: (volume, machine, call) => volumes().attach(volume, machine, call),
+      detach: (volume, machine, call) => volumes().detach(volume, machine, call),
+      expand: (volume, size, call) => volumes().expand(volume, size, call),
+      snapshots: snapshots && {
+        list: (call) => (volumes().snapshots ?? snapshots).list(call),
+        get: (id, call) => (volumes().snapshots ?? snapshots).get(id, call),
+        create: (desired, call) => (volumes().snapshots ?? snapshots).create(desired, call),
+        remove: (snapshot, call) => (volumes().snapshots ?? snapshots).remove(snapshot, call),
+      },
+    },
     pending: pending && {
       limit: pending.limit,
       check: (ids, call) => (current().pending ?? pending).check(ids, call),

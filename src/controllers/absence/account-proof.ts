@@ -17,17 +17,13 @@ export class AccountProof {
     this.#onChange = onChange;
   }
 
-  /** Adds a witness, and asks all witnesses after each answer. Returns how to end that. */
-  follow(witness: AccountWitness, answers: { subscribe(listener: () => void): () => void }): () => void {
+  /** Asks the witness too, whenever `note` is called. Returns how to end that. */
+  follow(witness: AccountWitness): () => void {
     this.#witnesses.add(witness);
-    const unsubscribe = answers.subscribe(() => this.note());
-    return () => {
-      this.#witnesses.delete(witness);
-      unsubscribe();
-    };
+    return () => this.#witnesses.delete(witness);
   }
 
-  /** Other credentials are used from this moment on (monotonic). */
+  /** Another connection is used from this moment on (monotonic). */
   restart(since: number): void {
     this.#since = since;
     this.#set("unanswered");
@@ -38,7 +34,7 @@ export class AccountProof {
     this.#set("shown");
   }
 
-  /** Asks every witness again. One object that was shown is enough, even if it is lost later. */
+  /** The cloud has answered, so every witness is asked again. One object that was shown is enough, even if it is lost later. */
   note(): void {
     if (this.#state === "shown") return;
     const sights = [...this.#witnesses].map((witness) => witness(this.#since));

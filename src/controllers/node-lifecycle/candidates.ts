@@ -125,14 +125,6 @@ export class Candidates {
     if (this.#byName.delete(name)) this.#notify(name);
   }
 
-  /** What was reported is still known, so that it is not reported again. */
-  forgetEvidence(): void {
-    for (const name of this.#byName.keys()) {
-      this.#pendingLookups.forget(name);
-      this.update(name, { evidence: undefined, nextCheck: undefined });
-    }
-  }
-
   /** A Node that is Ready, however briefly, loses its evidence. Returns how to stop. */
   follow(nodes: NodeStore): () => void {
     return nodes.subscribe(({ key, after }) => {

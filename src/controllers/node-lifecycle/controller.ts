@@ -126,17 +126,6 @@ export class LifecycleController {
     this.queue.add(name);
   }
 
-  /** The settings have changed: every Node is reconciled again. */
-  reconsider(): void {
-    for (const { metadata } of this.#options.nodes.list()) this.queue.add(metadata.name);
-  }
-
-  /** Another account may answer from now on, so what was missing so far proves nothing. Call `reconsider` afterwards. */
-  forgetEvidence(): void {
-    this.#options.removals.account.restart(this.#options.clock.monotonic());
-    this.#candidates.forgetEvidence();
-  }
-
   #onInventoryUpdate(update: InventoryUpdate): void {
     const { nodes, inventory } = this.#options;
     const news = this.#candidates.noteAnswers((name) => {

@@ -29,8 +29,8 @@ export class LifecycleHistory {
   /** Follows the Nodes for the life of the process: deletions count while another replica leads too. */
   constructor(options: LifecycleHistoryOptions) {
     this.#options = options;
-    const { nodes, inventory, removals, clock } = options;
-    removals.account.follow(this.#witness, inventory);
+    const { nodes, removals, clock } = options;
+    removals.account.follow(this.#witness);
     nodes.subscribe(({ before, after }) => {
       if (after !== undefined && isReady(after)) removals.endRelease("nodes", after.metadata.uid);
       if (before !== undefined && after !== undefined && providerIDOf(before) !== providerIDOf(after))

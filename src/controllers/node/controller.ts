@@ -82,18 +82,21 @@ export class NodeController {
 
   /** Called at most once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, concurrency, clock } = this.#options;
-    const { reports, ownWrites } = this.#history;
+    const { nodes, inventory, concurrency, clock } = this.#options;
+    const { reports, ownWrites, usedNames } = this.#history;
     // Nodes may have been deleted while another replica was the leader.
     reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
-    const stop = startTriggers({
-      ...this.#options,
-      queue: this.queue,
-      lookup: this.#lookup,
-      ownWrites,
-      comparedWith: this.#comparedWith,
-      hinted: this.#hinted,
-    });
+    const stops = [
+      usedNames.followListings(nodes, inventory),
+      startTriggers({
+        ...this.#options,
+        queue: this.queue,
+        lookup: this.#lookup,
+        ownWrites,
+        comparedWith: this.#comparedWith,
+        hinted: this.#hinted,
+      }),
+    ];
     try {
       await runWorkers(
         {
@@ -106,20 +109,13 @@ export class NodeController {
         signal,
       );
     } finally {
-      stop();
+      for (const stop of stops) stop();
     }
   }
 
   /** The cloud says that the instance of this Node may have changed: the next answer about it is compared with the Node. */
   expectChange(name: string, since: number): void {
     this.#hinted.set(name, since);
-  }
-
-  /** The settings have changed: every Node is reconciled again. Known instances are not requested again. */
-  reconsider(): void {
-    for (const { metadata } of this.#options.nodes.list()) {
-      this.queue.add(metadata.name, { priority: priorities.background });
-    }
   }
 
   async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {

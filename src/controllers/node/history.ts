@@ -15,8 +15,8 @@ export class NodeHistory {
   readonly usedNames: UsedNames;
 
   /** Follows the Nodes for the life of the process. */
-  constructor({ nodes, inventory, clock }: Pick<NodeDeps, "nodes" | "inventory" | "clock">) {
+  constructor({ nodes, clock }: Pick<NodeDeps, "nodes" | "clock">) {
     this.usedNames = new UsedNames(clock);
-    this.usedNames.follow(nodes, inventory);
+    this.usedNames.follow(nodes);
   }
 }

@@ -2,7 +2,6 @@
 // id is never changed once written, so older observations do not count.
 
 import type { Inventory } from "../../cloud/inventory.ts";
-import type { SourceInventory } from "../../cloud/source-inventory.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { NodeStore } from "../node-deps.ts";
@@ -21,22 +20,20 @@ interface UsedName {
 export class UsedNames {
   readonly #clock: Clock;
   readonly #names = new Map<string, UsedName>();
-  /** Sources without a complete listing yet. */
-  readonly #unlisted = new Set<SourceInventory>();
+  /** The names of the sources that this process has listed completely. */
+  readonly #listed = new Set<string>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Follows the Nodes for the life of the process. */
-  follow(nodes: NodeStore, inventory: Inventory): void {
-    for (const source of inventory.sources) this.#unlisted.add(source);
-    inventory.subscribe(() => this.#noteFirstListings(nodes));
+  follow(nodes: NodeStore): void {
     nodes.subscribe(({ key, before, after, isFromList }) => {
       if (before?.metadata.uid === after?.metadata.uid) return;
       const now = this.#clock.monotonic();
       if (before !== undefined) this.#free(key, milliseconds(0));
-      else if (isFromList === true && this.#unlisted.size < inventory.sources.length)
+      else if (isFromList === true && this.#listed.size > 0)
         // Since the watch was interrupted, a Node may have come and gone with a machine that was listed meanwhile.
         this.#free(key, fastestReplacement);
       const freed = this.#names.get(key);
@@ -53,16 +50,18 @@ export class UsedNames {
   }
 
   /**
-   * A machine of the first listing that has no Node may have had one, which was deleted before this process started. A machine
-   * that appears in a later listing has had none whose deletion this process did not see.
+   * Follows the listings of a session. A machine of the first listing that has no Node may have had one, which was deleted before this
+   * process started. A machine that appears in a later listing has had none whose deletion this process did not see. Returns how to stop.
    */
-  #noteFirstListings(nodes: NodeStore): void {
-    for (const source of this.#unlisted) {
-      if (source.latest === undefined) continue;
-      this.#unlisted.delete(source);
-      const names = source.latest.items.flatMap((instance) => instance.names);
-      for (const name of names) if (nodes.get(name) === undefined) this.#free(name, fastestReplacement);
-    }
+  followListings(nodes: NodeStore, inventory: Inventory): () => void {
+    return inventory.subscribe(() => {
+      for (const { source, latest } of inventory.sources) {
+        if (latest === undefined || this.#listed.has(source.name)) continue;
+        this.#listed.add(source.name);
+        const names = latest.items.flatMap((instance) => instance.names);
+        for (const name of names) if (nodes.get(name) === undefined) this.#free(name, fastestReplacement);
+      }
+    });
   }
 
   #free(name: string, countsBefore: Milliseconds): void {

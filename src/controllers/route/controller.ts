@@ -54,7 +54,7 @@ export class RouteController {
         options,
         nodeProblems,
         (name) => this.queue.add(`machine/${name}`),
-        () => this.reconsider(),
+        () => this.#syncAll(),
       ),
     };
     this.#tables = new Map(
@@ -90,7 +90,7 @@ export class RouteController {
       }),
       inventory.subscribe(() => this.#shared.instances.onInventoryNews()),
       removals.subscribe((kind) => {
-        if (kind === "routes") this.reconsider();
+        if (kind === "routes") this.#syncAll();
       }),
     ];
     for (const [key, table] of this.#tables) {
@@ -113,14 +113,8 @@ export class RouteController {
     }
   }
 
-  /** All routes are synced again, for example after a change of the settings. */
-  reconsider(): void {
+  #syncAll(): void {
     for (const key of this.#tables.keys()) this.#enqueue(key);
-  }
-
-  /** Another account may answer from now on: absence must be proved again. */
-  forgetEvidence(): void {
-    for (const [key, table] of this.#tables) if (table.forgetEvidence()) this.#enqueue(key);
   }
 
   /** Only the tables that serve the Node: with many tables, each change would otherwise sync all of them. */

@@ -5,7 +5,7 @@ import type { Hinted } from "../../cloud/change-stream.ts";
 import { milliseconds, type ServiceUID, seconds, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
-import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
+import { WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
 import type { RemovalKind } from "../absence/removal-history.ts";
 import { Operations } from "../operations.ts";
@@ -26,7 +26,7 @@ import { handleError } from "./reconcile/failure.ts";
 import { targetRemovalHeld } from "./reconcile/limit-changes.ts";
 import { reconcileService } from "./reconcile/reconcile.ts";
 import type { ChangeKind } from "./state/record-parts.ts";
-import { isBackingOff, type ServiceState } from "./state/service-record.ts";
+import type { ServiceState } from "./state/service-record.ts";
 import { describeMassHold, type MassHold, massHoldEnded } from "./status/events.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
@@ -113,7 +113,8 @@ export class ServiceController {
     for (const { uid, operation } of history.records.all)
       if (operation?.id !== undefined) operations.track(uid, operation.id, milliseconds(0), operation.since);
     const stops = [
-      removals.account.follow(evidenceUpdates.witness, listing),
+      removals.account.follow(evidenceUpdates.witness),
+      listing.subscribe(() => removals.account.note()),
       startTriggers(deps),
       history.standbyChanges.beginSession(),
       removals.subscribe((kind) => this.#onRelease(kind)),
@@ -153,24 +154,6 @@ export class ServiceController {
       return waitingSince !== undefined && due - since < soon && since - waitingSince < shortWait;
     });
     if (!isListedSoon) controller.listing.request(since, "refresh");
-  }
-
-  /** The settings have changed: every Service is reconciled again, unless it waits for a backoff. */
-  reconsider(): void {
-    const { records, controller } = this.#parts;
-    const now = controller.clock.monotonic();
-    // Another account or network may accept what was refused.
-    for (const state of records.all) state.endRefusals();
-    for (const state of records.active) {
-      if (!isBackingOff(state, now)) this.queue.add(state.uid, { priority: priorities.background });
-    }
-  }
-
-  /** Another account may answer from now on: absence must be proved again. */
-  forgetEvidence(): void {
-    const { freshListing, evidenceUpdates } = this.#parts;
-    freshListing.expire();
-    evidenceUpdates.forget();
   }
 
   /** An operator released what the mass limit holds, or the doubt about the account has changed. */

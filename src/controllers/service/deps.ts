@@ -115,7 +115,7 @@ export interface ServiceControllerDeps {
 export interface ServiceHistoryDeps
   extends Pick<
     ServiceControllerDeps,
-    "services" | "nodes" | "isSelected" | "annotations" | "facts" | "settings" | "clock"
+    "services" | "nodes" | "isSelected" | "annotations" | "facts" | "clock"
   > {
   readonly balancers: Pick<AnyBalancers, "marksNameCluster">;
   /** How often other processes have led. */

@@ -75,12 +75,6 @@ export class NodeFirewallController {
     await runWorkers(worker, signal).finally(unsubscribe);
   }
 
-  /** The settings may have changed. */
-  reconsider(): void {
-    this.#observed = undefined;
-    this.queue.add(key);
-  }
-
   async #reconcile(signal: AbortSignal): Promise<Outcome> {
     const { firewall, clock, send } = this.#deps;
     const { services, problems } = this.#exposed();

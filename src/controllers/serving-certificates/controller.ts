@@ -105,7 +105,7 @@ export class ServingCertificateController {
         for (const node of other === undefined ? [key] : [key, other])
           this.#enqueue(byNode.get(node).map(({ metadata }) => metadata.name));
       }),
-      inventory.subscribe(() => this.reconsider()),
+      inventory.subscribe(() => this.#enqueue(this.#seen.keys())),
     ];
     const work = (stop: AbortSignal): Promise<void> =>
       runWorkers(
@@ -139,11 +139,6 @@ export class ServingCertificateController {
     );
     if (isSynced)
       this.#history.reports.forgetAllBut(new Set([...store.list()].map(({ metadata }) => metadata.name)));
-  }
-
-  /** Settings or answers of the cloud have changed: every pending request is decided again. */
-  reconsider(): void {
-    this.#enqueue(this.#seen.keys());
   }
 
   #enqueue(names: Iterable<string>): void {

@@ -9,14 +9,14 @@ import { ReportsByName } from "../reporter.ts";
 
 export class ServingCertificateHistory {
   readonly reports = new ReportsByName<"waiting">();
-  readonly #inventory: NodeDeps["inventory"];
+  readonly #deps: Pick<NodeDeps, "inventory">;
   /** A provider id has several spellings. */
   readonly #byMachine: Index<Node>;
 
   /** Follows the Nodes for the life of the process. */
-  constructor({ nodes, inventory }: Pick<NodeDeps, "nodes" | "inventory">) {
-    this.#inventory = inventory;
-    this.#byMachine = nodes.index((node) => this.#machineOf(node));
+  constructor(deps: Pick<NodeDeps, "nodes" | "inventory">) {
+    this.#deps = deps;
+    this.#byMachine = deps.nodes.index((node) => this.#machineOf(node));
   }
 
   /** The name of another Node with the same machine. */
@@ -29,7 +29,7 @@ export class ServingCertificateHistory {
   }
 
   #machineOf(node: Node): readonly string[] {
-    const machine = this.#inventory.machineOf(identityOf(node));
+    const machine = this.#deps.inventory.machineOf(identityOf(node));
     return machine === undefined ? [] : [`${machine.source} ${machine.key}`];
   }
 }

@@ -70,11 +70,6 @@ export class TaggingController {
     }
   }
 
-  /** The settings may have changed. */
-  reconsider(): void {
-    this.queue.add(key);
-  }
-
   #needsTags(node: Node): boolean {
     const { tags, isSelected } = this.#deps;
     const { labels, deletionTimestamp, uid } = node.metadata;

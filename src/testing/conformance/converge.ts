@@ -7,6 +7,7 @@ import { type Milliseconds, milliseconds, type ServiceUID } from "../../core/bra
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../provider/plan.ts";
+import { commonReasons, type DeclaredReasons, meaningsOf, type Problem } from "../../provider/reasons.ts";
 import type { Lab } from "./lab.ts";
 import {
   adoptableOf,
@@ -224,6 +225,7 @@ class Convergence {
   ): Promise<boolean> {
     const lab = this.#lab;
     const crash = this.#crash;
+    checkReasons(problems, lab.reasons);
     // An error stops the plan until something changes.
     if (problems.some(({ severity }) => severity === "error")) return true;
     for (const step of steps) {
@@ -268,4 +270,14 @@ class Convergence {
     }
     return isNews;
   }
+}
+
+/** Metrics and alerts need a closed list of reasons. */
+function checkReasons(problems: readonly Problem[], declared: DeclaredReasons | undefined): void {
+  const known = { ...commonReasons, ...meaningsOf(declared) };
+  const unknown = problems.find(({ reason }) => !Object.hasOwn(known, reason));
+  if (unknown === undefined) return;
+  throw new Error(
+    `plan() returned a problem with the reason ${JSON.stringify(unknown.reason)}, which the provider does not declare. Declare it with declareReasons, or use a common reason.`,
+  );
 }

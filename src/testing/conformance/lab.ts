@@ -12,7 +12,14 @@ import { CloudError } from "../../provider/errors.ts";
 import type { Inputs } from "../../provider/inputs.ts";
 import type { DesiredLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Facts } from "../../provider/plan.ts";
-import type { Account, AnyCloud, Context, Fetched, OpenAccount } from "../../provider/provider.ts";
+import type {
+  Account,
+  AnyCloud,
+  AnyProvider,
+  Context,
+  Fetched,
+  OpenAccount,
+} from "../../provider/provider.ts";
 import { DeadlineError } from "../../runtime/deadline.ts";
 import { VirtualClock } from "../virtual-time/virtual-clock.ts";
 import { FaultyTransport } from "./faulty-transport.ts";
@@ -46,6 +53,10 @@ export class Lab {
     this.simulated = harness.simulate(this.clock);
     this.faulty = new FaultyTransport(this.simulated.transport);
     this.cloud = this.connect();
+  }
+
+  get reasons(): AnyProvider["reasons"] {
+    return this.#harness.definition.reasons;
   }
 
   /** Throws when the provider has none. */

@@ -105,8 +105,6 @@ export class VolumeController {
   readonly #history: VolumeHistory;
   readonly #keys: VolumeQueue;
   readonly #sidecars: Sidecars;
-  /** Aborted to begin everything again with what the cloud answers then. */
-  #current: AbortController | undefined;
 
   constructor(deps: VolumeDeps, history: VolumeHistory) {
     this.#deps = deps;
@@ -147,13 +145,12 @@ export class VolumeController {
       // Observe mode runs beside sidecars too: it changes nothing.
       if (!isObserving && !(await this.#mayRun(signal))) continue;
       const { controller, unlink } = linkedController(signal);
-      this.#current = controller;
       const work = this.#runSession(controller.signal).finally(() => {
         controller.abort();
         unlink();
       });
       await Promise.all([work, isObserving ? undefined : this.#endBesideSidecars(controller)]);
-      // A sidecar has worked since, or another account answers.
+      // A sidecar has worked since.
       if (!signal.aborted) this.#history.begun.clear();
     }
   }
@@ -188,7 +185,7 @@ export class VolumeController {
     const end = endOf(signal);
     const session = new VolumeSession(new VolumeActions(this.#deps, this.#history, end.signal), this.#keys);
     const stop = this.#startTriggers(session);
-    this.reconsider();
+    this.#decideAll();
     const working = runWorkers(
       {
         queue: this.queue,
@@ -210,8 +207,7 @@ export class VolumeController {
     }
   }
 
-  /** Settings or answers of the cloud have changed: everything is decided again. */
-  reconsider(): void {
+  #decideAll(): void {
     const { claims, volumes, attachments } = this.#deps.stores;
     this.#keys.add("claim", ...claims.list());
     this.#keys.add("volume", ...volumes.list());
@@ -220,11 +216,6 @@ export class VolumeController {
     for (const ref of this.#history.begun.keys()) this.#keys.addRef("claim", ref);
     // Objects may have been deleted while this replica did not lead.
     for (const part of ["claim", "volume", "attachment"] as const) this.#addReported(part);
-  }
-
-  /** Another account may answer from now on, so the session ends, with everything that it began and learned. */
-  forgetEvidence(): void {
-    this.#current?.abort(new Error("another account may answer"));
   }
 
   #startTriggers({ parts }: VolumeSession): () => void {

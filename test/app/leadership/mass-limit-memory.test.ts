@@ -71,7 +71,7 @@ test.each(["crash", "restart", "reload"])(
       await w.pass(120);
       if (how === "reload") {
         const settings = readFlags(["--concurrent-node-syncs=9"]);
-        const reload = { settings, affectsControllers: true, reconnects: true };
+        const reload = { settings, affectsControllers: true };
         const applied = w.manager.prepareReload(reload)();
         await w.pass(20);
         await applied;

@@ -256,10 +256,9 @@ describe("an account that is vouched for", () => {
 });
 
 describe("the proof of an account", () => {
-  const silent = { subscribe: () => () => undefined };
   const proofOf = (...sights: readonly ReturnType<AccountWitness>[]): AccountProof => {
     const account = new AccountProof(() => undefined);
-    for (const sight of sights) account.follow(() => sight, silent);
+    for (const sight of sights) account.follow(() => sight);
     account.note();
     return account;
   };
@@ -278,19 +277,10 @@ describe("the proof of an account", () => {
 
   test("asks no witness whose session has ended", () => {
     const account = new AccountProof(() => undefined);
-    let listeners = 0;
-    const answers = {
-      subscribe: () => {
-        listeners += 1;
-        return () => {
-          listeners -= 1;
-        };
-      },
-    };
-    const end = account.follow(() => "absent", answers);
+    const end = account.follow(() => "absent");
     account.note();
     end();
-    expect([account.doubt, listeners]).toEqual(["nothing shown", 0]);
+    expect(account.doubt).toBe("nothing shown");
     account.note();
     expect(account.doubt).toBeUndefined();
   });
@@ -299,7 +289,7 @@ describe("the proof of an account", () => {
     const account = new AccountProof(() => undefined);
     expect(account.doubt).toBe("unanswered");
     const shownAt = 5;
-    account.follow((since) => (shownAt > since ? "shown" : "unknown"), silent);
+    account.follow((since) => (shownAt > since ? "shown" : "unknown"));
     account.note();
     expect(account.doubt).toBeUndefined();
     account.restart(5);

@@ -104,7 +104,7 @@ const routes: AbsenceKind = {
         if (isFailing) w.cloud.failures.set("list", outage("GET /routes"));
         else w.cloud.failures.delete("list");
       },
-      check: () => w.controller.reconsider(),
+      check: () => w.controller.queue.add("routes"),
       pass: (time) => w.pass(time),
       handOver: () => w.handOver(),
       acted: () => new Set(w.cloud.changes).size,

@@ -256,13 +256,3 @@ test("with several tables, a route is only held in the table that does not show 
   expect(problemsOf(w, "n1")).toEqual([reason, "RoutesUnknown"]);
   expect(w.removals.held("routes")).toEqual(["10.244.1.0/24 in table west"]);
 });
-
-test("evidence about another account starts again", async () => {
-  const w = await hidden(false);
-  await w.pass(600);
-  w.cloud.table = [];
-  w.cloud.hides = () => false;
-  w.controller.forgetEvidence();
-  await w.pass(120);
-  expect(w.cloud.table).toHaveLength(2);
-});

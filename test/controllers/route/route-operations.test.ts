@@ -136,7 +136,7 @@ test("routes that are replaced by operations are created at once, and count for 
   // Their machines were replaced.
   w.cloud.table = w.cloud.table.map((route) => ({ ...route, targetKey: `former ${route.targetKey}` }));
   for (const name of names) w.cloud.removals.push(stillAtIt(`remove ${name}`));
-  w.controller.reconsider();
+  w.controller.queue.add("routes");
   await w.pass(30);
   expect(w.cloud.changes.filter((line) => line.startsWith("remove"))).toHaveLength(10);
   w.cloud.table = [];

@@ -114,7 +114,12 @@ export class RouteWorld {
       onSync: (sync: RouteSync) => this.syncs.push(sync),
     };
     const compose = () => new RouteController({ ...options, tables: routeTablesOf(routes, clock) }, history);
-    this.#slot = new ControllerSlot("node-route", compose, () => undefined);
+    this.#slot = new ControllerSlot({
+      name: "node-route",
+      session: () => undefined,
+      compose,
+      onComposed: () => undefined,
+    });
   }
 
   /** The controller of the current session. */

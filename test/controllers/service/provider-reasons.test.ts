@@ -8,7 +8,6 @@ import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
 const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });
-const undeclared = "Certificate expired on Monday" as string as Problem["reason"];
 
 const shown = async (reason: Problem["reason"]) => {
   const problem: Problem = { severity: "error", reason, text: "certificate web has expired" };
@@ -22,27 +21,14 @@ const shown = async (reason: Problem["reason"]) => {
     events: w.events("web"),
     conditions: w.get("web").status.conditions?.map((condition) => `${condition.type} ${condition.reason}`),
     metrics: w.manager.metrics.text().split("\n"),
-    logged: w.logged.filter((line) => line.includes("does not declare")),
   };
 };
 
 test("a declared reason is the reason of the event, the condition and the metric [F89]", async () => {
-  const { events, conditions, metrics, logged } = await shown(reasons.CertificateExpired);
+  const { events, conditions, metrics } = await shown(reasons.CertificateExpired);
   expect(events).toContain("Warning CertificateExpired certificate web has expired");
   expect(conditions).toEqual(["CloudReady CertificateExpired"]);
   expect(metrics).toContain('fairlead_problems{object="Service",reason="CertificateExpired"} 1');
-  expect(logged).toEqual([]);
-});
-
-test("an undeclared reason becomes ProviderProblem, keeps its text, and is logged once", async () => {
-  const { events, conditions, metrics, logged } = await shown(undeclared);
-  expect(events).toContain("Warning ProviderProblem certificate web has expired");
-  expect(conditions).toEqual(["CloudReady ProviderProblem"]);
-  expect(metrics).toContain('fairlead_problems{object="Service",reason="ProviderProblem"} 1');
-  expect(logged).toHaveLength(1);
-  expect(logged[0]).toContain(
-    'The provider scripted reported a problem with the reason "Certificate expired on Monday", which it does not declare.',
-  );
 });
 
 test("the schema lists the common reasons and those of the provider, with what to do", () => {

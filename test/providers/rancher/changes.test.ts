@@ -281,7 +281,6 @@ test("a reload with another credential closes the socket, and opens one with the
   const apply = h.world.manager.prepareReload({
     settings: readFlags(h.flags(nodeControllers, { "secret-key": "other" })),
     affectsControllers: true,
-    reconnects: true,
   });
   await Promise.race([apply(), h.world.pass(10)]);
   await h.world.pass(10);

@@ -60,15 +60,6 @@ export class RouteEvidence {
     return this.#options.nodes.subscribe((change) => this.#noteNode(change));
   }
 
-  /** Another account may answer from now on: every proof starts again. Returns whether anything must be proved again. */
-  forget(): boolean {
-    const { uncertain, creations } = this.#options.history;
-    uncertain.clear();
-    const missing = [...this.#known].filter(([, { proofs }]) => proofs.length > 0);
-    for (const [key, known] of missing) this.#known.set(key, { ...known, proofs: [] });
-    return creations.clear() || missing.length > 0;
-  }
-
   /** Records a survey. Call it once for each, before its changes are judged. */
   noteSurvey({ desired, listing, plan }: Survey): void {
     const { nodes, clock, history } = this.#options;

@@ -69,13 +69,6 @@ export class TableSync {
     return { findings, nodeFindings, lastSync: this.#lastSync };
   }
 
-  /** Another account may answer from now on. Returns whether anything must be proved again. */
-  forgetEvidence(): boolean {
-    this.#options.routes.begin();
-    this.#listing.invalidate();
-    return this.#guard.evidence.forget();
-  }
-
   /** How long the sync after a change waits for other changes. */
   delayAfterChange(): Milliseconds {
     return this.#schedule.delayAfterChange(this.#listing.recent === undefined);

@@ -21,20 +21,14 @@ type EvidenceDeps = Pick<ServiceControllerDeps, "listing" | "services" | "facts"
 
 export class EvidenceUpdates {
   readonly #deps: EvidenceDeps;
-  readonly #records: Pick<ServiceRecords, "all" | "restartProofs">;
+  readonly #records: Pick<ServiceRecords, "all">;
   readonly #index: ListingIndex;
-  /** When evidence was forgotten, monotonic. Older listings show nothing. */
-  #forgottenAt = never;
   /** The version of the last listing that was noted. */
   #noted: number | undefined;
   /** Services that had the finalizer when the session began. One that had it from its creation since then shows nothing. */
   readonly #finalized = new Set<ServiceUID>();
 
-  constructor(
-    deps: EvidenceDeps,
-    records: Pick<ServiceRecords, "all" | "restartProofs">,
-    index: ListingIndex,
-  ) {
+  constructor(deps: EvidenceDeps, records: Pick<ServiceRecords, "all">, index: ListingIndex) {
     this.#deps = deps;
     this.#records = records;
     this.#index = index;
@@ -53,18 +47,12 @@ export class EvidenceUpdates {
     }
   }
 
-  /** Another account may answer from now on: what was missing so far proves nothing, nor does a listing in progress. */
-  forget(): void {
-    this.#forgottenAt = this.#deps.clock.monotonic();
-    this.#records.restartProofs({ isOtherAccount: true });
-  }
-
   /** Notes whether the latest listing shows the load balancer of this Service. A known answer changes nothing. */
   noteAgain(state: ServiceState): void {
     const { uid, changedAt = never } = state;
     const { latest } = this.#deps.listing;
     // A listing that began before the last change shows what was there before it.
-    if (latest === undefined || latest.beganAt <= Math.max(this.#forgottenAt, changedAt)) return;
+    if (latest === undefined || latest.beganAt <= changedAt) return;
     const { beganAt, endedAt: knownAt } = latest;
     state.noteListing({ beganAt, knownAt }, this.#index.of(uid).length > 0);
   }

@@ -161,7 +161,7 @@ export function complete(context: ReconcileContext, plan: PlannedChange): Outcom
   const lateCheck =
     uncertainCreationAt === undefined ? undefined : nextLateCheck(uncertainCreationAt, beganAt);
   // What the cloud reported until a refused target is tried again may be why it was refused.
-  const due = [lateCheck, state.refused.retryAt(clock.monotonic())].flatMap((at) => at ?? []);
+  const due = [lateCheck, state.session.refused.retryAt(clock.monotonic())].flatMap((at) => at ?? []);
   state.setListingDue(due.length === 0 ? undefined : Math.min(...due));
   const delay = Math.min((member.changeAt ?? never) - clock.now(), (lateCheck ?? never) - clock.monotonic());
   if (delay !== never) return requeue(milliseconds(Math.max(0, delay)), "the next change or listing");

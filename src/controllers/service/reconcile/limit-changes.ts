@@ -274,10 +274,11 @@ export function holdTargets(
   observed: ObservedLoadBalancer | undefined,
   steps: readonly Step[],
 ): HeldTargets | undefined {
-  const { balancers, nodes, removals } = context.controller;
+  const { balancers, nodes, removals, settings } = context.controller;
   const { vanishedNodes } = context.history;
   const count = observed === undefined ? 0 : (balancers.targetCount?.(observed) ?? 0);
-  if (count === 0 || vanishedNodes.allowRemovalFrom(count)) return undefined;
+  if (count === 0 || settings.removalLimit === "off" || vanishedNodes.allowRemovalFrom(count))
+    return undefined;
   // Without this function, any step may remove targets.
   const others = steps.filter((step) => balancers.targetsOnly !== undefined && !balancers.targetsOnly(step));
   if (others.length === steps.length) return undefined;

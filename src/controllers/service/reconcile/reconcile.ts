@@ -73,7 +73,7 @@ async function reconcileFrom(context: ReconcileContext, reading: Reading): Promi
 function completedChange({ state }: ReconcileContext, { fingerprint }: PlannedChange) {
   const { change, lastCompleted } = state.session;
   const areSame = lastCompleted?.targets === fingerprint?.targets;
-  return change === "update" && state.refused.all.length > 0 && areSame ? undefined : change;
+  return change === "update" && state.session.refused.all.length > 0 && areSame ? undefined : change;
 }
 
 /** The plan would remove a load balancer whose Service is back, or requests it again, since the reconcile began. */

@@ -5,6 +5,7 @@ import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/loa
 import type { Step } from "../../../provider/plan.ts";
 import type { Creation } from "../../absence/creations.ts";
 import type { Proof } from "../../absence/proof.ts";
+import { RefusedTargets } from "./refused-targets.ts";
 
 /** The kinds of changes to a load balancer, as in upstream. */
 export type ChangeKind = "ensure" | "update" | "delete";
@@ -73,6 +74,8 @@ export interface ManagedBalancer {
 
 /** What one leadership session has observed, requested and completed. Another replica may have changed the load balancer before it. */
 export class SessionPart {
+  /** Targets that the cloud refused. */
+  readonly refused: RefusedTargets = new RefusedTargets();
   /** When a newer listing was requested, until it has arrived. */
   listingRequestedAt: number | undefined;
   /** Once this time has come, an older listing is outdated: a refused target is tried again. */

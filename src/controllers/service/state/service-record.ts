@@ -26,7 +26,7 @@ import {
   SessionPart,
   type StartedOperation,
 } from "./record-parts.ts";
-import { RefusedTargets } from "./refused-targets.ts";
+import type { RefusedTargets } from "./refused-targets.ts";
 
 /** New events of a topic replace the topic's earlier events. */
 export type EventTopic =
@@ -77,8 +77,6 @@ export class ServiceRecord {
     lastTargetRules: undefined,
     onDelete: undefined,
   };
-  /** Targets that the cloud refused. */
-  readonly refused: RefusedTargets = new RefusedTargets();
   /** Open while the targets are chosen by endpoints. */
   endpoints: EndpointSubscription | undefined;
   /** When the Service was first missing from the API server, although Fairlead did not remove its finalizer. */
@@ -149,17 +147,17 @@ export class ServiceRecord {
 
   /** The cloud refused a target. Returns false if the target is withheld already. */
   noteRefusal(...refusal: Parameters<RefusedTargets["note"]>): boolean {
-    return this.refused.note(...refusal);
+    return this.session.refused.note(...refusal);
   }
 
   /** The cloud has these targets. Returns whether one of them was refused before. */
   noteAccepted(targets: readonly BalancerTarget[], at: number): boolean {
-    return this.refused.accept(targets, at);
+    return this.session.refused.accept(targets, at);
   }
 
   /** The Service or the settings have changed: every refused target is tried again. */
   endRefusals(): void {
-    this.refused.clear();
+    this.session.refused.clear();
   }
 
   /** The Service is gone from the API. */
@@ -185,12 +183,6 @@ export class ServiceRecord {
   notePublished(topic: EventTopic, reported: Reported | undefined): void {
     if (reported === undefined) this.published.delete(topic);
     else this.published.set(topic, reported);
-  }
-
-  /** Another process may have created or removed load balancers, or another account answers from now on. */
-  restartProof({ isOtherAccount }: { readonly isOtherAccount: boolean }): void {
-    this.evidence.restartProof();
-    if (isOtherAccount) this.evidence.creations.clear();
   }
 
   /** The Service shows that an earlier session may have created or removed its load balancer. */
@@ -461,10 +453,11 @@ export class ServiceRecord {
 
 /** The record as stages and triggers see it: they read it and call its methods. */
 export type ServiceState = Readonly<
-  Omit<ServiceRecord, "refused" | "published" | "progress" | "evidence" | "session">
+  Omit<ServiceRecord, "published" | "progress" | "evidence" | "session">
 > & {
-  readonly session: Readonly<SessionPart>;
-  readonly refused: Pick<RefusedTargets, "all" | "retryAt" | "withhold">;
+  readonly session: Readonly<Omit<SessionPart, "refused">> & {
+    readonly refused: Pick<RefusedTargets, "all" | "retryAt" | "withhold">;
+  };
   readonly published: ReadonlyMap<EventTopic, Reported>;
   readonly progress: Pick<Progress, "failures" | "changeDelay">;
   readonly evidence: Pick<BalancerEvidence, "known" | "needsProof" | "isRemoved"> & {

@@ -70,13 +70,10 @@ export class ServiceRecords {
 
   /** A leadership session begins. Whether or not it is known that another replica has led, one may have changed any load balancer. */
   beginSession(since: { readonly hasOtherLed: boolean }): void {
-    for (const record of this.#byUID.values()) record.beginSession(since);
-    this.restartProofs({ isOtherAccount: false });
-  }
-
-  /** What was missing so far proves nothing. Requests that may still have an effect cannot have it in another account. */
-  restartProofs(account: { readonly isOtherAccount: boolean }): void {
-    for (const record of this.#byUID.values()) record.restartProof(account);
+    for (const record of this.#byUID.values()) {
+      record.beginSession(since);
+      record.evidence.restartProof();
+    }
   }
 
   /** It is gone, or needs nothing any more, but may still have a load balancer. */

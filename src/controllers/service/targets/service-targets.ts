@@ -99,7 +99,7 @@ export class Targets {
       ...defined({ endpointNodes }),
     };
     const chosen = this.#chooseFrom(candidates.targets, policy);
-    const { targets, retryAt } = state.refused.withhold(chosen.targets, clock.monotonic());
+    const { targets, retryAt } = state.session.refused.withhold(chosen.targets, clock.monotonic());
     const changes = [candidates.changeAt, retryAt && clock.now() + retryAt - clock.monotonic()];
     const changeAt = Math.min(...changes.flatMap((at) => at ?? []));
     return {
@@ -107,7 +107,7 @@ export class Targets {
       rules,
       problems: [
         ...chosen.problems,
-        ...refusedTargets(chosen.targets, state.refused.all),
+        ...refusedTargets(chosen.targets, state.session.refused.all),
         ...(answer?.kind === "forbidden" ? [endpointsUnreadable(answer.why)] : []),
         ...(drains(balancers) ? [] : drainUnsupported(read.own)),
       ],

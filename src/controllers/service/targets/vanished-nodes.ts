@@ -8,7 +8,7 @@ import { isLeaving } from "../../node-facts.ts";
 import type { ServiceHistoryDeps } from "../deps.ts";
 import { isExcluded } from "./candidate-targets.ts";
 
-type VanishedNodesDeps = Pick<ServiceHistoryDeps, "nodes" | "isSelected" | "settings" | "clock">;
+type VanishedNodesDeps = Pick<ServiceHistoryDeps, "nodes" | "isSelected" | "clock">;
 
 export class VanishedNodes {
   readonly #deps: VanishedNodesDeps;
@@ -29,7 +29,6 @@ export class VanishedNodes {
 
   /** Whether the Nodes that are shown may take targets from a load balancer that has this many. */
   allowRemovalFrom(targets: number): boolean {
-    if (this.#deps.settings.removalLimit === "off") return true;
     return !this.#haveMostVanished && targets <= 2 * this.#most;
   }
 

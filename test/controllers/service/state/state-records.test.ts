@@ -55,7 +55,7 @@ describe("the record of a Service", () => {
       // @ts-expect-error Only methods of the record change the evidence.
       state.evidence.noteShown();
       // @ts-expect-error Only methods of the record change the refusals.
-      state.refused.clear();
+      state.session.refused.clear();
       // @ts-expect-error Only methods of the record change what was published.
       state.published.clear();
     };
@@ -96,7 +96,7 @@ describe("the record of a Service", () => {
         "listingDueAt",
         "listingRequestedAt",
       ],
-      ...["managed", "rest", "targetsLostAt"],
+      ...["managed", "refused", "rest", "targetsLostAt"],
     ]);
   });
 

@@ -2,7 +2,7 @@
 // so a new one does not compile until it is listed, and fails until it is guarded.
 
 import { describe, expect, test } from "bun:test";
-import { type AbandonedCall, withCallGuard } from "../../src/cloud/call-guard.ts";
+import { type AbandonedCall, withDeadlines } from "../../src/cloud/with-deadline.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { Redaction } from "../../src/core/redaction.ts";
 import type { Fields } from "../../src/core/settings.ts";
@@ -214,7 +214,6 @@ const connected = () => {
   const options = {
     redaction: new Redaction(),
     clock,
-    replaced: new AbortController().signal,
     onAbandoned: (one: AbandonedCall) => abandoned.push(one),
   };
   const [source, balancers] = [new Source(), new Balancers()];
@@ -229,7 +228,7 @@ const connected = () => {
     changes: new Stream(),
     checkSettings: () => balancers.hang(),
   };
-  const cloud = withCallGuard(parts, options);
+  const cloud = withDeadlines(parts, options);
   const { instances, pending, loadBalancers, nodeFirewall, machineTags, routes } = cloud;
   const [routesOneByOne, document] = (routes ?? []) as readonly unknown[] as [
     RoutesOneByOne,

@@ -1,0 +1,110 @@
+// The sessions with the cloud under one Lease, one after the other. A reload drains the controllers, closes the session, and starts the
+// controllers again with the next one, while the Lease stays held.
+
+import { abortable, linkedController } from "../../runtime/abortable.ts";
+import { Draining, endOf } from "../../runtime/draining.ts";
+import type { Task } from "../../runtime/run-together.ts";
+import type { ReadFlags } from "../flags/read-flags.ts";
+import type { CloudSession } from "./cloud-session.ts";
+
+/** A task that runs. */
+interface Run {
+  readonly controller: AbortController;
+  /** Cancels work in progress. */
+  readonly end: AbortController;
+  readonly ended: Promise<void>;
+}
+
+export interface CloudSessionsOptions {
+  /** Throws a ConfigurationError for invalid settings. */
+  readonly open: (settings: ReadFlags) => CloudSession;
+  readonly first: ReadFlags;
+  /** The session was replaced. */
+  readonly onReplaced: () => void;
+}
+
+export class CloudSessions {
+  readonly #options: CloudSessionsOptions;
+  readonly #running = new Set<Run>();
+  #current: CloudSession;
+  /** Controllers have worked with the current session. */
+  #isUsed = false;
+  /** Set during a reload. */
+  #reloaded: Promise<void> | undefined;
+
+  constructor(options: CloudSessionsOptions) {
+    this.#options = options;
+    this.#current = options.open(options.first);
+  }
+
+  get current(): CloudSession {
+    return this.#current;
+  }
+
+  /** A leadership session begins: nothing that an earlier one learned from the cloud is used in it. */
+  begin(): void {
+    if (this.#isUsed) this.#replace(this.open(this.#current.settings));
+    this.#isUsed = true;
+  }
+
+  /** Runs the task until the signal is aborted. A reload drains it with `Draining`, and runs it again afterwards. */
+  task<T extends Task>(task: T): Task & Pick<T, "name"> {
+    const runAgain = async (signal: AbortSignal): Promise<void> => {
+      for (let isReloaded = true; isReloaded && !signal.aborted; ) {
+        // A session that is lost during a reload must not wait for its end.
+        if (this.#reloaded !== undefined) await abortable(this.#reloaded, signal).catch(() => undefined);
+        else isReloaded = await this.#runUntilReload(task, signal);
+      }
+    };
+    return { name: task.name, run: runAgain };
+  }
+
+  /** Opens a session with other settings. Throws a ConfigurationError if they cannot be used; nothing has changed then. */
+  open(settings: ReadFlags): CloudSession {
+    return this.#options.open(settings);
+  }
+
+  /** Replaces the session when no controller runs any more: all have finished, or `cancel` has ended them. */
+  async reload(next: CloudSession, why: string, cancel: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#reloaded = promise;
+    try {
+      await Promise.all([...this.#running].map((run) => drain(run, why, cancel)));
+      this.#replace(next);
+    } finally {
+      this.#reloaded = undefined;
+      resolve();
+    }
+  }
+
+  #replace(next: CloudSession): void {
+    this.#current.close();
+    this.#current = next;
+    this.#options.onReplaced();
+  }
+
+  /** Returns whether a reload ended the task. Throws the error of the task. */
+  async #runUntilReload(task: Task, signal: AbortSignal): Promise<boolean> {
+    const { controller, unlink } = linkedController(signal);
+    const end = endOf(signal);
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const entry = { controller, end, ended };
+    this.#running.add(entry);
+    try {
+      await task.run(controller.signal);
+      return controller.signal.aborted;
+    } finally {
+      this.#running.delete(entry);
+      unlink();
+      end.abort();
+      resolve();
+    }
+  }
+}
+
+async function drain({ controller, end, ended }: Run, why: string, cancel: AbortSignal): Promise<void> {
+  if (cancel.aborted) end.abort();
+  else cancel.addEventListener("abort", () => end.abort(), { once: true, signal: end.signal });
+  controller.abort(new Draining(why, end.signal));
+  await ended;
+}

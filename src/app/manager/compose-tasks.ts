@@ -1,0 +1,157 @@
+// What runs while a Lease is held: the controllers that the flags name, with the watches that they need, and the tasks that serve all of
+// them.
+
+import type { ChangeStream } from "../../cloud/change-stream.ts";
+import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import { defined } from "../../core/defined.ts";
+import type { Node, Service } from "../../kube/objects.ts";
+import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
+import type { Task } from "../../runtime/run-together.ts";
+import type { ControllerName } from "../flags/controller-names.ts";
+import type { CloudSession } from "./cloud-session.ts";
+import type { CloudSessions } from "./cloud-sessions.ts";
+import type { ClusterAccess } from "./cluster-access.ts";
+import { composeChanges } from "./compose-changes.ts";
+import {
+  type Controllers,
+  composeControllers,
+  composeRefresh,
+  composeSettingsCheck,
+} from "./compose-controllers.ts";
+import { isSelectedBy } from "./compose-nodes.ts";
+import { type VolumeWatches, watchVolumes } from "./compose-volumes.ts";
+import type { ControllerContext, HistoryContext, ProcessContext } from "./controller-context.ts";
+import type { Instruments } from "./instruments.ts";
+import type { ManagerOptions } from "./manager-options.ts";
+import { type AnyWatch, WatchedResource } from "./watched-resource.ts";
+
+/** `migrated` is set only if controllers migrate to another Lease. */
+export interface SessionsByLease {
+  readonly main: CloudSessions;
+  readonly migrated: CloudSessions | undefined;
+}
+
+export interface TasksDeps {
+  readonly options: ManagerOptions;
+  readonly instruments: Instruments;
+  readonly access: ClusterAccess;
+  readonly sessions: SessionsByLease;
+  /** Aborted when the manager has ended. */
+  readonly life: AbortSignal;
+}
+
+export interface ComposedTasks {
+  readonly composed: Controllers;
+  /** Names of what runs while this replica leads. */
+  readonly running: readonly string[];
+  readonly tasks: Readonly<Record<keyof SessionsByLease, readonly Task[]>>;
+  readonly watches: {
+    readonly all: readonly AnyWatch[];
+    /** Undefined unless the volume controller runs here. */
+    readonly volumes: VolumeWatches | undefined;
+  };
+  readonly nodes: LatestObjects<Node>;
+  readonly services: LatestObjects<Service>;
+  /** Undefined if the cloud does not report changes. */
+  readonly changes: () => ChangeStream | undefined;
+}
+
+export function composeTasks({ options, instruments, access, sessions, life }: TasksDeps): ComposedTasks {
+  const { provider, settings, platform, log } = options;
+  const { clock, random, files, collectGarbage } = platform;
+  const { journal, metrics, apiServerProblems } = instruments;
+  const { api, leadership, caches, removals, events } = access;
+  const watchDeps = { api, clock, random, problems: apiServerProblems, collectGarbage };
+  const nodes = new WatchedResource(nodeResource, watchDeps);
+  const services = new WatchedResource(serviceResource, watchDeps);
+  const shared: ProcessContext = {
+    api,
+    reader: api,
+    clock,
+    random,
+    files,
+    collectGarbage,
+    log,
+    journal,
+    metrics,
+    events: events.events,
+    isObserving: settings.flags.mode === "observe",
+    nodes: nodes.objects,
+    followCache: (cache, task) => caches.follow(cache, task),
+    removals,
+    reportOnLease: (controller, event) => leadership.report(controller, event),
+    formerLeaders: () => leadership.formerLeaders,
+  };
+  const sessionsOf = (task: ControllerName): CloudSessions =>
+    sessions[leadership.placeOf(task)] ?? sessions.main;
+  const sessionOf = (task: ControllerName): CloudSession => sessionsOf(task).current;
+  const contextOf = (task: ControllerName): ControllerContext => ({
+    ...shared,
+    ...sessionOf(task),
+    api: access.clientOf(task),
+  });
+  const isSelected = isSelectedBy(settings.flags);
+  const kept = (task: ControllerName): HistoryContext => ({
+    ...shared,
+    controllers: settings.controllers,
+    isSelected,
+    life,
+    get session() {
+      return sessionOf(task);
+    },
+    get inventory() {
+      return sessionOf(task).inventory;
+    },
+  });
+  const isHere = (task: string): boolean =>
+    settings.controllers.has(task as ControllerName) && leadership.isHere(task);
+  const volumes = isHere("volume")
+    ? watchVolumes(provider, sessions.main.current.connected.cloud, watchDeps)
+    : undefined;
+  const composed = composeControllers({
+    provider,
+    kept,
+    contextOf,
+    perSession: (task) => sessionsOf(task.name).task(task),
+    volumeWatches: volumes,
+    watchDeps,
+    services: services.objects,
+    onComposed: () => instruments.queues.watch(composed.queues),
+  });
+  instruments.queues.watch(composed.queues);
+  let changes = composeChanges(contextOf("cloud-node"), composed);
+  const followChanges: Task = {
+    name: "changes",
+    run: async (stop) => {
+      changes = composeChanges(contextOf("cloud-node"), composed);
+      await changes?.run(stop);
+    },
+  };
+  const controllers = composed.tasks.filter(({ name }) => isHere(name));
+  const tasksUnder = (place: keyof SessionsByLease): readonly Task[] => {
+    const own = sessions[place];
+    if (own === undefined) return [];
+    const session = (): ControllerContext => ({ ...shared, ...own.current });
+    const others: readonly Task[] = [
+      { name: "inventory", run: (stop) => composeRefresh(session()).run(stop) },
+      ...(place === "main" ? [composeSettingsCheck(session), followChanges] : []),
+    ];
+    const ours = controllers.filter(({ name }) => leadership.placeOf(name) === place);
+    return [...ours.map(metrics.whileRunning), ...others.map((task) => own.task(task))];
+  };
+  // Without the service controller, the permission to list Services may be missing.
+  const watchesServices = controllers.some(({ name }) => name === "service");
+  const watches = defined({ nodes, services: watchesServices ? services : undefined, ...volumes });
+  caches.follow(nodes);
+  if (watchesServices) caches.follow(services, "service");
+  for (const watch of Object.values(volumes ?? {})) caches.follow(watch, "volume");
+  return {
+    composed,
+    running: [...controllers.map(({ name }) => name), "inventory"],
+    tasks: { main: tasksUnder("main"), migrated: tasksUnder("migrated") },
+    watches: { all: Object.values(watches).filter((watch) => watch !== undefined), volumes },
+    nodes: nodes.objects,
+    services: services.objects,
+    changes: () => changes?.stream,
+  };
+}

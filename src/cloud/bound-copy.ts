@@ -1,0 +1,23 @@
+// A copy of a part of a cloud whose members can be replaced. A spread would lose the methods of an instance of a class.
+
+type AnyFunction = (...args: readonly unknown[]) => unknown;
+
+/** Its functions work without their object, and pass through `change`. Getters become their current values. */
+export function boundCopy<T extends object>(
+  object: T,
+  change: (member: AnyFunction, name: string) => AnyFunction = (member) => member,
+): T {
+  const copy: Record<PropertyKey, unknown> = {};
+  for (
+    let from: object | null = object;
+    from !== null && from !== Object.prototype;
+    from = Object.getPrototypeOf(from)
+  ) {
+    for (const key of Reflect.ownKeys(from)) {
+      if (key === "constructor" || Object.hasOwn(copy, key)) continue;
+      const value: unknown = Reflect.get(object, key);
+      copy[key] = typeof value === "function" ? change(value.bind(object), String(key)) : value;
+    }
+  }
+  return copy as T;
+}

@@ -247,9 +247,9 @@ test("the route controller writes no pending condition of an earlier session bef
     status: { ...node.status, conditions: [{ type, status, reason }] },
   }));
   w.cloud.failures.set("list", refusal("unavailable"));
-  w.controller.queue.add("condition/n0");
   const next = new AbortController();
   const running = w.run(next.signal);
+  w.controller.queue.add("condition/n0");
   await w.pass(20);
   expect(w.network("n0")).toBe("True NoRouteCreated");
   next.abort(new Error("The test is over."));

@@ -94,23 +94,19 @@ export class LifecycleController {
         pendingLookups: this.#pendingLookups,
         onInventoryUpdate: (update) => this.#onInventoryUpdate(update),
       }),
+      () => removals.endHolds("nodes"),
     ];
-    try {
-      await runWorkers(
-        {
-          queue: this.queue,
-          count: concurrency,
-          reconcile: (name, end) => this.#reconcile(name, end),
-          onError: (_, error, failures) =>
-            requeue(delayAfterError(error, failures, this.#options), "an error"),
-          clock,
-        },
-        signal,
-      );
-    } finally {
-      for (const stop of stops) stop();
-      removals.endHolds("nodes");
-    }
+    await runWorkers(
+      {
+        queue: this.queue,
+        count: concurrency,
+        reconcile: (name, end) => this.#reconcile(name, end),
+        onError: (_, error, failures) => requeue(delayAfterError(error, failures, this.#options), "an error"),
+        clock,
+        stops,
+      },
+      signal,
+    );
   }
 
   #onRelease(kind: RemovalKind): void {

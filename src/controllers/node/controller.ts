@@ -97,20 +97,17 @@ export class NodeController {
         hinted: this.#hinted,
       }),
     ];
-    try {
-      await runWorkers(
-        {
-          queue: this.queue,
-          count: concurrency,
-          reconcile: (name, end) => this.#reconcile(name, end),
-          onError: (name, error, failures) => this.#onError(name, error, failures),
-          clock,
-        },
-        signal,
-      );
-    } finally {
-      for (const stop of stops) stop();
-    }
+    await runWorkers(
+      {
+        queue: this.queue,
+        count: concurrency,
+        reconcile: (name, end) => this.#reconcile(name, end),
+        onError: (name, error, failures) => this.#onError(name, error, failures),
+        clock,
+        stops,
+      },
+      signal,
+    );
   }
 
   /** The cloud says that the instance of this Node may have changed: the next answer about it is compared with the Node. */

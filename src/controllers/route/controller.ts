@@ -97,20 +97,17 @@ export class RouteController {
       stops.push(table.start(signal));
       this.queue.add(key);
     }
-    try {
-      await runWorkers(
-        {
-          queue: this.queue,
-          count: () => concurrentConditions + this.#tables.size,
-          reconcile: (key, stop) => this.#reconcile(key, stop),
-          onError: (key, error, failures) => this.#onError(key, error, failures),
-          clock,
-        },
-        signal,
-      );
-    } finally {
-      for (const stop of stops) stop();
-    }
+    await runWorkers(
+      {
+        queue: this.queue,
+        count: () => concurrentConditions + this.#tables.size,
+        reconcile: (key, stop) => this.#reconcile(key, stop),
+        onError: (key, error, failures) => this.#onError(key, error, failures),
+        clock,
+        stops,
+      },
+      signal,
+    );
   }
 
   #syncAll(): void {

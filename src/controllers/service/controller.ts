@@ -121,23 +121,20 @@ export class ServiceController {
       history.endpoints.subscribe((keys) => {
         for (const key of keys) tracking.enqueue(key);
       }),
+      () => removals.endHolds(removalKind),
+      () => operations.end(),
     ];
-    try {
-      await runWorkers(
-        {
-          queue: this.queue,
-          count: controller.concurrency,
-          reconcile: (uid, workerSignal) => reconcileService(deps, serviceUID(uid), workerSignal),
-          onError: (uid, error, failures) => handleError(deps, serviceUID(uid), error, failures),
-          clock: controller.clock,
-        },
-        signal,
-      );
-    } finally {
-      for (const stop of stops) stop();
-      removals.endHolds(removalKind);
-      operations.end();
-    }
+    await runWorkers(
+      {
+        queue: this.queue,
+        count: controller.concurrency,
+        reconcile: (uid, workerSignal) => reconcileService(deps, serviceUID(uid), workerSignal),
+        onError: (uid, error, failures) => handleError(deps, serviceUID(uid), error, failures),
+        clock: controller.clock,
+        stops,
+      },
+      signal,
+    );
   }
 
   /**

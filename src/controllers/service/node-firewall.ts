@@ -65,14 +65,17 @@ export class NodeFirewallController {
     const unsubscribe = services.subscribe(({ before, after }) => {
       if (exposureOf(before) !== exposureOf(after)) this.queue.add(key, { delay: collectFor });
     });
-    const worker = {
-      queue: this.queue,
-      count: () => 1,
-      reconcile: (_: string, stop: AbortSignal) => this.#reconcile(stop),
-      onError: (_: string, error: unknown, failures: number) => this.#onError(error, failures),
-      clock,
-    };
-    await runWorkers(worker, signal).finally(unsubscribe);
+    await runWorkers(
+      {
+        queue: this.queue,
+        count: () => 1,
+        reconcile: (_, stop) => this.#reconcile(stop),
+        onError: (_, error, failures) => this.#onError(error, failures),
+        clock,
+        stops: [unsubscribe],
+      },
+      signal,
+    );
   }
 
   async #reconcile(signal: AbortSignal): Promise<Outcome> {

@@ -115,20 +115,17 @@ export class ServingCertificateController {
           reconcile: (name, end) => this.#reconcile(name, end),
           onError: (name, error, failures) => this.#onError(name, error, failures),
           clock,
+          stops,
         },
         stop,
       );
-    try {
-      await runTogether(
-        [
-          { name: "the watch of certificate signing requests", run },
-          { name: "kubelet-serving-csr", run: work },
-        ],
-        signal,
-      );
-    } finally {
-      for (const stop of stops) stop();
-    }
+    await runTogether(
+      [
+        { name: "the watch of certificate signing requests", run },
+        { name: "kubelet-serving-csr", run: work },
+      ],
+      signal,
+    );
   }
 
   /** Requests may have been deleted while another replica was the leader. */

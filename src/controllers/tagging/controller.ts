@@ -49,25 +49,25 @@ export class TaggingController {
   /** Called at most once. */
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, clock } = this.#deps;
-    const end = this.#history.begin();
-    const stop = nodes.subscribe(({ after }) => {
-      if (this.#history.left.size > 0 || (after !== undefined && this.#needsTags(after)))
-        this.queue.add(key, { delay: collectFor });
-    });
-    const worker = {
-      queue: this.queue,
-      count: () => 1,
-      reconcile: (_: string, end: AbortSignal) => this.#reconcile(end),
-      onError: (_: string, error: unknown, failures: number) => this.#onError(error, failures),
-      clock,
-    };
-    try {
-      this.queue.add(key);
-      await runWorkers(worker, signal);
-    } finally {
-      stop();
-      end();
-    }
+    const stops = [
+      this.#history.begin(),
+      nodes.subscribe(({ after }) => {
+        if (this.#history.left.size > 0 || (after !== undefined && this.#needsTags(after)))
+          this.queue.add(key, { delay: collectFor });
+      }),
+    ];
+    this.queue.add(key);
+    await runWorkers(
+      {
+        queue: this.queue,
+        count: () => 1,
+        reconcile: (_, end) => this.#reconcile(end),
+        onError: (_, error, failures) => this.#onError(error, failures),
+        clock,
+        stops,
+      },
+      signal,
+    );
   }
 
   #needsTags(node: Node): boolean {

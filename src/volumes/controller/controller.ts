@@ -184,7 +184,6 @@ export class VolumeController {
     const { concurrency, clock } = this.#deps;
     const end = endOf(signal);
     const session = new VolumeSession(new VolumeActions(this.#deps, this.#history, end.signal), this.#keys);
-    const stop = this.#startTriggers(session);
     this.#decideAll();
     const working = runWorkers(
       {
@@ -193,13 +192,14 @@ export class VolumeController {
         reconcile: (key, stopWork) => this.#reconcile(session, key, stopWork),
         onError: (key, error, failures) => this.#onError(session, key, error, failures),
         clock,
+        stops: [
+          this.#startTriggers(session),
+          () => end.abort(),
+          () => this.#deps.removals.endHolds(removalKind),
+        ],
       },
       signal,
-    ).finally(() => {
-      stop();
-      end.abort();
-      this.#deps.removals.endHolds(removalKind);
-    });
+    );
     try {
       await Promise.all([working, session.snapshots.run(end.signal)]);
     } finally {

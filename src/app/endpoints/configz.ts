@@ -51,7 +51,6 @@ export function configz(flags: Flags, provider: string, migration: LeaderMigrati
         UseServiceAccountCredentials: flags["use-service-account-credentials"],
         AllowUntaggedCloud: false,
         RouteReconciliationPeriod: goDuration(flags["route-reconciliation-period"] ?? 0),
-        NodeMonitorPeriod: goDuration(flags["node-monitor-period"] ?? 0),
         ClusterName: flags["cluster-name"],
         ClusterCIDR: (flags["cluster-cidr"] ?? "").toString(),
         AllocateNodeCIDRs: flags["allocate-node-cidrs"],
@@ -62,6 +61,10 @@ export function configz(flags: Flags, provider: string, migration: LeaderMigrati
       NodeController: {
         ConcurrentNodeSyncs: flags["concurrent-node-syncs"],
         ConcurrentNodeStatusUpdates: flags["concurrent-node-status-updates"] ?? 0,
+      },
+      NodeLifecycleController: {
+        NodeMonitorPeriod: goDuration(flags["node-monitor-period"] ?? 0),
+        ConcurrentNodeLifecycleSyncs: flags["concurrent-node-lifecycle-syncs"] ?? 0,
       },
       ServiceController: { ConcurrentServiceSyncs: flags["concurrent-service-syncs"] },
       NodeStatusUpdateFrequency: goDuration(flags["node-status-update-frequency"] ?? 0),

@@ -86,7 +86,8 @@ export function createVolumeMetrics(metrics: Metrics): (driver: string) => Volum
 export function createRouteMetrics(metrics: Metrics): (sync: RouteSync) => void {
   const syncs = metrics.counter(
     "route_controller_route_sync_total",
-    "[ALPHA] A metric counting the amount of times routes have been synced with the cloud provider.",
+    "[ALPHA] A metric counting the number of route reconciles with the cloud provider, labeled by the trigger (periodic or node_change) and the outcome (error if the reconcile failed, changed if at least one route was created or deleted, otherwise noop).",
+    ["outcome", "trigger"],
   );
   const changes = metrics.counter(
     "fairlead_route_changes_total",
@@ -113,10 +114,16 @@ export function createRouteMetrics(metrics: Metrics): (sync: RouteSync) => void 
     ({ limit }) => limit,
   );
   return (sync) => {
-    syncs.add();
+    syncs.add({ outcome: outcomeOf(sync), trigger: sync.isPeriodic ? "periodic" : "node_change" });
     for (const result of ["created", "removed", "failed"] as const) changes.add({ result }, sync[result]);
     if (sync.isComplete) complete.set(sync.table, sync);
   };
+}
+
+/** As in upstream, a change that failed counts as one. */
+function outcomeOf({ isComplete, created, removed, failed }: RouteSync): "changed" | "noop" | "error" {
+  if (!isComplete) return "error";
+  return created + removed + failed > 0 ? "changed" : "noop";
 }
 
 export function createJournalMetrics(metrics: Metrics): (entry: JournalEntry) => void {

@@ -16,6 +16,8 @@ export interface RouteSync {
   /** Its name, if there are several. */
   readonly table?: string;
   readonly isComplete: boolean;
+  /** It was due without a change of a Node. */
+  readonly isPeriodic: boolean;
   readonly duration: Milliseconds;
   readonly wanted: number;
   /** Desired routes that are in the table at the end of the sync. */

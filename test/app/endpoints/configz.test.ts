@@ -16,6 +16,15 @@ test("configz has the pod CIDR and sync settings, and no leader migration by def
   });
 });
 
+test("configz has the settings of the node lifecycle controller where upstream has them since 1.37", () => {
+  const { flags } = readFlags(["--concurrent-node-lifecycle-syncs=3"]);
+  const { KubeCloudShared, NodeLifecycleController } = configz(flags, "fake", undefined)[
+    "cloudcontrollermanager.config.k8s.io"
+  ];
+  expect(NodeLifecycleController).toEqual({ NodeMonitorPeriod: "5s", ConcurrentNodeLifecycleSyncs: 3 });
+  expect(Object.keys(KubeCloudShared)).not.toContain("NodeMonitorPeriod");
+});
+
 test("configz has the leader migration that is in effect", () => {
   const { flags } = readFlags([
     "--enable-leader-migration",

@@ -3,11 +3,12 @@ import { createRouteMetrics } from "../../../src/app/metrics/controller-metrics.
 import { milliseconds } from "../../../src/core/brand.ts";
 import { Metrics } from "../../../src/telemetry/metrics.ts";
 
-test("an incomplete route reconciliation does not update the number of routes", () => {
+test("an incomplete route reconciliation counts as an error, and does not update the number of routes", () => {
   const metrics = new Metrics();
   const routeSync = createRouteMetrics(metrics);
   const pass = {
     duration: milliseconds(5),
+    isPeriodic: false,
     wanted: 3,
     present: 3,
     waitingNodes: 0,
@@ -18,6 +19,7 @@ test("an incomplete route reconciliation does not update the number of routes", 
   routeSync({ ...pass, isComplete: true, there: 3 });
   routeSync({
     isComplete: false,
+    isPeriodic: true,
     duration: milliseconds(5),
     wanted: 0,
     present: 0,
@@ -28,5 +30,14 @@ test("an incomplete route reconciliation does not update the number of routes", 
     failed: 0,
   });
   expect(metrics.text()).toContain("\nfairlead_routes 3\n");
-  expect(metrics.text()).toContain("\nroute_controller_route_sync_total 2\n");
+  routeSync({ ...pass, isComplete: true, isPeriodic: true, there: 3, created: 0 });
+  const series = metrics
+    .text()
+    .split("\n")
+    .filter((line) => line.startsWith("route_controller_"));
+  expect(series.toSorted()).toEqual([
+    'route_controller_route_sync_total{outcome="changed",trigger="node_change"} 1',
+    'route_controller_route_sync_total{outcome="error",trigger="periodic"} 1',
+    'route_controller_route_sync_total{outcome="noop",trigger="periodic"} 1',
+  ]);
 });

@@ -38,6 +38,7 @@ export class TableSync {
   readonly #reporter: RouteReporter;
   readonly #listing: TableListing;
   #began = 0;
+  #isPeriodic = true;
   #lastSync: RouteSync | undefined;
   /** Failed changes that no result of a sync has counted yet. */
   #failed = 0;
@@ -76,6 +77,7 @@ export class TableSync {
 
   async sync(signal: AbortSignal): Promise<Outcome> {
     this.#began = this.#options.clock.monotonic();
+    this.#isPeriodic = this.#schedule.isFullCheckDue;
     if (this.#recordEnded()) this.#listing.invalidate();
     const guarded = await this.#guard.limit(await this.#survey(signal));
     if (guarded === "decide again") return requeue(milliseconds(0), "the changes are recorded");
@@ -183,10 +185,11 @@ export class TableSync {
     };
   }
 
-  #reportSync(result: Omit<RouteSync, "table" | "duration" | "failed">): void {
+  #reportSync(result: Omit<RouteSync, "table" | "duration" | "failed" | "isPeriodic">): void {
     const { table, clock, onSync } = this.#options;
     const duration = milliseconds(clock.monotonic() - this.#began);
-    this.#lastSync = { ...defined({ table }), duration, ...result, failed: this.#failed };
+    const [isPeriodic, failed] = [this.#isPeriodic, this.#failed];
+    this.#lastSync = { ...defined({ table }), duration, ...result, isPeriodic, failed };
     this.#failed = 0;
     onSync(this.#lastSync);
   }

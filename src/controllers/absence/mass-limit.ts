@@ -61,6 +61,11 @@ export interface AppliedLimit {
 
 export interface LimitDecision extends AppliedLimit {
   readonly isHeld: boolean;
+  /** When the last hold ended, monotonic: the proofs that it concerned start again then. What an operator released is not proved again. */
+  readonly restartedAt: number | undefined;
+}
+
+interface NextHold extends Pick<LimitDecision, "isHeld" | "allowed"> {
   /** For the next decision. */
   readonly state: HoldState;
 }
@@ -80,7 +85,7 @@ export function decideHold(
   limit: RemovalLimitSetting,
   { totalAtStart, endedAt }: HoldState,
   now: number,
-): LimitDecision {
+): NextHold {
   const capped = Math.min(total, totalAtStart ?? total);
   const allowed = limit === "off" ? Number.POSITIVE_INFINITY : Math.min(allowedRemovals(limit, capped), most);
   const isHeld = recent + affected > allowed;
@@ -109,7 +114,6 @@ export function parseRemovalLimit(text: string): RemovalLimitSetting | undefined
 
 export interface MassLimitOptions {
   readonly kind: RemovalKind;
-  /** A reload changes them in place. */
   readonly settings: { readonly removalLimit: RemovalLimitSetting };
   readonly removals: RemovalHistory;
   readonly clock: Clock;
@@ -126,31 +130,21 @@ export class MassLimit {
     this.#memory = options.memory ?? { state: {} };
   }
 
-  /** Another replica may have led since. */
-  begin(): void {
-    this.#memory.state = {};
-  }
-
   /** Whether the last decision was a hold. */
   get isHolding(): boolean {
     return this.#memory.state.totalAtStart !== undefined;
   }
 
-  /** Decides on what is counted now. Ask for `restartedFor` only afterwards, because this decision may end a hold. */
+  /** Decides on what is counted now. The decision may end a hold. */
   decide(counts: LimitedCounts): LimitDecision {
     const { settings, clock, removals } = this.#options;
+    const { state: before } = this.#memory;
     const doubt = settings.removalLimit === "off" ? undefined : removals.account.doubt;
-    if (doubt === "unanswered") return { isHeld: true, allowed: 0, doubt, state: this.#memory.state };
+    if (doubt === "unanswered") return { isHeld: true, allowed: 0, doubt, restartedAt: before.endedAt };
     const counted = doubt === undefined ? counts : { ...counts, most: 0 };
-    const decision = decideHold(counted, settings.removalLimit, this.#memory.state, clock.monotonic());
-    this.#memory.state = decision.state;
-    return { ...decision, isHeld: doubt !== undefined || decision.isHeld, doubt };
-  }
-
-  /** When a hold has ended that concerned this id, so that its proof starts again. What an operator released is not proved again. */
-  restartedFor(id: string): number | undefined {
-    const { removals, kind } = this.#options;
-    return removals.isReleased(kind, id) ? undefined : this.#memory.state.endedAt;
+    const { isHeld, allowed, state } = decideHold(counted, settings.removalLimit, before, clock.monotonic());
+    this.#memory.state = state;
+    return { isHeld: doubt !== undefined || isHeld, allowed, doubt, restartedAt: state.endedAt };
   }
 
   /**

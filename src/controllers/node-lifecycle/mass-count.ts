@@ -92,14 +92,14 @@ export class MassCount {
     const { removals, note } = this.#options;
     const wasHolding = this.isHolding;
     const { counts } = this;
-    const { isHeld, state, ...limit } = this.#limit.decide(counts);
+    const { isHeld, restartedAt, ...limit } = this.#limit.decide(counts);
     if (this.isHolding !== wasHolding) this.invalidate();
     if (wasHolding && !this.isHolding) {
       this.#heldUids.clear();
       note("The mass limit no longer holds Nodes", {});
     }
     const isEarly = limit.doubt === "unanswered" && !isProved;
-    if (!isHeld || isEarly) return { mayDelete: true, restartedAt: state.endedAt };
+    if (!isHeld || isEarly) return { mayDelete: true, restartedAt };
     return { mayDelete: false, event: massDeletionHeld(counts, limit, removals.howToRelease("nodes")) };
   }
 

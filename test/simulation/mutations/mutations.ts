@@ -356,8 +356,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observed/balancer-mass-count.ts",
-        find: "const hold = isHeld ?",
-        replace: "const hold = false ?",
+        find: "const held = isHeld ?",
+        replace: "const held = false ?",
       },
     ],
   },

@@ -40,8 +40,6 @@ const unknown: Known = { proofs: [] };
 
 export class RouteEvidence {
   readonly #options: TableOptions;
-  /** When a hold has ended that concerned the creation with this id. */
-  readonly #restartedFor: (id: string) => number | undefined;
   /**
    * What this session has learned. Without a certainty, the absence of a route is no surprise: Fairlead removed it to replace it, or its
    * Node has just got the range.
@@ -50,9 +48,8 @@ export class RouteEvidence {
   /** When the last listing began, monotonic. */
   #lastListing = 0;
 
-  constructor(options: TableOptions, restartedFor: (id: string) => number | undefined) {
+  constructor(options: TableOptions) {
     this.#options = options;
-    this.#restartedFor = restartedFor;
   }
 
   /** Returns how to stop following the Nodes. */
@@ -95,9 +92,9 @@ export class RouteEvidence {
     return isPossible ? { proofs: [], ...known, certainty: "possible" } : undefined;
   }
 
-  /** Judges a route that the last listing does not show. */
-  judge(route: DesiredRoute): Absence {
-    return this.#judge(keyOf(route), this.#get(keyOf(route)) ?? unknown);
+  /** Judges a route that the last listing does not show. `holdEndedAt`: by the last decision of the mass limit, monotonic. */
+  judge(route: DesiredRoute, holdEndedAt: number | undefined): Absence {
+    return this.#judge(keyOf(route), this.#get(keyOf(route)) ?? unknown, holdEndedAt);
   }
 
   /** How often the route was created, if it must not be created again because no listing showed it. */
@@ -153,13 +150,13 @@ export class RouteEvidence {
   }
 
   /** When another listing may prove an absence, or show what the last one may not have shown yet, monotonic. */
-  get nextListing(): number {
+  nextListing(holdEndedAt: number | undefined): number {
     const { creations, uncertain, removedAt } = this.#options.history;
     let next = creations.nextCheck(this.#confirmAfter, this.#lastListing) ?? Number.POSITIVE_INFINITY;
     const removalCheck = removedAt + this.#confirmAfter;
     if (removalCheck > this.#lastListing) next = Math.min(next, removalCheck);
     for (const [key, known] of this.#known)
-      next = Math.min(next, awaited(this.#judge(key, known))?.at ?? Number.POSITIVE_INFINITY);
+      next = Math.min(next, awaited(this.#judge(key, known, holdEndedAt))?.at ?? Number.POSITIVE_INFINITY);
     for (const [destination, sentAt] of uncertain) {
       const at = nextLateCheck(sentAt, this.#lastListing);
       // It was checked often enough, so it is forgotten.
@@ -205,7 +202,7 @@ export class RouteEvidence {
     const isAnswered = outcome.kind === "done" || outcome.kind === "pending";
     if (!isAnswered && !mayHaveEffect(outcome)) return;
     // After a conflict, the cloud says that the route exists, unless something else is in the way of a new one.
-    const isAccepted = isAnswered || (isConflict(outcome) && isLost(this.judge(route)));
+    const isAccepted = isAnswered || (isConflict(outcome) && isLost(this.judge(route, undefined)));
     // A release creates a route that listings do not show once more, whether or not the answer is lost.
     if (isAccepted || this.unlisted(route) !== undefined) removals.endRelease("routes", this.idOf(route));
     const what = keyOf(route);
@@ -267,11 +264,12 @@ export class RouteEvidence {
     this.#options.history.forget(key);
   }
 
-  #judge(key: string, known: Known): Absence {
-    const now = this.#options.clock.monotonic();
+  #judge(key: string, known: Known, holdEndedAt: number | undefined): Absence {
+    const { clock, removals } = this.#options;
+    const now = clock.monotonic();
     const { replacedAt, newFrom } = known;
     if (replacedAt !== undefined && now - replacedAt < replacementTime) return { kind: "new" };
-    const restartedAt = this.#restartedFor(this.#idFor(key));
+    const restartedAt = removals.isReleased("routes", this.#idFor(key)) ? undefined : holdEndedAt;
     const absence = judge(known, { confirmAfter: this.#confirmAfter, kinds: ["listing"], restartedAt });
     const isOld = newFrom !== undefined && now >= newFrom;
     return isOld && awaited(absence) === undefined ? { kind: "new" } : absence;

@@ -38,6 +38,8 @@ export class RouteGuard {
   readonly #shared: SharedEvidence;
   readonly #limit: MassLimit;
   readonly evidence: RouteEvidence;
+  /** By the last decision of the limit, monotonic. */
+  #holdEndedAt: number | undefined;
   /** By the mass limit, or because listings do not show what was created. */
   #held: readonly Candidate[] = [];
 
@@ -46,7 +48,8 @@ export class RouteGuard {
     this.#shared = shared;
     const { settings, removals, clock, history } = options;
     this.#limit = new MassLimit({ kind: "routes", settings, removals, clock, memory: history.limit });
-    this.evidence = new RouteEvidence(options, (id) => this.#limit.restartedFor(id));
+    this.evidence = new RouteEvidence(options);
+    this.#holdEndedAt = history.limit.state.endedAt;
   }
 
   /** Nothing is held while no controller decides; what was held stays in the history. */
@@ -57,7 +60,8 @@ export class RouteGuard {
 
   /** When another listing may prove an absence or show that the cloud has recovered, monotonic. */
   get nextListing(): number {
-    return this.#held.length > 0 ? this.evidence.lastListing + heldRecheck : this.evidence.nextListing;
+    const { lastListing } = this.evidence;
+    return this.#held.length > 0 ? lastListing + heldRecheck : this.evidence.nextListing(this.#holdEndedAt);
   }
 
   /**
@@ -78,13 +82,13 @@ export class RouteGuard {
       // Without the Nodes of other clouds and managers: the limit is a share of what this manager has.
       managed: needed.union(new Set(desired.unchanged.flatMap(podRangesOf))),
     });
-    // The decision may end a hold, and the proofs start again then.
-    const { isHeld, allowed, doubt } = this.#limit.decide(counts);
+    const { isHeld, allowed, doubt, restartedAt } = this.#limit.decide(counts);
+    this.#holdEndedAt = restartedAt;
     const isListingDoubted = isHeld && (lacking.size > 0 || doubt !== undefined);
     const judged = candidates.map((candidate): JudgedChange => {
       const { route } = candidate;
       const wasHeld = history.held.has(candidate.id);
-      const isProved = route === undefined || awaited(this.evidence.judge(route)) === undefined;
+      const isProved = route === undefined || awaited(this.evidence.judge(route, restartedAt)) === undefined;
       return { ...candidate, verdict: verdictOn(candidate, { isProved, wasHeld, isHeld, isListingDoubted }) };
     });
     // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
@@ -105,7 +109,7 @@ export class RouteGuard {
     const missing = plan.create.flatMap((route): readonly Candidate[] => {
       // It replaces another route.
       if (listing.destinations.has(route.destination)) return [];
-      const absence = this.evidence.judge(route);
+      const absence = this.evidence.judge(route, this.#holdEndedAt);
       const unlisted = this.evidence.unlisted(route);
       if (absence.kind === "new" && unlisted === undefined) return [];
       const { destination } = route;

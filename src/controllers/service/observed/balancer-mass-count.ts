@@ -20,6 +20,13 @@ type MassLimitDeps = Pick<ServiceControllerDeps, "removals" | "settings" | "serv
   readonly onHold: (hold: MassHold | undefined) => void;
 };
 
+interface BalancerDecision {
+  /** Why the load balancer is neither created again nor removed although it, or its Service, is absent. */
+  readonly held: MassHold | undefined;
+  /** When a hold ended that concerned this Service, so that its proof starts again (monotonic). */
+  readonly restartedAt: number | undefined;
+}
+
 /** `explained`: absent, because an earlier leader may have deleted it. */
 type Counted = "managed" | "missing" | "explained" | "vanished";
 
@@ -51,12 +58,12 @@ export class BalancerMassLimit {
 
   /** Whether listings lack more load balancers than the limit allows. */
   get lacksTooMany(): boolean {
-    return (this.hold()?.missing ?? 0) > 0;
+    return (this.#decide().held?.missing ?? 0) > 0;
   }
 
   /** Whether listings prove nothing, because they lack too many load balancers or may come from another account. */
   get isListingDoubted(): boolean {
-    return this.lacksTooMany || this.hold()?.doubt !== undefined;
+    return this.lacksTooMany || this.#decide().held?.doubt !== undefined;
   }
 
   /** Load balancers or Services may be absent, or back. */
@@ -67,17 +74,13 @@ export class BalancerMassLimit {
   /** After a listing: reports the end of a hold even if no Service asks. */
   refresh(): void {
     this.invalidate();
-    if (this.isHolding) this.hold();
+    if (this.isHolding) this.#decide();
   }
 
-  /** Why the load balancer of this Service is not created again or removed although it, or the Service, is absent. */
-  holdFor(uid: ServiceUID): MassHold | undefined {
-    return this.#deps.removals.isReleased(removalKind, uid) ? undefined : this.hold();
-  }
-
-  /** When a hold ended that concerned this Service, so that its proof starts again (monotonic). */
-  restartedFor(uid: ServiceUID): number | undefined {
-    return this.#limit.restartedFor(uid);
+  /** Nothing is held of what an operator released, and its proof does not start again. */
+  decideFor(uid: ServiceUID): BalancerDecision {
+    const isReleased = this.#deps.removals.isReleased(removalKind, uid);
+    return isReleased ? { held: undefined, restartedAt: undefined } : this.#decide();
   }
 
   /** Stores that the change is about to be made. */
@@ -87,8 +90,7 @@ export class BalancerMassLimit {
     return result;
   }
 
-  /** Why nothing is created again or removed for now; undefined while the limit is not exceeded. */
-  hold(): MassHold | undefined {
+  #decide(): BalancerDecision {
     const { removals, onHold } = this.#deps;
     const { managed, missing, explained, vanished } = this.#tally.sums;
     const recent = removals.count(removalKind);
@@ -97,11 +99,12 @@ export class BalancerMassLimit {
     const count = { managed: managed + recent, missing: absent, vanished, recent };
     const affected = absent + vanished;
     const wasHolding = this.isHolding;
-    const { isHeld, allowed, doubt } = this.#limit.decide({ recent, affected, total: count.managed });
+    const total = count.managed;
+    const { isHeld, allowed, doubt, restartedAt } = this.#limit.decide({ recent, affected, total });
     const howToRelease = removals.howToRelease(removalKind);
-    const hold = isHeld ? { ...count, allowed, doubt, howToRelease } : undefined;
-    if (this.isHolding !== wasHolding) onHold(wasHolding ? undefined : hold);
-    return hold;
+    const held = isHeld ? { ...count, allowed, doubt, howToRelease } : undefined;
+    if (this.isHolding !== wasHolding) onHold(wasHolding ? undefined : held);
+    return { held, restartedAt };
   }
 
   #shareOf(state: ServiceState): Share<Counted> {

@@ -50,11 +50,11 @@ export function checkVanished(
   if (state.goneAt === undefined || observed === undefined || settings.vanished === "keep") return undefined;
   if (!hasVanished(services, state)) return undefined;
   // The decision may end a hold. Some have returned then, and this one gets the whole time to return too.
-  const held = massLimit.holdFor(state.uid);
+  const { held, restartedAt } = massLimit.decideFor(state.uid);
   const now = clock.monotonic();
   const answer = (at: number) => ({ kind: "listing", beganAt: at, knownAt: at }) as const;
   const { confirmAfter } = settings;
-  const rule = { confirmAfter, kinds: [], restartedAt: massLimit.restartedFor(state.uid) };
+  const rule = { confirmAfter, kinds: [], restartedAt };
   // The cache of the API server still lacks it.
   const known = { certainty: "exists", proofs: [answer(state.goneAt), answer(now)] } as const;
   const decidedAt = awaited(judge(known, rule))?.at;
@@ -82,8 +82,7 @@ export async function checkMassLimit(
   // It does not count, but neither listings that lack too many others nor lookups prove then that it is absent.
   const isDoubted = repeatsCreation(state, plan) && isListingDoubted;
   if (!isCounted(state, plan) && !isDoubted && !isHidden) return undefined;
-  // The decision of the mass limit may have ended a hold: then the absence is not proved any more.
-  const held = massLimit.holdFor(state.uid);
+  const { held } = massLimit.decideFor(state.uid);
   if (held === undefined) return observed === undefined ? checkAbsence(context, service) : undefined;
   return isHidden
     ? holdAbsent(context, undefined, massWaitHeld(state.key, held))
@@ -159,7 +158,7 @@ export async function checkMassRelease(
   // The fault that hides other load balancers may affect lookups as well. A removed load balancer is gone in any account.
   const isDoubted = known === undefined ? massLimit.lacksTooMany : massLimit.isListingDoubted;
   if (!isProvedByListings(known) && !isDoubted) return undefined;
-  const held = massLimit.holdFor(state.uid);
+  const { held } = massLimit.decideFor(state.uid);
   return held === undefined
     ? checkAbsence(context, service)
     : holdAbsent(context, service, massReleaseHeld(held));
@@ -187,7 +186,10 @@ function recheckListing(
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
-/** Whether it is certain that the Service has no load balancer, given that the cloud shows none. */
+/**
+ * Whether it is certain that the Service has no load balancer, given that the cloud shows none. The absence is not proved any more if the
+ * mass limit ends a hold with this decision.
+ */
 export function judgeAbsence({
   controller,
   massLimit,
@@ -196,7 +198,7 @@ export function judgeAbsence({
 }: ReconcileContext): BalancerAbsence {
   return absenceOf({
     known: state.evidence.known,
-    restartedAt: massLimit.restartedFor(state.uid),
+    restartedAt: massLimit.decideFor(state.uid).restartedAt,
     confirmAfter: controller.settings.confirmAfter,
     listedAt: freshListing.knownAt,
   });
@@ -214,7 +216,7 @@ export function waitForProof(
   const { clock, settings } = context.controller;
   if (service === undefined) return requestProof(context, absence);
   const at = clock.now() + absence.decidedAt - clock.monotonic();
-  const held = context.massLimit.holdFor(state.uid);
+  const { held } = context.massLimit.decideFor(state.uid);
   const missing = { name: state.session.managed?.name, addresses: addressesOf(service), replacement };
   const event = absence.isExpected
     ? waitingForListing(at, isEnding(service))

@@ -124,7 +124,7 @@ function noteManaged(
     const rule = {
       confirmAfter: controller.settings.confirmAfter,
       kinds: ["listing"],
-      restartedAt: massLimit.restartedFor(state.uid),
+      restartedAt: massLimit.decideFor(state.uid).restartedAt,
     } as const;
     const next = awaited(judge({ certainty: "exists", proofs }, rule));
     if (next !== undefined) state.setManaged({ ...managed, proofs });

@@ -1,7 +1,7 @@
 // Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. It applies
 // the framework's rules about one plan (when to look up, which targets, refusals), without backoff and evidence.
 
-import { needsLookup } from "../../controllers/service/reconcile/observe.ts";
+import { needsLookup } from "../../controllers/service/observed/needs-lookup.ts";
 import { keptAfter } from "../../controllers/service/state/record-parts.ts";
 import { type Milliseconds, milliseconds, type ServiceUID } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";

@@ -8,6 +8,7 @@ import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/balancer-absence.ts";
 import { type Found, listedPart, markPart, type Reading } from "../observed/fresh-listing.ts";
+import { needsLookup } from "../observed/needs-lookup.ts";
 import { duplicatesFound, foundOther, hadOther, isUsed, nameOwners } from "../observed/ownership.ts";
 import { hasFinalizer } from "../predicates.ts";
 import type { KeptObservation } from "../state/record-parts.ts";
@@ -203,13 +204,4 @@ function servesOther(
 ): balancer is ObservedLoadBalancer {
   if (balancer === undefined || balancer.owners.includes(state.uid)) return false;
   return balancer.ownership === "foreign" || isUsed(controller, balancer);
-}
-
-export function needsLookup(
-  listed: Pick<ObservedLoadBalancer, "shallow" | "outdated"> | undefined,
-  desired: unknown,
-): boolean {
-  // Without a Service and without what is listed, a lookup has nothing to look for.
-  if (listed === undefined) return desired !== undefined;
-  return listed.shallow === true || listed.outdated !== undefined;
 }

@@ -2,6 +2,7 @@
 // manager. It takes no Lease, records no event, and its transports refuse every write.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { withoutRetryPromise } from "../core/retry-promise.ts";
 import { withoutFullStop } from "../core/text.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { JournalEntry } from "../runtime/journal.ts";
@@ -9,7 +10,6 @@ import type { Log, LogFields } from "../telemetry/log.ts";
 import { createManager, type Manager } from "./manager/manager.ts";
 import { type Operator, patienceOf, ReadOnlyTransports } from "./operator.ts";
 import { unlisted } from "./report/manager-report.ts";
-import { withoutRetry } from "./without-retry.ts";
 
 const capacity = 1000;
 /** What `plan` and `explain` describe, as the log names them. */
@@ -27,7 +27,8 @@ function collectingLog(lines: Set<string>): Log {
   return { info: ignore, debug: ignore, warn: keep, error: keep };
 }
 
-const withoutPromise = <T extends string | undefined>(text: T) => text && withoutFullStop(withoutRetry(text));
+const withoutPromise = <T extends string | undefined>(text: T) =>
+  text && withoutFullStop(withoutRetryPromise(text));
 
 export interface Evaluated {
   readonly manager: Manager;
@@ -84,7 +85,7 @@ export async function observeOnce<T>(
     return await use({
       manager,
       changes: manager.planned(),
-      warnings: [...lines].map(withoutRetry),
+      warnings: [...lines].map(withoutRetryPromise),
       unfinished,
       unlisted: manager.cloudProblem() === undefined ? unlisted(manager).map(withoutPromise) : [],
       refused,

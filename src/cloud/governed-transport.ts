@@ -3,8 +3,9 @@
 
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
-import { codeOf, messageOf } from "../core/error-message.ts";
+import { codeOf, isTlsCode, messageOf } from "../core/error-message.ts";
 import type { Redaction } from "../core/redaction.ts";
+import { willRetry, willRetrySoon, willRetryThen } from "../core/retry-promise.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { Transport } from "../platform/transport.ts";
@@ -126,7 +127,7 @@ export class GovernedTransport {
       if (!(error instanceof WaitTooLongError)) throw error;
       const { wait } = error;
       const scope = budget.waitOf(operation) > budget.waitFor(rank) ? "this operation" : "the cloud API";
-      const text = `${operation} was not sent: the rate limit of ${scope} is used up for ${Math.ceil(wait / 1000)}s. Fairlead will retry then.`;
+      const text = `${operation} was not sent: the rate limit of ${scope} is used up for ${Math.ceil(wait / 1000)}s. ${willRetryThen}`;
       throw new CloudError("rate-limited", text, { operation, retryAfter: { in: wait } });
     }
   }
@@ -147,7 +148,7 @@ export class GovernedTransport {
     const permission = this.#breakerOf(request.url).ask();
     if (!permission.may) {
       // The text is the same at every call, without the remaining time, so that events are not repeated.
-      const text = `was not sent: the cloud API at ${hostAndPort(request.url)} failed to respond several times in a row. Fairlead will retry within 30 seconds.`;
+      const text = `was not sent: the cloud API at ${hostAndPort(request.url)} failed to respond several times in a row. ${willRetrySoon}`;
       throw unavailable(request, text, { cause: "breaker", retryAfter: { in: permission.retryAfter } });
     }
     const { attempt } = permission;
@@ -289,23 +290,21 @@ function hostAndPort(url: string): string {
   return `${hostname}:${port || (protocol === "http:" ? 80 : 443)}`;
 }
 
-const certificate = /TLS|SSL|CERT|X509|SELF_SIGNED|HOSTNAME|UNABLE_TO|CA$/;
-
 /**
  * For a request that got no response. Names the endpoint and the code of the error, because the runtime's own messages name no endpoint.
  */
 export function describeUnreachable(error: unknown, url: string): string {
   const code = codeOf(error);
   const endpoint = hostAndPort(url);
-  if (certificate.test(code)) {
-    return `TLS connection to the cloud API at ${endpoint} failed (${code}). Check that its certificate is valid for this host name and signed by a CA that this machine trusts, and that this machine's clock is right. Fairlead will retry.`;
+  if (isTlsCode(code)) {
+    return `TLS connection to the cloud API at ${endpoint} failed (${code}). Check that its certificate is valid for this host name and signed by a CA that this machine trusts, and that this machine's clock is right. ${willRetry}`;
   }
-  return `The cloud API at ${endpoint} cannot be reached (${code || messageOf(error)}). Check the endpoint setting, DNS, firewall and proxy. Fairlead will retry.`;
+  return `The cloud API at ${endpoint} cannot be reached (${code || messageOf(error)}). Check the endpoint setting, DNS, firewall and proxy. ${willRetry}`;
 }
 
 /** For a response that ended before it was complete, or is too large. */
 export function describeTruncated(error: unknown, url: string): string {
   if (error instanceof BodyTooLargeError)
-    return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. Fairlead will retry. Check for a proxy.`;
-  return `The response of the cloud API at ${hostAndPort(url)} ended early (${codeOf(error) || messageOf(error)}). Fairlead will retry.`;
+    return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. ${willRetry} Check for a proxy.`;
+  return `The response of the cloud API at ${hostAndPort(url)} ended early (${codeOf(error) || messageOf(error)}). ${willRetry}`;
 }

@@ -4,6 +4,7 @@ import { backoffAfter, errorPolicies, isFenced, requestedDelay } from "../cloud/
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { messageOf } from "../core/error-message.ts";
 import type { Problem } from "../core/problem.ts";
+import { willRetry } from "../core/retry-promise.ts";
 import { withoutFullStop } from "../core/text.ts";
 import { isKubeError } from "../kube/errors/kube-error.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -38,7 +39,7 @@ export function delayAfterError(
 export function textOfError(error: unknown): string {
   const text = messageOf(error);
   if (!CloudError.is(error) || error.kind !== "quota") return text;
-  return `A quota of the cloud account is exhausted: ${withoutFullStop(text)}. Raise the quota, or delete what is not needed. Fairlead will retry.`;
+  return `A quota of the cloud account is exhausted: ${withoutFullStop(text)}. Raise the quota, or delete what is not needed. ${willRetry}`;
 }
 
 /** Undefined for errors that need no action, such as a lost race. */

@@ -13,6 +13,11 @@ export function describeError(error: unknown): string {
   return code === "" || message.includes(code) ? message : `${code} ${message}`;
 }
 
+const tls = /TLS|SSL|CERT|X509|PEM|BORING|SELF_SIGNED|HOSTNAME|UNABLE_TO|CA$/;
+
+/** Whether the code of a runtime error names a failure of TLS, such as a certificate that is not trusted. */
+export const isTlsCode = (code: string): boolean => tls.test(code);
+
 /** The `code` of a runtime error, such as `ECONNREFUSED`; empty without one. Messages differ between versions, codes do not. */
 export function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";

@@ -4,6 +4,7 @@
 import { defined } from "../core/defined.ts";
 import { type Moment, momentOfSeconds, retryAfterIn } from "../core/duration.ts";
 import { messageOf } from "../core/error-message.ts";
+import { willRetry } from "../core/retry-promise.ts";
 import { cutText, describePage } from "../core/text.ts";
 import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError, type CloudErrorKind } from "../provider/errors.ts";
@@ -159,9 +160,9 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
     case "forbidden":
       return `The cloud refused ${operation} (${from}).`;
     case "rate-limited":
-      return `The cloud refused the request because of its rate limit (${from}), which all programs with the same project or account share. Fairlead will retry.`;
+      return `The cloud refused the request because of its rate limit (${from}), which all programs with the same project or account share. ${willRetry}`;
     case "unavailable":
-      return `The cloud did not serve the request (${from}). Fairlead will retry.`;
+      return `The cloud did not serve the request (${from}). ${willRetry}`;
     default:
       return undefined;
   }

@@ -1,6 +1,7 @@
 // Reads paged listings: a stream of pages that is complete or throws. The provider requests one page; these functions make
 // sure that none is missing.
 
+import { willRetry } from "../core/retry-promise.ts";
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { JsonApi, Query } from "./json-api.ts";
@@ -25,11 +26,9 @@ export interface Page<T, N extends number | string> {
 }
 
 function broken(operation: string, what: string): CloudError {
-  return new CloudError(
-    "unavailable",
-    `${operation}: ${what}. The listing is discarded; Fairlead will retry.`,
-    { operation },
-  );
+  return new CloudError("unavailable", `${operation}: ${what}. The listing is discarded; ${willRetry}`, {
+    operation,
+  });
 }
 
 /** Earlier pages that were read again after this one, because entries had moved to them. */

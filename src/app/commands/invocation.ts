@@ -2,6 +2,7 @@
 
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
+import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { programOf } from "../../provider/program.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
@@ -13,7 +14,6 @@ import type { Console, ExitCode } from "../console.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
 import type { Operator } from "../operator.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
-import { withoutRetry } from "../without-retry.ts";
 
 export interface InvocationOptions {
   readonly provider: AnyProvider;
@@ -125,7 +125,7 @@ export class Invocation {
       this.refuse(error.problems);
       return;
     }
-    this.writeError(withoutRetry(messageOf(error)));
+    this.writeError(withoutRetryPromise(messageOf(error)));
     this.exitCode = isKubeError(error) && error.fatal ? 2 : 1;
   }
 

@@ -4,6 +4,7 @@ import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll, listPages } from "../../kube/client/list-all.ts";
 import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
@@ -16,7 +17,6 @@ import { isSelectedBy } from "../manager/compose-nodes.ts";
 import type { Operator } from "../operator.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../permissions.ts";
 import type { ServerTimes } from "../report/server-times.ts";
-import { withoutRetry } from "../without-retry.ts";
 import { nodeFacts, podFacts, signingRequestFacts, type WorkloadFact, workloadFacts } from "./raw-objects.ts";
 
 /** A value, or why it could not be read. */
@@ -55,7 +55,7 @@ async function read<T>(signal: AbortSignal, get: () => Promise<T>): Promise<Read
   } catch (error) {
     signal.throwIfAborted();
     if (!isKubeError(error)) throw error;
-    return { unread: withoutRetry(messageOf(error)) };
+    return { unread: withoutRetryPromise(messageOf(error)) };
   }
 }
 

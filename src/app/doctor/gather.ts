@@ -3,6 +3,7 @@
 import { ofSource } from "../../cloud/source-inventory.ts";
 import { seconds } from "../../core/brand.ts";
 import { codeOf, messageOf } from "../../core/error-message.ts";
+import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
@@ -15,7 +16,6 @@ import { connectKube } from "../kube-client.ts";
 import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
 import { reasonOfFailure } from "../report/cloud-contact.ts";
 import { ServerTimes } from "../report/server-times.ts";
-import { withoutRetry } from "../without-retry.ts";
 import type { CloudFacts, CloudFailure, Facts, PortFact } from "./doctor-facts.ts";
 import { type ClusterFacts, gatherCluster } from "./gather-cluster.ts";
 
@@ -37,7 +37,7 @@ async function cluster(operator: Operator): Promise<Facts["cluster"]> {
     signal.throwIfAborted();
     if (!isKubeError(error) && !(error instanceof DeadlineError)) throw error;
     const otherServer = isKubeError(error, "not-found") ? origin : undefined;
-    return { unread: withoutRetry(messageOf(error)), otherServer };
+    return { unread: withoutRetryPromise(messageOf(error)), otherServer };
   }
 }
 
@@ -58,7 +58,7 @@ async function tryListing(source: InstanceSource, operator: Operator): Promise<b
     operator.signal.throwIfAborted();
     const { kind, detail } = CloudError.is(error) ? error : { kind: "deadline", detail: {} };
     const { status } = detail as CloudError["detail"];
-    return { reason: reasonOfFailure(kind), status, message: withoutRetry(messageOf(error)) };
+    return { reason: reasonOfFailure(kind), status, message: withoutRetryPromise(messageOf(error)) };
   }
 }
 
@@ -69,7 +69,7 @@ async function tryCheck({ checkSettings }: AnyCloud, operator: Operator): Promis
     return problems.map(({ text }) => ({ reason: "CloudSettingsUnknown", message: text }));
   } catch (error) {
     operator.signal.throwIfAborted();
-    return [{ reason: "CloudSettingsUnchecked", message: withoutRetry(messageOf(error)) }];
+    return [{ reason: "CloudSettingsUnchecked", message: withoutRetryPromise(messageOf(error)) }];
   }
 }
 

@@ -1,7 +1,7 @@
 // Finds the secure port of the leading manager, and asks it with the credentials of the kubeconfig.
 
 import { defined } from "../../core/defined.ts";
-import { describeError, messageOf } from "../../core/error-message.ts";
+import { codeOf, describeError, isTlsCode, messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type Connection, openConnection } from "../../kube/connection/connection.ts";
@@ -54,8 +54,7 @@ function refusalText(url: string, status: number, body: string): string {
 
 function unreachableText(url: string, error: unknown): string {
   const why = describeError(error);
-  const isTls = /CERT|SELF_SIGNED|UNABLE_TO|TLS|ALTNAME/i.test(why);
-  const hint = isTls
+  const hint = isTlsCode(codeOf(error))
     ? "set --server-ca-file to the CA of its certificate; for a generated one that is cloud-controller-manager-ca.crt in its --cert-dir"
     : "check that the manager runs, and its address (ss -ltnp, as root, names the program at the port), or use kubectl port-forward and --server=https://localhost:10258";
   return `cannot reach the manager at ${url} (${why}); ${hint}`;

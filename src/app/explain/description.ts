@@ -7,10 +7,10 @@ import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { withoutFullStop } from "../../core/text.ts";
 import { describeChange, type JournalEntry } from "../../runtime/journal.ts";
 import type { CloudProblem } from "../report/cloud-contact.ts";
-import { withoutRetry } from "../without-retry.ts";
 
 export const describedKinds = ["Node", "Service", "PersistentVolumeClaim", "PersistentVolume"] as const;
 export type DescribedKind = (typeof describedKinds)[number];
@@ -281,12 +281,12 @@ export function withoutCloud(description: Description, cause: CloudProblem): Des
 export function withoutPromises(description: Description): Description {
   return {
     ...description,
-    summary: withoutRetry(description.summary),
+    summary: withoutRetryPromise(description.summary),
     facts: Object.fromEntries(
-      Object.entries(description.facts).map(([label, fact]) => [label, withoutRetry(fact)]),
+      Object.entries(description.facts).map(([label, fact]) => [label, withoutRetryPromise(fact)]),
     ),
     notes: description.notes.map((note) =>
-      note.text.startsWith(reportedBy) ? note : { ...note, text: withoutRetry(note.text) },
+      note.text.startsWith(reportedBy) ? note : { ...note, text: withoutRetryPromise(note.text) },
     ),
   };
 }

@@ -4,6 +4,7 @@
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
+import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { commandText, withoutFullStop } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
@@ -13,7 +14,6 @@ import { clusterNameText } from "../leadership/lease-cluster-name.ts";
 import { findLeaders, type Leaders } from "../leadership/read-leases.ts";
 import { type Evaluated, observeOnce } from "../observe-once.ts";
 import { type Operator, readingApi } from "../operator.ts";
-import { withoutRetry } from "../without-retry.ts";
 import { askManager, connectionOf, findManager, inPod } from "./ask-manager.ts";
 import { Describer, isNotFound } from "./describe-object.ts";
 import {
@@ -56,7 +56,7 @@ async function explainEvaluated(
 ): Promise<Omit<ExplainAnswer, "source">> {
   const describer = new Describer(manager, true);
   const failure = manager.cloudProblem();
-  const cause = failure && withoutFullStop(withoutRetry(failure.text));
+  const cause = failure && withoutFullStop(withoutRetryPromise(failure.text));
   const cloudProblem =
     cause &&
     `This command does not know the state of the cloud: ${cause}. A manager that gets the same answer keeps what exists.`;

@@ -3,6 +3,7 @@
 
 import { minutes, seconds, serviceUID } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { willRetry } from "../../core/retry-promise.ts";
 import type { Fields } from "../../core/settings.ts";
 import { keyOf } from "../../kube/objects.ts";
 import type { ExposedService, ObservedFirewall } from "../../provider/node-firewall.ts";
@@ -150,7 +151,7 @@ export class NodeFirewallController {
   #onError(error: unknown, failures: number): Outcome {
     const problem = describeError(error);
     if (problem !== undefined) {
-      const text = `The firewall of the Nodes stays as it is: ${messageOf(error)} Fairlead will retry.`;
+      const text = `The firewall of the Nodes stays as it is: ${messageOf(error)} ${willRetry}`;
       this.#report("errors", [{ reason: problem.reason, text }]);
     }
     this.#observed = undefined;

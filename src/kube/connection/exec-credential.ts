@@ -4,6 +4,7 @@
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { codeOf } from "../../core/error-message.ts";
+import { willRetry } from "../../core/retry-promise.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
@@ -144,7 +145,7 @@ export class ExecCredential {
         throw fail(
           "unauthorized",
           plugin,
-          `exited with code ${exitCode}. Run it by hand to see why. Fairlead will retry.`,
+          `exited with code ${exitCode}. Run it by hand to see why. ${willRetry}`,
         );
       }
       this.#known = readOutput(plugin, stdout);
@@ -152,11 +153,11 @@ export class ExecCredential {
     } catch (error) {
       if (error instanceof KubeError) throw error;
       if (deadline.signal.aborted) {
-        throw fail("unauthorized", plugin, "did not finish within 60s. Fairlead will retry.");
+        throw fail("unauthorized", plugin, `did not finish within 60s. ${willRetry}`);
       }
       const code = codeOf(error);
       if (code !== "ENOENT" && code !== "EACCES") {
-        throw fail("unauthorized", plugin, "failed to run. Fairlead will retry.", error);
+        throw fail("unauthorized", plugin, `failed to run. ${willRetry}`, error);
       }
       const hint = plugin.installHint === undefined ? "" : ` ${plugin.installHint}`;
       throw fail(

@@ -1,7 +1,8 @@
 // Turns a failure without a response (refused, reset, TLS) into a KubeError that names the cause and the remedy. It reads
 // the code of the error, never its message. Timeouts are handled by the caller.
 
-import { codeOf } from "../../core/error-message.ts";
+import { codeOf, isTlsCode } from "../../core/error-message.ts";
+import { keepsRetrying } from "../../core/retry-promise.ts";
 import { KubeError, type KubeErrorFacts } from "./kube-error.ts";
 
 const expired = new Set(["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"]);
@@ -42,7 +43,7 @@ export function transportError(error: unknown, origin: string, facts: KubeErrorF
       withCause,
     );
   }
-  if (/TLS|SSL|CERT|X509|PEM|BORING/.test(code)) {
+  if (isTlsCode(code)) {
     return new KubeError(
       "tls",
       `The TLS handshake with ${origin} failed (${code}). Check the certificate authority, the client certificate and its key.`,
@@ -52,7 +53,7 @@ export function transportError(error: unknown, origin: string, facts: KubeErrorF
   const reason = code === "" ? "no response" : code;
   return new KubeError(
     "unreachable",
-    `Cannot reach the API server at ${origin} (${reason}). Check that it is running, and the address, network and proxy. Fairlead keeps retrying.`,
+    `Cannot reach the API server at ${origin} (${reason}). Check that it is running, and the address, network and proxy. ${keepsRetrying}`,
     withCause,
   );
 }

@@ -4,6 +4,7 @@
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { formatDuration, momentOfSeconds, retryAfterIn, untilMoment } from "../../core/duration.ts";
+import { willRetry } from "../../core/retry-promise.ts";
 import { describePage } from "../../core/text.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport, TransportRequest } from "../../platform/transport.ts";
@@ -96,7 +97,7 @@ export class Exchanges {
       this.#pool.timedOut(generation);
       throw new KubeError(
         "timeout",
-        `No response from the API server at ${connection.origin} to ${facts.operation} within ${formatDuration(deadline)}. Fairlead will retry.`,
+        `No response from the API server at ${connection.origin} to ${facts.operation} within ${formatDuration(deadline)}. ${willRetry}`,
         { ...facts, cause: error },
       );
     }

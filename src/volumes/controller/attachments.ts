@@ -4,6 +4,7 @@
 import { isReady } from "../../controllers/node-facts.ts";
 import { milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { willRetry } from "../../core/retry-promise.ts";
 import type { Node, PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/finalizer-patch.ts";
 import { nodes as nodeResource, persistentVolumes, volumeAttachments } from "../../kube/resources.ts";
@@ -97,7 +98,7 @@ export class Attachments {
     const machine = node === undefined ? "it does not exist" : volumeNodeOf(node, driver);
     if (typeof machine === "string")
       throw refused(
-        `Volumes of ${driver.name} cannot be attached to the Node ${attachment.spec.nodeName}: ${machine}. Fairlead will retry.`,
+        `Volumes of ${driver.name} cannot be attached to the Node ${attachment.spec.nodeName}: ${machine}. ${willRetry}`,
       );
     this.#checkLimit(attachment, machine);
     const keep = volume && finalizerPatch(volume, attacherFinalizer(driver.name), "present");

@@ -1,5 +1,6 @@
 // Decides what the volume of a claim is created from: its data source, checked as external-provisioner does. Pure.
 
+import { willRetry } from "../../core/retry-promise.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../kube/objects.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../kube/volume-snapshots.ts";
 import type { VolumeDriver, VolumeSource } from "../../provider/volumes.ts";
@@ -20,7 +21,7 @@ const invalid = (why: string): RpcError =>
   );
 /** It may become ready. */
 const notYet = (why: string): RpcError =>
-  new RpcError("UNAVAILABLE", `${why}, so no volume is created yet. Fairlead will retry.`);
+  new RpcError("UNAVAILABLE", `${why}, so no volume is created yet. ${willRetry}`);
 
 /** Undefined: the volume is empty. Throws if the cloud cannot create a volume from that. */
 export function dataSourceOf(

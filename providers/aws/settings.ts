@@ -3,12 +3,12 @@
 import {
   applicable,
   type ConfigFile,
-  type ConfigProblem,
   entries,
   flag,
   integer,
   missingSetting,
   oneOf,
+  type Problem,
   pairs,
   readGcfg,
   records,
@@ -192,7 +192,7 @@ function isPattern(text: string): boolean {
 
 type Override = Settings["service-overrides"][number];
 
-function overrideProblems(overrides: readonly Override[]): readonly ConfigProblem[] {
+function overrideProblems(overrides: readonly Override[]): readonly Problem[] {
   return overrides.flatMap(({ service, region }, index) => {
     const unknown = `a section [ServiceOverride] is for the service ${JSON.stringify(service)}, which Fairlead does not call, so it has no effect. The services are ${services.join(", ")}`;
     const repeated = `two sections [ServiceOverride] are for ${service} in ${region}. Remove one of them`;
@@ -212,7 +212,7 @@ const withoutMetadata =
   "is required where the instance metadata service is disabled (AWS_EC2_METADATA_DISABLED)";
 
 /** Checks that involve several settings, and those of values that the table does not know. Pure. */
-export function checkSettings(settings: Settings): readonly ConfigProblem[] {
+export function checkSettings(settings: Settings): readonly Problem[] {
   const id = settings["kubernetes-cluster-id"];
   const tag = settings["kubernetes-cluster-tag"];
   const patternName = "supported-topology-instance-type-pattern";

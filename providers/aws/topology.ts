@@ -1,6 +1,6 @@
 // The labels of Nodes that say where in AWS's network their instance is.
 
-import { type Call, CloudError, errorProblem, inBatches, type Problem, warningProblem } from "#ccm";
+import { type Call, CloudError, errorProblem, inBatches, type ProviderProblem, warningProblem } from "#ccm";
 import type { Ec2Api } from "./api/ec2.ts";
 import type { ApiInstance, ApiZone } from "./api/resources.ts";
 
@@ -37,10 +37,10 @@ export function zoneLabels(id: string | null | undefined): Readonly<Record<strin
 /** The labels of an instance, or why it has none. */
 export interface Topology {
   readonly labels?: Readonly<Record<string, string>>;
-  readonly problem?: Problem;
+  readonly problem?: ProviderProblem;
 }
 
-function problemOf(error: CloudError): Problem {
+function problemOf(error: CloudError): ProviderProblem {
   const { code } = error.detail;
   const what = `The position in AWS's network is not known, so the Node gets no labels ${layer}1 and following: ${error.message}`;
   if (code === "UnsupportedOperation" || error.kind === "forbidden")

@@ -1,6 +1,6 @@
 // The certificate of a Service, by id or name. Let's Encrypt certificates get another id whenever DigitalOcean renews them. Pure.
 
-import { errorProblem, type Problem } from "#ccm";
+import { errorProblem, type ProviderProblem } from "#ccm";
 import { keyOf } from "./annotations.ts";
 import type { Desired } from "./balancer.ts";
 import type { ApiCertificate, ApiLoadBalancer } from "./resources.ts";
@@ -13,7 +13,7 @@ export interface CertificateChoice {
   readonly id?: string;
   /** The id in the annotation was replaced by a renewal, and this one is to be stored there. */
   readonly isRenewed?: boolean;
-  readonly problem?: Problem;
+  readonly problem?: ProviderProblem;
 }
 
 export const certificateOf = ({

@@ -1,28 +1,34 @@
 // Which annotations of a Service contradict each other, and which have no effect with its ports. Pure.
 
-import { type DesiredWithoutTargets, errorProblem, type Field, type Problem, warningProblem } from "#ccm";
+import {
+  type DesiredWithoutTargets,
+  errorProblem,
+  type Field,
+  type ProviderProblem,
+  warningProblem,
+} from "#ccm";
 import { annotations, keyOf, type Name } from "./annotations.ts";
 import type { Annotations } from "./balancer.ts";
 import type { ApiRule } from "./resources.ts";
 
 export type Member = DesiredWithoutTargets<Annotations>;
 
-export function invalid(names: readonly [Name, ...Name[]], text: string): Problem {
+export function invalid(names: readonly [Name, ...Name[]], text: string): ProviderProblem {
   const advice = `Nothing of the load balancer is changed. Correct ${names.map(keyOf).join(", ")}.`;
   return errorProblem("InvalidAnnotation", `${text} ${advice}`, keyOf(names[0]));
 }
 
-const unused = (name: Name, why: string): Problem =>
+const unused = (name: Name, why: string): ProviderProblem =>
   warningProblem("InvalidAnnotation", `${keyOf(name)} has no effect, because ${why}`, keyOf(name));
 
 export const lists = ["http-ports", "tls-ports", "http2-ports"] as const;
 export const isTls = (protocol: string): boolean => ["https", "http2", "http3"].includes(protocol);
 const cookies = ["sticky-sessions-cookie-name", "sticky-sessions-cookie-ttl"] as const;
 
-export function conflictsIn({ settings, sourceRanges }: Member): readonly Problem[] {
+export function conflictsIn({ settings, sourceRanges }: Member): readonly ProviderProblem[] {
   const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type, network } = settings;
   const managed = "kubernetes.digitalocean.com/firewall-managed";
-  const problems: Problem[] = [];
+  const problems: ProviderProblem[] = [];
   if (network === "INTERNAL" && settings["network-stack"] === "DUALSTACK")
     problems.push(invalid(["network-stack", "network"], "Internal load balancers have no IPv6."));
   if (size !== undefined && unit > 0)
@@ -41,8 +47,11 @@ const ofHTTP = ["sticky-sessions-type", "enable-backend-keepalive", "http-idle-t
 export const ofTLS = ["certificate-id", "certificate-name", "tls-passthrough"] as const;
 
 /** What has no effect with the rules of a load balancer that terminates connections. */
-export function unusedWith(rules: readonly ApiRule[], { settings, ports }: Member): readonly Problem[] {
-  const problems: Problem[] = [];
+export function unusedWith(
+  rules: readonly ApiRule[],
+  { settings, ports }: Member,
+): readonly ProviderProblem[] {
+  const problems: ProviderProblem[] = [];
   const check = (isUsed: boolean, names: readonly Name[], why: string) => {
     const isSet = (name: Name) => settings[name] !== (annotations[name] as Field<unknown>).fallback;
     if (!isUsed) problems.push(...names.filter(isSet).map((name) => unused(name, why)));

@@ -7,7 +7,7 @@ import {
   hasErrors,
   heldDeletionText,
   type Plan,
-  type Problem,
+  type ProviderProblem,
   planError,
   requestTo,
   seconds,
@@ -86,7 +86,7 @@ function nodesOf({ targets }: Desired): Readonly<Record<string, string>> {
 }
 
 /** REGIONAL ones translate. The others need Nodes of the same family. */
-function networkStackOf(desired: Desired, operator: Settings): string | Problem {
+function networkStackOf(desired: Desired, operator: Settings): string | ProviderProblem {
   const { "network-stack": requested, network } = desired.settings;
   const isDual = handlesOf(desired).every((handles) => handles?.["ipv6"] !== undefined);
   const canTranslate = typeOf(desired, operator) === "REGIONAL";

@@ -3,7 +3,6 @@
 import {
   applicable,
   type Call,
-  type ConfigProblem,
   collect,
   declareReasons,
   didYouMean,
@@ -11,6 +10,7 @@ import {
   ifFound,
   list,
   operatorDefaults,
+  type Problem,
   secret,
   settingError,
   text,
@@ -51,7 +51,7 @@ export type Settings = Values<typeof config>;
 const halfFirewall =
   "PUBLIC_ACCESS_FIREWALL_NAME and PUBLIC_ACCESS_FIREWALL_TAGS are needed together, and only one of them is set. Set both, or none to keep no firewall.";
 
-export function checkConfig(settings: Settings): readonly ConfigProblem[] {
+export function checkConfig(settings: Settings): readonly Problem[] {
   const { "firewall-name": name, "firewall-tags": tags = [] } = settings;
   return applicable(
     (name === undefined) !== (tags.length === 0) && settingError("firewall-name", halfFirewall),
@@ -63,7 +63,7 @@ export async function checkWithCloud(
   api: DigitalOceanApi,
   { region, "vpc-id": vpc }: Settings,
   call: Call,
-): Promise<readonly ConfigProblem[]> {
+): Promise<readonly Problem[]> {
   const so = "No load balancer is created until this is corrected; existing ones keep what they have.";
   const slugs = region === undefined ? [] : (await collect(api.regions(call))).map(({ slug }) => slug);
   const nearest = didYouMean(region ?? "", slugs);

@@ -1,6 +1,6 @@
 // What a load balancer is to be, as the API describes it: its forwarding rules, its health check and everything else. Pure.
 
-import { type BalancerPort, errorProblem, type Problem } from "#ccm";
+import { type BalancerPort, errorProblem, type ProviderProblem } from "#ccm";
 import { type Desired, typeOf } from "./balancer.ts";
 import { conflictsIn, invalid, isTls, lists, type Member, ofTLS, unusedWith } from "./conflicts.ts";
 import type { ApiRule } from "./resources.ts";
@@ -8,7 +8,7 @@ import type { Settings } from "./settings.ts";
 
 interface Forwarding {
   readonly rules: readonly ApiRule[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ProviderProblem[];
 }
 
 /** Packets are passed on as they are: to the port of the Service, which kube-proxy accepts for the address of the load balancer. */
@@ -35,7 +35,7 @@ function protocolOf({ port, protocol }: BalancerPort, { settings }: Member, isSe
 function terminatingRules(desired: Member, certificate: string | undefined): Forwarding {
   const { settings, ports } = desired;
   const passthrough = settings["tls-passthrough"];
-  const problems: Problem[] = [];
+  const problems: ProviderProblem[] = [];
   const listed = lists.flatMap((name) => settings[name] ?? []);
   const repeated = listed.filter((port, index) => listed.indexOf(port) !== index);
   if (repeated.length > 0) problems.push(invalid(lists, `Port ${repeated.join(", ")} is in several lists.`));
@@ -73,7 +73,10 @@ function terminatingRules(desired: Member, certificate: string | undefined): For
 export const kubeProxyHealthPort = 10256;
 
 /** What is checked: kube-proxy, the port for `externalTrafficPolicy: Local`, or with the override a port of the Service. */
-function healthCheckOf(desired: Member): { readonly check: object; readonly problems: readonly Problem[] } {
+function healthCheckOf(desired: Member): {
+  readonly check: object;
+  readonly problems: readonly ProviderProblem[];
+} {
   const { settings, healthCheckNodePort = kubeProxyHealthPort, ports } = desired;
   const { "healthcheck-port": wanted, "healthcheck-path": path, "healthcheck-protocol": protocol } = settings;
   const times = {
@@ -104,7 +107,7 @@ export interface Spec {
 }
 
 /** What contradicts itself, whatever the cloud has. */
-export function contradictions(service: Member): readonly Problem[] {
+export function contradictions(service: Member): readonly ProviderProblem[] {
   const ports = service.ports.map((port) => ({ ...port, nodePort: port.nodePort ?? port.port }));
   const { type, "certificate-id": id, "certificate-name": name } = service.settings;
   return partsOf({ ...service, ports }, type, id ?? name).problems;
@@ -126,7 +129,7 @@ export function specOf(
   desired: Desired,
   operator: Settings,
   certificate: string | undefined,
-): { readonly spec: Spec; readonly problems: readonly Problem[] } {
+): { readonly spec: Spec; readonly problems: readonly ProviderProblem[] } {
   const { settings, sourceRanges, targets } = desired;
   const { rules, health_check, problems } = partsOf(desired, typeOf(desired, operator), certificate);
   const { "size-slug": size, "size-unit": unit = 0, "sticky-sessions-type": type } = settings;

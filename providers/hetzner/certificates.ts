@@ -1,6 +1,6 @@
 // The certificates of a Service: uploaded ones by name or id, or one managed by Hetzner that is created when missing. Pure.
 
-import { type Problem, requestTo, warningProblem } from "#ccm";
+import { type ProviderProblem, requestTo, warningProblem } from "#ccm";
 import { type Desired, type HetznerStep, ownerLabel } from "./balancer.ts";
 import type { ApiCertificate } from "./resources.ts";
 import { reasons } from "./settings.ts";
@@ -13,11 +13,11 @@ export interface CertificateChoice {
   /** Creates the managed certificate. */
   readonly create?: HetznerStep;
   readonly waitingFor?: string;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ProviderProblem[];
 }
 
 const none: CertificateChoice = { ids: undefined, isMissing: false, problems: [] };
-const missing = (...problems: readonly Problem[]): CertificateChoice => ({
+const missing = (...problems: readonly ProviderProblem[]): CertificateChoice => ({
   ...none,
   isMissing: true,
   problems,
@@ -79,7 +79,7 @@ function managedCertificate(
 function changeProblems(
   { name, domain_names }: ApiCertificate,
   domains: readonly string[],
-): readonly Problem[] {
+): readonly ProviderProblem[] {
   const [is, wanted] = [domain_names, domains].map((names) =>
     names
       .map((one) => one.toLowerCase())

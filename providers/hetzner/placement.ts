@@ -1,6 +1,6 @@
 // Where a load balancer is, or is to be created: location, type, network, and what each type accepts. Pure.
 
-import { applicable, errorProblem, type Problem, warningProblem } from "#ccm";
+import { applicable, errorProblem, type ProviderProblem, warningProblem } from "#ccm";
 import type { Desired } from "./balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import { reasons } from "./settings.ts";
@@ -70,7 +70,7 @@ export function placeProblems(
   desired: Request,
   balancer: ApiLoadBalancer | undefined,
   networkID: number | undefined,
-): readonly Problem[] {
+): readonly ProviderProblem[] {
   const { type, location, "network-zone": zone } = desired.settings;
   const { "use-private-ip": usesNetwork = false, "disable-public-network": isSwitchedOff } = desired.settings;
   const [isNew, ports] = [balancer === undefined, tcpPorts(desired)];
@@ -96,7 +96,7 @@ export function placeProblems(
 function existingProblems(
   { settings: { type, location, "network-zone": zone } }: Request,
   { load_balancer_type: { name, deprecated }, location: current }: ApiLoadBalancer,
-): readonly Problem[] {
+): readonly ProviderProblem[] {
   const isDeprecated = deprecated !== null && (type ?? name) === name;
   const old = `The load balancer type ${name} is deprecated since ${deprecated}. Choose another one with load-balancer.hetzner.cloud/type.`;
   const isElsewhere = location !== undefined && location !== current.name;

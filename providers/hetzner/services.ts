@@ -1,6 +1,6 @@
 // The ports of a load balancer ("services" in the API): what a Service requests, and whether an existing port already has it. Pure.
 
-import { hasAll, type Problem, warningProblem } from "#ccm";
+import { hasAll, type ProviderProblem, warningProblem } from "#ccm";
 import type { Desired } from "./balancer.ts";
 import type { ApiHealthCheck, ApiService } from "./resources.ts";
 
@@ -89,7 +89,7 @@ export function serviceSpecs(
 }
 
 /** Ports that cannot be served. */
-export function serviceProblems({ ports }: Desired): readonly Problem[] {
+export function serviceProblems({ ports }: Desired): readonly ProviderProblem[] {
   const bare = ports.filter(({ protocol, nodePort }) => protocol === "TCP" && nodePort === undefined);
   return bare.map(({ port }) => {
     const text = `Port ${port} has no node port, to which the load balancers of Hetzner forward. It is neither created nor changed. Remove allocateLoadBalancerNodePorts: false from the Service.`;

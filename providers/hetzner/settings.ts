@@ -2,7 +2,6 @@
 
 import {
   applicable,
-  type ConfigProblem,
   declareReasons,
   duration,
   flag,
@@ -10,6 +9,7 @@ import {
   isSet,
   oneOf,
   operatorDefaults,
+  type Problem,
   seconds,
   secret,
   settingError,
@@ -114,7 +114,7 @@ export const config = { ...access, ...instances, ...robot, ...loadBalancers, ...
 export type Settings = Values<typeof config>;
 
 /** Checks that involve several settings. Pure. */
-export function checkSettings(settings: Settings): readonly ConfigProblem[] {
+export function checkSettings(settings: Settings): readonly Problem[] {
   const { token, network } = settings;
   const length = token?.reveal().length ?? 64;
   const otherLength = `HCLOUD_TOKEN has ${length} characters, but tokens have 64. It is used as it is`;
@@ -138,7 +138,7 @@ const noAccess =
 const notWithRoutes =
   "ROBOT_ENABLED cannot be combined with routes in HCLOUD_NETWORK. Set HCLOUD_NETWORK_ROUTES_ENABLED=false";
 
-function robotProblems(settings: Settings): readonly ConfigProblem[] {
+function robotProblems(settings: Settings): readonly Problem[] {
   const [hasUser, hasPassword] = [isSet(settings, "robot-user"), isSet(settings, "robot-password")];
   return applicable(
     hasUser !== hasPassword && settingError("robot-user", halfAccess),

@@ -1,6 +1,13 @@
 // The targets of a load balancer: cloud servers by id, dedicated servers by address. Pure.
 
-import { applicable, type BalancerTarget, diffByKey, ipFamily, type Problem, warningProblem } from "#ccm";
+import {
+  applicable,
+  type BalancerTarget,
+  diffByKey,
+  ipFamily,
+  type ProviderProblem,
+  warningProblem,
+} from "#ccm";
 import type { Desired } from "./balancer.ts";
 import type { ApiTarget } from "./resources.ts";
 import { robotSource } from "./robot.ts";
@@ -108,7 +115,7 @@ export function targetProblems(
   { targets, settings }: Desired,
   { unknown }: WantedTargets,
   readsRobot: boolean,
-): readonly Problem[] {
+): readonly ProviderProblem[] {
   const nodes = targets.flatMap((target) =>
     settings["use-private-ip"] === true && isDedicated(target) && target.internalIPs.length === 0
       ? target.node

@@ -1,6 +1,6 @@
 // Where a load balancer is placed, and where its floating IP comes from: annotations, classes and settings in their order. Pure.
 
-import { errorProblem, type IpAddress, ipFamily, type Problem, warningProblem } from "#ccm";
+import { errorProblem, type IpAddress, ipFamily, type ProviderProblem, warningProblem } from "#ccm";
 import { internal, keyOf } from "./annotations.ts";
 import type { Desired, Floating, Prefetched } from "./balancer.ts";
 import { portAt } from "./instances.ts";
@@ -24,7 +24,10 @@ export function memberAddress({ internalIPs, addresses }: Target, family: Family
 
 type Class = Partial<Placement>;
 
-export function classOf({ settings }: Pick<Desired, "settings">, operator: Settings): Class | Problem {
+export function classOf(
+  { settings }: Pick<Desired, "settings">,
+  operator: Settings,
+): Class | ProviderProblem {
   const { class: name } = settings;
   const classes = operator["load-balancer-classes"];
   const found = classes.find((one) => one.name === name);
@@ -38,7 +41,7 @@ export function classOf({ settings }: Pick<Desired, "settings">, operator: Setti
   return errorProblem("InvalidAnnotation", text, keyOf("class"));
 }
 
-export const isProblem = (value: object): value is Problem => "severity" in value;
+export const isProblem = (value: object): value is ProviderProblem => "severity" in value;
 
 export interface Place {
   readonly network: string | undefined;
@@ -103,13 +106,17 @@ function hasTags(wanted: string, tags: readonly string[]): boolean {
   return (all === "&" ? each.every(has) : each.some(has)) !== (opposite === "!");
 }
 
-function failed(name: keyof Placement, text: string): Problem {
+function failed(name: keyof Placement, text: string): ProviderProblem {
   const advice = `The load balancer gets no floating IP. Correct ${keyOf(name)}, or the setting ${name}.`;
   return errorProblem("InvalidAnnotation", `${text} ${advice}`, keyOf(name));
 }
 
 /** The subnets to try, or what is wrong. */
-function subnetsOf(spec: Class, network: string, all: readonly ApiSubnet[]): readonly string[] | Problem {
+function subnetsOf(
+  spec: Class,
+  network: string,
+  all: readonly ApiSubnet[],
+): readonly string[] | ProviderProblem {
   const { "floating-subnet-id": id, "floating-subnet": pattern, "floating-subnet-tags": tags } = spec;
   const known = all.filter(({ network_id }) => network_id === network);
   if (id !== undefined) {
@@ -142,7 +149,7 @@ export function floatingOf(
   ofClass: Class,
   { externalNetworks, subnets }: Prefetched,
   { port, cluster }: { readonly port: string; readonly cluster: string },
-): Floating | Problem {
+): Floating | ProviderProblem {
   const { settings, requestedAddress, owner } = desired;
   const isSet = ({
     "floating-subnet-id": id,

@@ -1,6 +1,6 @@
 // The projects and regions whose servers are Nodes: that of [Global], and those of the sections [Scope "name"].
 
-import { type ConfigProblem, type Context, settingError } from "#ccm";
+import { type Context, type Problem, settingError } from "#ccm";
 import { serversApi } from "./api.ts";
 import type { ServerPlace } from "./instances.ts";
 import { regionOf } from "./keystone.ts";
@@ -53,11 +53,11 @@ function wrongIn(settings: Settings, scope: Scope): readonly [keyof Scope, strin
   return ["tenant-id", text];
 }
 
-const problemIn = (index: number, key: keyof Scope, text: string): ConfigProblem =>
+const problemIn = (index: number, key: keyof Scope, text: string): Problem =>
   settingError(`scopes[${index}].${key}`, text);
 
 /** Sections that lead where [Global] or an earlier one leads. `targets` begins with that of [Global]. */
-export function repeatedScopes({ scopes }: Settings, targets: readonly string[]): readonly ConfigProblem[] {
+export function repeatedScopes({ scopes }: Settings, targets: readonly string[]): readonly Problem[] {
   const titles = ["[Global]", ...scopes.map(({ name }) => sectionOf(name))];
   return targets.flatMap((target, index) => {
     const first = targets.indexOf(target);
@@ -68,7 +68,7 @@ export function repeatedScopes({ scopes }: Settings, targets: readonly string[])
 }
 
 /** Pure. Sections that cannot be used. */
-export function scopeProblems(settings: Settings): readonly ConfigProblem[] {
+export function scopeProblems(settings: Settings): readonly Problem[] {
   const { scopes } = settings;
   const wrong = scopes.flatMap((scope, index) => {
     const [key, text] = wrongIn(settings, scope) ?? [];

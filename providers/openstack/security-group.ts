@@ -1,6 +1,6 @@
 // The security group of a Service, which opens its node ports for the load balancer on the ports of the Nodes. Pure.
 
-import { allAddresses, cidrFamily, errorProblem, hasAll, type Problem } from "#ccm";
+import { allAddresses, cidrFamily, errorProblem, hasAll, type ProviderProblem } from "#ccm";
 import { requestOf } from "./api.ts";
 import type { Desired, Observed, OpenStackStep, Prefetched } from "./balancer.ts";
 import { familyOf, memberAddress } from "./choices.ts";
@@ -76,7 +76,7 @@ export function groupSteps(
   }: { readonly operator: Settings; readonly subnets: Prefetched["subnets"]; readonly cluster: string },
   memberSubnet: string | undefined,
   steps: Steps,
-): { readonly steps: readonly OpenStackStep[]; readonly problems?: readonly Problem[] } {
+): { readonly steps: readonly OpenStackStep[]; readonly problems?: readonly ProviderProblem[] } {
   const { securityGroup: group, groupPorts = [] } = observed;
   // As the Go manager does, so that a changed setting leaves nothing behind.
   if (!operator["manage-security-groups"]) return { steps: groupRemoval(observed, steps) };

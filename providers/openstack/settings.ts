@@ -3,7 +3,6 @@
 
 import {
   applicable,
-  type ConfigProblem,
   cidrList,
   declareReasons,
   duration,
@@ -12,6 +11,7 @@ import {
   missingSetting,
   nodeSelector,
   oneOf,
+  type Problem,
   records,
   repeated,
   seconds,
@@ -200,7 +200,7 @@ const missingURL = "auth-url (OS_AUTH_URL) is required: the URL of Keystone. Set
 const unverified = "the certificates of the services are not verified. Set ca-file instead";
 
 /** Checks that involve several settings. Pure. */
-export function checkSettings(settings: Settings): readonly ConfigProblem[] {
+export function checkSettings(settings: Settings): readonly Problem[] {
   const { "auth-url": authUrl, "lb-provider": provider, "lb-method": method = ofOVN } = settings;
   const secrets = ["password", "token", "application-credential-secret", "trustee-password"] as const;
   const hasNone = secrets.every((name) => settings[name] === undefined);

@@ -1,6 +1,13 @@
 // What the listeners, pools, members and health monitors of a Service are to be, as Octavia describes them. Pure.
 
-import { allAddresses, applicable, cidrFamily, errorProblem, type Problem, warningProblem } from "#ccm";
+import {
+  allAddresses,
+  applicable,
+  cidrFamily,
+  errorProblem,
+  type ProviderProblem,
+  warningProblem,
+} from "#ccm";
 import { keyOf } from "./annotations.ts";
 import type { Desired, featuresOf } from "./balancer.ts";
 import { familyOf, memberAddress } from "./choices.ts";
@@ -131,13 +138,13 @@ function monitorSpec(port: Port, index: number, wanted: Wanted) {
 const kept = "Nothing of the load balancer is changed.";
 
 /** Contradictions of one Service, also for `lint`. */
-export function contradictions({ settings }: Pick<Desired, "settings">): readonly Problem[] {
+export function contradictions({ settings }: Pick<Desired, "settings">): readonly ProviderProblem[] {
   if (settings["proxy-protocol"] === "false" || !settings["x-forwarded-for"]) return [];
   const text = `${keyOf("proxy-protocol")} and ${keyOf("x-forwarded-for")} exclude each other. ${kept} Remove one of them.`;
   return [errorProblem("InvalidAnnotation", text, keyOf("proxy-protocol"))];
 }
 
-function problemsOf({ desired, operator, features }: Wanted): readonly Problem[] {
+function problemsOf({ desired, operator, features }: Wanted): readonly ProviderProblem[] {
   const { settings, sourceRanges, ports } = desired;
   const { "lb-provider": provider, "manage-security-groups": hasGroups } = operator;
   const [family, isOVN] = [familyOf(desired), provider === "ovn"];
@@ -172,7 +179,7 @@ function portSpec(port: Port, index: number, wanted: Wanted) {
 
 export function specOf(wanted: Wanted): {
   readonly ports: readonly PortSpec[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ProviderProblem[];
 } {
   // The framework reports what is not supported.
   const ports = wanted.desired.ports.map((port, index) => portSpec(port, index, wanted));

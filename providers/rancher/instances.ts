@@ -9,7 +9,7 @@ import {
   type InstanceAddress,
   type InstanceSource,
   type InstanceState,
-  type Problem,
+  type ProviderProblem,
   parseIp,
   providerID,
   warningProblem,
@@ -104,7 +104,7 @@ function addressesOf(host: ApiHost, kinds: Settings["addresses"]): readonly Inst
   return ips.length === 0 || !host.hostname ? ips : [...ips, { kind: "Hostname", value: host.hostname }];
 }
 
-function problemsOf(host: ApiHost, title: string, invalid: readonly string[]): readonly Problem[] {
+function problemsOf(host: ApiHost, title: string, invalid: readonly string[]): readonly ProviderProblem[] {
   const { state, agentState } = host;
   const isLost = state === "disconnected" || (state === "active" && agentState === "disconnected");
   const noAddress = `Rancher has no IP address for host ${title} yet. A joining Node waits; other Nodes keep their addresses. If it lasts, check the Rancher agent of the host.`;

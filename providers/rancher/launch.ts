@@ -1,6 +1,6 @@
 // Where the containers of a load balancer run: its image, hosts and address, its current settings, and which of them can be changed. Pure.
 
-import { errorProblem, ipFamily, isSameIp, type Plan, type Problem, type Values } from "#ccm";
+import { errorProblem, ipFamily, isSameIp, type Plan, type ProviderProblem, type Values } from "#ccm";
 import {
   type Annotations,
   type Desired,
@@ -38,10 +38,10 @@ export function addressProblems(
   { requestedAddress: address, settings }: Desired,
   observed: Observed | undefined,
   hosts: readonly ApiHost[],
-): readonly Problem[] {
+): readonly ProviderProblem[] {
   if (address === undefined) return [];
   const key = "spec.loadBalancerIP";
-  const error = (reason: Problem["reason"], text: string) => [
+  const error = (reason: ProviderProblem["reason"], text: string) => [
     errorProblem(reason, `${key} ${address} ${text}`, key),
   ];
   if (ipFamily(address) === "IPv6")

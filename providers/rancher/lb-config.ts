@@ -1,6 +1,6 @@
 // The configuration of a load balancer: its ports, port rules, certificates and haproxy.cfg, as desired and as observed. Pure.
 
-import { applicable, type Cidr, errorProblem, type Problem, parseCidr, warningProblem } from "#ccm";
+import { applicable, type Cidr, errorProblem, type ProviderProblem, parseCidr, warningProblem } from "#ccm";
 import { type Protocol, type Protocols, protocolNames } from "./annotations.ts";
 import type { Desired } from "./balancer.ts";
 import type { ApiCertificate, LbConfig, PortRule } from "./resources.ts";
@@ -37,7 +37,7 @@ const noCertificate =
   "A port with https or tls needs a certificate. Nothing is changed. Set service.rancher.io/lb-default-certificate.";
 
 /** What is wrong with the annotations of a Service. Nothing of it is changed until an error is corrected. */
-export function portProblems(desired: Desired): readonly Problem[] {
+export function portProblems(desired: Desired): readonly ProviderProblem[] {
   const { ports, settings, sourceRanges, families } = desired;
   const without = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
   const noNodePort = `Rancher forwards to node ports, and these ports have none: ${without.join(", ")}. They are left out. Remove allocateLoadBalancerNodePorts: false.`;
@@ -63,7 +63,7 @@ export function portProblems(desired: Desired): readonly Problem[] {
 export interface Certificates {
   readonly ids: readonly string[];
   readonly defaultID: string | undefined;
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ProviderProblem[];
 }
 
 export const needsCertificates = ({ settings }: Desired): boolean =>

@@ -3,11 +3,11 @@
 import {
   applicable,
   type ConfigFile,
-  type ConfigProblem,
   declareReasons,
   flag,
   list,
   oneOf,
+  type Problem,
   readGcfg,
   secret,
   settingError,
@@ -84,7 +84,7 @@ const otherVersion =
 const unverified = "the certificate of the Rancher API is not verified. Set ca-file instead";
 
 /** Checks that involve several settings. Pure. */
-export function checkSettings(settings: Settings): readonly ConfigProblem[] {
+export function checkSettings(settings: Settings): readonly Problem[] {
   const { url, "project-id": project } = settings;
   const path = URL.canParse(url) ? new URL(url).pathname : "";
   const ofURL = /\/projects\/([^/]+)/.exec(path)?.[1];

@@ -3,7 +3,7 @@
 
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
-import { codeOf, isTlsCode, messageOf } from "../core/error-message.ts";
+import { isTlsCode, messageOf, runtimeCodeOf } from "../core/error-message.ts";
 import type { Redaction } from "../core/redaction.ts";
 import { willRetry, willRetrySoon, willRetryThen } from "../core/retry-promise.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -13,7 +13,7 @@ import type { Call, CloudRequest, CloudTransport } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Account } from "../provider/provider.ts";
 import { Breaker, type BreakerState } from "../runtime/breaker.ts";
-import { type Admission, type Budget, WaitTooLongError } from "../runtime/budget.ts";
+import { type AdmittedCall, type Budget, WaitTooLongError } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
 import { BodyTooLargeError, bufferedResponse, redactionOf } from "./buffered-response.ts";
@@ -116,7 +116,7 @@ export class GovernedTransport {
   }
 
   /** Waits for the budget; a wait that would be too long fails with an error. */
-  async #enterBudget(request: CloudRequest, call: Call): Promise<Admission> {
+  async #enterBudget(request: CloudRequest, call: Call): Promise<AdmittedCall> {
     const { operation, mutates } = request;
     const { budget } = this.#options;
     const rank = urgencyRanks[call.urgency];
@@ -207,7 +207,7 @@ export class GovernedTransport {
   }
 
   /** Returns when the cloud accepts requests again, if the response says so. */
-  #learnLimit(response: Response, admission: Admission): NamedDelay | undefined {
+  #learnLimit(response: Response, admission: AdmittedCall): NamedDelay | undefined {
     const { clock, budget, rateLimit } = this.#options;
     const report = rateLimit?.(response);
     const now = clock.now();
@@ -294,7 +294,7 @@ function hostAndPort(url: string): string {
  * For a request that got no response. Names the endpoint and the code of the error, because the runtime's own messages name no endpoint.
  */
 export function describeUnreachable(error: unknown, url: string): string {
-  const code = codeOf(error);
+  const code = runtimeCodeOf(error);
   const endpoint = hostAndPort(url);
   if (isTlsCode(code)) {
     return `TLS connection to the cloud API at ${endpoint} failed (${code}). Check that its certificate is valid for this host name and signed by a CA that this machine trusts, and that this machine's clock is right. ${willRetry}`;
@@ -306,5 +306,5 @@ export function describeUnreachable(error: unknown, url: string): string {
 export function describeTruncated(error: unknown, url: string): string {
   if (error instanceof BodyTooLargeError)
     return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. ${willRetry} Check for a proxy.`;
-  return `The response of the cloud API at ${hostAndPort(url)} ended early (${codeOf(error) || messageOf(error)}). ${willRetry}`;
+  return `The response of the cloud API at ${hostAndPort(url)} ended early (${runtimeCodeOf(error) || messageOf(error)}). ${willRetry}`;
 }

@@ -15,7 +15,7 @@ import type {
   UnreadableSource,
 } from "../provider/instances.ts";
 import type { KeyAnswer } from "./instance-index.ts";
-import { keyIn, type NodeIdentity, valuesOf } from "./node-identity.ts";
+import { type NodeIdentity, sourceKeyOf, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";
 import { answersOf, newestFailure, renamedMachines } from "./source-answers.ts";
 import { type SourceFailure, SourceInventory } from "./source-inventory.ts";
@@ -146,13 +146,13 @@ export class Inventory {
   unreadableSourceOf(identity: NodeIdentity): UnreadableSource | undefined {
     const { providerID } = identity;
     if (providerID === undefined || this.manages(identity)) return undefined;
-    return this.#unreadable.find((source) => keyIn(source, providerID) !== undefined);
+    return this.#unreadable.find((source) => sourceKeyOf(source, providerID) !== undefined);
   }
 
   /** The machine in that source. */
   unreadableMachineOf(identity: NodeIdentity): Machine | undefined {
     const source = this.unreadableSourceOf(identity);
-    const key = source && keyIn(source, identity.providerID ?? "");
+    const key = source && sourceKeyOf(source, identity.providerID ?? "");
     return source && key !== undefined ? { source: source.name, key } : undefined;
   }
 

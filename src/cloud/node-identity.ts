@@ -7,7 +7,7 @@ import type { MatchKey } from "../provider/instances.ts";
 export type KeyOf = (providerID: string) => string | undefined;
 
 /** The source's key. A provider id may be any text; one that makes the provider throw does not belong to the source. */
-export function keyIn(source: { readonly keyOf: KeyOf }, providerID: string): string | undefined {
+export function sourceKeyOf(source: { readonly keyOf: KeyOf }, providerID: string): string | undefined {
   try {
     return source.keyOf(providerID);
   } catch {

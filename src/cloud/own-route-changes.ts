@@ -32,8 +32,10 @@ export class OwnRouteChanges {
     for (const one of this.#changes) if (one.shownAt <= beganAt) this.#changes.delete(one);
     if (this.#changes.size === 0) return listed;
     const changes = [...this.#changes].map(({ change }) => change);
-    const removed = new Set(changes.flatMap((one) => (one.do === "remove" ? identityOf(one.route) : [])));
-    const left = listed.filter((route) => !removed.has(identityOf(route)));
+    const removed = new Set(
+      changes.flatMap((one) => (one.do === "remove" ? routeIdentityOf(one.route) : [])),
+    );
+    const left = listed.filter((route) => !removed.has(routeIdentityOf(route)));
     const created = changes.flatMap((one) => (one.do === "create" ? one.route : []));
     return [...left, ...created.filter((route) => !left.some(leadsTo(route))).map(toUnshown)];
   }
@@ -55,13 +57,13 @@ function toUnshown({ destination, target: { machine } }: DesiredRoute): ListedRo
 }
 
 /** `unknown`: too little is known to compare; such a route must not be removed. */
-export type Match = "same" | "different" | "unknown";
+export type TargetMatch = "same" | "different" | "unknown";
 
 /** Whether the route leads to this target, by everything that the cloud reports about it. */
-export function matchTarget(target: RouteTarget, route: ObservedRoute): Match {
+export function matchTarget(target: RouteTarget, route: ObservedRoute): TargetMatch {
   const { targetKey, targetAddress } = route;
   if (route.leadsNowhere === true) return "different";
-  const found: Match[] = [];
+  const found: TargetMatch[] = [];
   if (targetKey !== undefined) {
     found.push(target.machine === undefined ? "unknown" : equal(targetKey, target.machine.key));
   }
@@ -73,20 +75,20 @@ export function matchTarget(target: RouteTarget, route: ObservedRoute): Match {
   return found.includes("same") ? "same" : "unknown";
 }
 
-const equal = <T>(one: T, other: T): Match => (one === other ? "same" : "different");
+const equal = <T>(one: T, other: T): TargetMatch => (one === other ? "same" : "different");
 
 /** Each route once: a listing whose pages shift while it is read repeats some. */
 export function withoutRepeats<R extends ObservedRoute>(routes: readonly R[]): readonly R[] {
   const seen = new Set<string>();
   return routes.filter((route) => {
-    const identity = identityOf(route);
+    const identity = routeIdentityOf(route);
     if (seen.has(identity)) return false;
     seen.add(identity);
     return true;
   });
 }
 
-export function identityOf(route: ObservedRoute): string {
+export function routeIdentityOf(route: ObservedRoute): string {
   const { handle, destination, targetKey, targetAddress } = route;
   return JSON.stringify([handle, destination, targetKey, targetAddress]);
 }

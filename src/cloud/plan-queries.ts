@@ -21,7 +21,7 @@ export interface QueryOptions {
   readonly method?: QueryMethod["kind"];
 }
 
-export interface Query extends QueryOptions {
+export interface InventoryQuery extends QueryOptions {
   /** Undefined: a listing of everything. */
   readonly identity: NodeIdentity | undefined;
 }
@@ -46,7 +46,7 @@ export interface QueryPlan {
   readonly batches: readonly Batch[];
 }
 
-export function planQueries(queries: readonly Query[], state: SourceState): QueryPlan {
+export function planQueries(queries: readonly InventoryQuery[], state: SourceState): QueryPlan {
   const { keys, lookups, latest, recentLookups } = state;
   // A listing that was running has answered many of the queries that arrived during it.
   const open = queries.filter((query) => !isFound(query, state));
@@ -73,12 +73,12 @@ export function planQueries(queries: readonly Query[], state: SourceState): Quer
   };
 }
 
-function identitiesOf(queries: readonly Query[]): readonly NodeIdentity[] {
+function identitiesOf(queries: readonly InventoryQuery[]): readonly NodeIdentity[] {
   return queries.flatMap(({ identity }) => identity ?? []);
 }
 
 function isFound(
-  { identity, foundSince, foundBy, method }: Query,
+  { identity, foundSince, foundBy, method }: InventoryQuery,
   { keys: { keyOf, matchBy }, nameDecides, answer }: SourceState,
 ): boolean {
   if (identity === undefined || foundSince === undefined || method !== undefined) return false;

@@ -8,8 +8,8 @@ import { type Complete, Snapshot } from "../runtime/snapshot.ts";
 import { type InstanceIndex, indexInstances, type KeyAnswer } from "./instance-index.ts";
 import type { SourceKeys } from "./lookup-batches.ts";
 import { LookupCache } from "./lookup-cache.ts";
-import { keyIn, type NodeIdentity } from "./node-identity.ts";
-import { planQueries, type Query, type QueryOptions } from "./plan-queries.ts";
+import { type NodeIdentity, sourceKeyOf } from "./node-identity.ts";
+import { type InventoryQuery, planQueries, type QueryOptions } from "./plan-queries.ts";
 import { QueryPace } from "./query-pace.ts";
 
 export interface SourceFailure {
@@ -51,7 +51,7 @@ export class SourceInventory {
   readonly #running = new RunningListing();
   #index: Indexed | undefined;
   readonly #pace: QueryPace;
-  #queries: Query[] = [];
+  #queries: InventoryQuery[] = [];
   #isAnswering = false;
   /** The urgency of the queries that are being answered. */
   #urgency: Urgency = "refresh";
@@ -73,7 +73,7 @@ export class SourceInventory {
   }
 
   keyOf(providerID: string): string | undefined {
-    return keyIn(this.source, providerID);
+    return sourceKeyOf(this.source, providerID);
   }
 
   get latest(): Complete<Instance> | undefined {
@@ -139,7 +139,7 @@ export class SourceInventory {
     else this.#isAnswering = false;
   }
 
-  async #answerAll(queries: readonly Query[]): Promise<void> {
+  async #answerAll(queries: readonly InventoryQuery[]): Promise<void> {
     const { onUpdate, signal, clock } = this.#options;
     const now = clock.monotonic();
     const { urgency, listSince, batches } = planQueries(queries, {

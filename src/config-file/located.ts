@@ -3,27 +3,27 @@
 import type { Problem } from "../core/problem.ts";
 
 /** Line and column start at 1. */
-export interface Place {
+export interface TextPlace {
   readonly line: number;
   readonly column: number;
 }
 
 export interface LocatedEntry {
   readonly key: string;
-  readonly keyPlace: Place;
+  readonly keyPlace: TextPlace;
   readonly value: Located;
 }
 
 export type Located =
   | {
       readonly kind: "scalar";
-      readonly place: Place;
+      readonly place: TextPlace;
       readonly value: string | number | boolean | null;
       /** As it was written: where a string is expected, `0123` and `1e3` keep their form. */
       readonly source: string;
     }
-  | { readonly kind: "list"; readonly place: Place; readonly entries: readonly Located[] }
-  | { readonly kind: "map"; readonly place: Place; readonly entries: readonly LocatedEntry[] };
+  | { readonly kind: "list"; readonly place: TextPlace; readonly entries: readonly Located[] }
+  | { readonly kind: "map"; readonly place: TextPlace; readonly entries: readonly LocatedEntry[] };
 
 export interface ParsedDocument {
   /** Undefined when the document is empty or cannot be parsed. */
@@ -33,10 +33,10 @@ export interface ParsedDocument {
 
 /** A problem with its position; `inFile` adds the name of the file. */
 export interface PlacedProblem extends Problem {
-  readonly place: Place;
+  readonly place: TextPlace;
 }
 
-export function problemAt(place: Place, reason: string, text: string): PlacedProblem {
+export function problemAt(place: TextPlace, reason: string, text: string): PlacedProblem {
   return {
     severity: "error",
     reason,

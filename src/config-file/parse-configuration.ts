@@ -2,7 +2,13 @@
 // type are errors, all reported together, each with its line and column.
 
 import type { Field, Fields } from "../core/settings.ts";
-import { type Located, type ParsedDocument, type Place, type PlacedProblem, problemAt } from "./located.ts";
+import {
+  type Located,
+  type ParsedDocument,
+  type PlacedProblem,
+  problemAt,
+  type TextPlace,
+} from "./located.ts";
 import { readValue, unknownKey } from "./read-value.ts";
 
 export const configurationKind = "FairleadConfiguration";
@@ -11,7 +17,7 @@ export const configurationVersion = "fairlead.dev/v1alpha1";
 export interface RawSection {
   readonly raw: Readonly<Record<string, string>>;
   /** By name of the setting, and by the path of each value in a list of records. */
-  readonly places: ReadonlyMap<string, Place>;
+  readonly places: ReadonlyMap<string, TextPlace>;
 }
 
 export interface RawConfiguration {
@@ -28,7 +34,7 @@ export interface ConfigurationTables {
 }
 
 const topLevelKeys = ["apiVersion", "kind", "flags", "cloud"] as const;
-const start: Place = { line: 1, column: 1 };
+const start: TextPlace = { line: 1, column: 1 };
 const emptySection: RawSection = { raw: {}, places: new Map() };
 
 export function parseConfiguration(
@@ -46,7 +52,7 @@ export function parseConfiguration(
 
   const section = (value: Located | undefined, name: string, what: string, fields: Fields): RawSection => {
     const raw: Record<string, string> = {};
-    const places = new Map<string, Place>();
+    const places = new Map<string, TextPlace>();
     if (value === undefined || (value.kind === "scalar" && value.value === null)) return { raw, places };
     if (value.kind !== "map") {
       problems.push(

@@ -2,14 +2,14 @@
 
 import { type Document, isMap, isScalar, LineCounter, parseAllDocuments } from "yaml";
 import { messageOf } from "../core/error-message.ts";
-import { type Place, type PlacedProblem, problemAt } from "./located.ts";
+import { type PlacedProblem, problemAt, type TextPlace } from "./located.ts";
 
 export type FieldPath = readonly (string | number)[];
 
 export interface ManifestObject {
   readonly value: Readonly<Record<string, unknown>>;
   /** The position of a field, or of the closest one around it that is there. */
-  placeOf(path: FieldPath): Place;
+  placeOf(path: FieldPath): TextPlace;
   /** The text of its document, with spaces for everything before, so that positions stay the same. */
   readonly text: string;
 }
@@ -19,7 +19,7 @@ export interface Manifests {
   readonly problems: readonly PlacedProblem[];
 }
 
-const start: Place = { line: 1, column: 1 };
+const start: TextPlace = { line: 1, column: 1 };
 
 type Parsed = Document.Parsed;
 type Mapping = Readonly<Record<string, unknown>>;
@@ -59,7 +59,7 @@ function readValue(document: Parsed): { readonly value: unknown } | { readonly w
 export function parseManifests(text: string): Manifests {
   const counter = new LineCounter();
   const problems: PlacedProblem[] = [];
-  const placeAt = (offset: number | undefined): Place => {
+  const placeAt = (offset: number | undefined): TextPlace => {
     if (offset === undefined) return start;
     const { line, col } = counter.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };

@@ -3,13 +3,13 @@
 
 import { didYouMean } from "../core/did-you-mean.ts";
 import type { Field, FieldKind, Fields } from "../core/settings.ts";
-import { type Located, type LocatedEntry, type Place, type PlacedProblem, problemAt } from "./located.ts";
+import { type Located, type LocatedEntry, type PlacedProblem, problemAt, type TextPlace } from "./located.ts";
 
 export interface ReadValue {
   /** Absent if it has the wrong type. */
   readonly raw?: string;
   /** By path: `regions`, `regions[0]`, `regions[0].name`. */
-  readonly places: readonly (readonly [path: string, place: Place])[];
+  readonly places: readonly (readonly [path: string, place: TextPlace])[];
   readonly problems: readonly PlacedProblem[];
 }
 

@@ -43,7 +43,7 @@ export function textOfError(error: unknown): string {
 }
 
 /** Undefined for errors that need no action, such as a lost race. */
-export function describeError(error: unknown): Problem | undefined {
+export function problemOfError(error: unknown): Problem | undefined {
   if (CloudError.is(error)) {
     return { severity: "error", reason: errorPolicies[error.kind].reason, text: textOfError(error) };
   }

@@ -9,7 +9,7 @@ export const messageOf = (error: unknown): string =>
 
 /** Code and message on one line, without repetition. */
 export function describeError(error: unknown): string {
-  const [code, message] = [codeOf(error), messageOf(error)];
+  const [code, message] = [runtimeCodeOf(error), messageOf(error)];
   return code === "" || message.includes(code) ? message : `${code} ${message}`;
 }
 
@@ -19,7 +19,7 @@ const tls = /TLS|SSL|CERT|X509|PEM|BORING|SELF_SIGNED|HOSTNAME|UNABLE_TO|CA$/;
 export const isTlsCode = (code: string): boolean => tls.test(code);
 
 /** The `code` of a runtime error, such as `ECONNREFUSED`; empty without one. Messages differ between versions, codes do not. */
-export function codeOf(error: unknown): string {
+export function runtimeCodeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const { code } = error as { readonly code?: unknown };
   return typeof code === "string" ? code : "";

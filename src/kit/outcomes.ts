@@ -5,7 +5,7 @@ import { defined } from "../core/defined.ts";
 import { parseIp } from "../core/ip.ts";
 import type { BalancerAddress, Publication } from "../provider/load-balancers.ts";
 import type { Done, FactChanges, RefusedTarget, StepOutcome, Wait } from "../provider/plan.ts";
-import type { Problem } from "../provider/reasons.ts";
+import type { ProviderProblem, Reason } from "../provider/reasons.ts";
 
 const usualDelay = seconds(1);
 
@@ -50,20 +50,20 @@ export function publishIPs(
 }
 
 /** What it affects stays unchanged until it is fixed. `key`: the annotation or setting that it is about. */
-export function errorProblem(reason: Problem["reason"], text: string, key?: string): Problem {
+export function errorProblem(reason: Reason, text: string, key?: string): ProviderProblem {
   return defined({ severity: "error" as const, reason, text, key });
 }
 
 /** A plan without steps: what the problem affects stays unchanged until it is fixed. */
-export function planError(reason: Problem["reason"], text: string, key?: string) {
+export function planError(reason: Reason, text: string, key?: string) {
   return { steps: [], problems: [errorProblem(reason, text, key)] } as const;
 }
 
 /** Whether one of them holds up the plan. */
-export const hasErrors = (problems: readonly Problem[]): boolean =>
+export const hasErrors = (problems: readonly ProviderProblem[]): boolean =>
   problems.some(({ severity }) => severity === "error");
 
 /** It is reported, and the reconcile continues. */
-export function warningProblem(reason: Problem["reason"], text: string, key?: string): Problem {
+export function warningProblem(reason: Reason, text: string, key?: string): ProviderProblem {
   return defined({ severity: "warning" as const, reason, text, key });
 }

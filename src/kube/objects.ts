@@ -137,7 +137,7 @@ export interface ObjectReference extends Wire<V1ObjectReference> {
 export interface Event extends Whole<CoreV1Event> {}
 
 /** The component that wrote an event, with the older or with the newer API of events. */
-export const sourceOf = ({
+export const eventSourceOf = ({
   source,
   reportingComponent,
 }: Pick<Event, "source" | "reportingComponent">): string =>

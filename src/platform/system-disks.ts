@@ -1,7 +1,7 @@
 // The real implementation of `Disks`.
 
 import { dirname } from "node:path";
-import { codeOf } from "../core/error-message.ts";
+import { runtimeCodeOf } from "../core/error-message.ts";
 import type { Disks, Usage } from "./disks.ts";
 
 const disk = () => import("node:fs/promises");
@@ -26,7 +26,7 @@ export const systemDisks: Disks = {
             : "other";
       return { kind, device: found.rdev };
     } catch (error) {
-      if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
+      if (runtimeCodeOf(error) === "ENOENT" || runtimeCodeOf(error) === "ENOTDIR") return undefined;
       throw error;
     }
   },

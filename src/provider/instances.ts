@@ -4,7 +4,7 @@
 import type { ProviderID } from "../core/brand.ts";
 import type { Call } from "./call.ts";
 import type { Facts } from "./plan.ts";
-import type { Problem } from "./reasons.ts";
+import type { ProviderProblem } from "./reasons.ts";
 
 /** A type of a Node's `status.addresses`. */
 export type AddressKind = "Hostname" | "InternalIP" | "ExternalIP" | "InternalDNS" | "ExternalDNS";
@@ -58,7 +58,7 @@ export interface Instance {
   /** Further labels: kept in sync under `Instances.labelPrefixes`, otherwise set only if absent. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Problems with this machine. An error keeps a joining Node uninitialized until it is fixed. */
-  readonly problems?: readonly Problem[] | undefined;
+  readonly problems?: readonly ProviderProblem[] | undefined;
   /**
    * The cloud shows that the machine exists, and at the moment neither its name nor its addresses. `problems` says why. Its Node stays as
    * it is, and no Node without provider id is deleted, because this may be its machine.

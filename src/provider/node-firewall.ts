@@ -4,7 +4,7 @@ import type { Fields, Values } from "../core/settings.ts";
 import type { Call } from "./call.ts";
 import type { DesiredLoadBalancer } from "./load-balancers.ts";
 import type { Step, StepOutcome } from "./plan.ts";
-import type { Problem } from "./reasons.ts";
+import type { ProviderProblem } from "./reasons.ts";
 
 /** A Service that clients or load balancers reach through ports of the Nodes. */
 export interface ExposedService<A extends Fields>
@@ -19,7 +19,7 @@ export interface ExposedService<A extends Fields>
 export interface ObservedFirewall<R> {
   readonly rules: readonly R[];
   /** With any, nothing is opened or closed: the firewall may belong to another cluster. */
-  readonly problems?: readonly Problem[] | undefined;
+  readonly problems?: readonly ProviderProblem[] | undefined;
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { Milliseconds } from "../core/brand.ts";
 import type { Call } from "./call.ts";
 import type { CloudError } from "./errors.ts";
-import type { Problem } from "./reasons.ts";
+import type { ProviderProblem } from "./reasons.ts";
 
 /** Small strings stored on the Service for the provider, such as the id of its load balancer. */
 export type Facts = Readonly<Record<string, string>>;
@@ -95,7 +95,7 @@ export interface Plan<S extends Step> {
    */
   readonly wait?: Wait | undefined;
   /** Published as events and conditions of the Services. */
-  readonly problems?: readonly Problem[] | undefined;
+  readonly problems?: readonly ProviderProblem[] | undefined;
   /** Desired targets that the cloud lists as rejected. The steps are not applied: the framework plans again without these. */
   readonly refused?: readonly RefusedTarget[] | undefined;
 }

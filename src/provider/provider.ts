@@ -1,6 +1,7 @@
 // The definition of a provider and the cloud that it connects to. Start reading the contract here.
 
 import type { NodeSelector } from "../core/node-selector.ts";
+import type { Problem } from "../core/problem.ts";
 import { ruleProblems, valueFiles, type WithFiles, withFiles } from "../core/setting-rules.ts";
 import type { Field, Fields, Values } from "../core/settings.ts";
 import type { Call, CloudRequest, CloudTransport, Moment } from "./call.ts";
@@ -12,7 +13,7 @@ import type { MachineTags } from "./machine-tags.ts";
 import type { NodeFirewall } from "./node-firewall.ts";
 import type { FactPlace, Pending, Step } from "./plan.ts";
 import type { RateLimitReport } from "./rate-limit.ts";
-import type { DeclaredReasons, Problem } from "./reasons.ts";
+import type { DeclaredReasons, ProviderProblem } from "./reasons.ts";
 import type { RouteTables } from "./routes.ts";
 import type { VolumeDriver, Volumes } from "./volumes.ts";
 
@@ -107,11 +108,6 @@ export interface Mark {
   readonly clusterUID?: string | undefined;
 }
 
-/** A problem with the configuration. It is reported at the start and at a reload; any reason is allowed. */
-export interface ConfigProblem extends Omit<Problem, "reason"> {
-  readonly reason: string;
-}
-
 /** A value of a cloud's own configuration file, with the line from 1 on. */
 export interface ConfigValue {
   readonly text: string;
@@ -133,7 +129,7 @@ export interface ConfigFile {
   /** By name in the `config` table; a `records` setting has its sections. Environment variables and flags take precedence. */
   readonly settings: Readonly<Record<string, ConfigValue | readonly ConfigSection[]>>;
   /** Syntax errors. The framework itself finds unknown names and invalid values. */
-  readonly problems: readonly (ConfigProblem & { readonly line: number })[];
+  readonly problems: readonly (Problem & { readonly line: number })[];
 }
 
 /** A connected cloud. The controllers run for the capabilities that are present. */
@@ -156,7 +152,7 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
    * Checks with the cloud what settings name: a region, a network. Called when this replica becomes the leader, and by `doctor`.
    * Problems are reported on the Lease; nothing stops for them, so a plan that needs the setting must report it, too.
    */
-  checkSettings?(call: Call): Promise<readonly ConfigProblem[]>;
+  checkSettings?(call: Call): Promise<readonly Problem[]>;
   /** Reports changes before the next listing shows them. */
   readonly changes?: Changes | undefined;
 }
@@ -190,7 +186,7 @@ export interface AnnotationsDefinition<A extends Fields> {
    * the fields need no code. All single values are valid, annotations with `defaultFrom` have the default of the operator, and node ports
    * may not be allocated yet. Use the same rule in `LoadBalancers.plan`.
    */
-  check?(service: DesiredWithoutTargets<A>): readonly Problem[];
+  check?(service: DesiredWithoutTargets<A>): readonly ProviderProblem[];
 }
 
 /** What a policy of the cloud must allow: that of the controllers which run. */
@@ -251,7 +247,7 @@ export interface ProviderDefinition<
    * it and with any valid one, and what it returns both times is reported. Texts name a setting by its variable, or by its name if that
    * has a hyphen or is the first word; the user reads what the setting is called where its value comes from.
    */
-  checkConfig?(config: Values<C>): readonly ConfigProblem[];
+  checkConfig?(config: Values<C>): readonly Problem[];
   /** Makes the cloud, without a request to it. Called at start and again when the configuration changes. */
   connect(config: Values<C>, context: Context): Cloud<A, O, S, V>;
 }

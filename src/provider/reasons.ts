@@ -2,7 +2,7 @@
 // metrics use them as labels, so they are neither free text nor unlimited in number.
 
 import type { Brand } from "../core/brand.ts";
-import type { Severity } from "../core/problem.ts";
+import type { Problem } from "../core/problem.ts";
 
 /** Reasons that every provider can use, with their meaning and what to do. */
 export const commonReasons = {
@@ -29,14 +29,8 @@ export type OwnReason = Brand<string, "OwnReason">;
 export type Reason = keyof typeof commonReasons | OwnReason;
 
 /** Something that is wrong with an instance, a load balancer or a route. Reported as event and condition; nothing is thrown. */
-export interface Problem {
-  /** `error`: what the problem affects stays unchanged until it is fixed. `warning`: the reconcile continues. */
-  readonly severity: Severity;
+export interface ProviderProblem extends Problem {
   readonly reason: Reason;
-  /** What is wrong (value got and value expected), what happens now, and what the user can do. */
-  readonly text: string;
-  /** The annotation, label or configuration key it is about, where there is one. */
-  readonly key?: string | undefined;
 }
 
 const texts = Symbol.for("fairlead.reasons");
@@ -51,7 +45,7 @@ export type DeclaredReasons<N extends string = string> = Readonly<Record<N, OwnR
  *
  * @example
  * export const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });
- * const problem: Problem = { severity: "error", reason: reasons.CertificateExpired, text: "…" };
+ * const problem: ProviderProblem = { severity: "error", reason: reasons.CertificateExpired, text: "…" };
  */
 export function declareReasons<const N extends string>(
   meanings: Readonly<Record<N, string>>,

@@ -5,7 +5,7 @@ import type { Cidr, IpAddress, Milliseconds, NodeName } from "../core/brand.ts";
 import type { Call } from "./call.ts";
 import type { Machine } from "./instances.ts";
 import type { Wait } from "./plan.ts";
-import type { Problem } from "./reasons.ts";
+import type { ProviderProblem } from "./reasons.ts";
 
 /** The Node that a route leads to. */
 export interface RouteTarget {
@@ -44,14 +44,14 @@ export interface ObservedRoute {
    * decides. `foreign`: never touched.
    */
   readonly ownership: "marked" | "unmarked" | "foreign";
-  readonly problems?: readonly Problem[] | undefined;
+  readonly problems?: readonly ProviderProblem[] | undefined;
 }
 
 /** One page of the route table. */
 export interface RoutePage {
   readonly routes: readonly ObservedRoute[];
   /** Problems with the table as a whole. */
-  readonly problems?: readonly Problem[] | undefined;
+  readonly problems?: readonly ProviderProblem[] | undefined;
 }
 
 /** A route table that is one document. */

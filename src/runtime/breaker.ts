@@ -27,7 +27,7 @@ export interface Attempt {
 }
 
 /** Whether a call is admitted, and if not, when to try again. */
-export type Permission =
+export type BreakerAnswer =
   | { readonly may: true; readonly attempt: Attempt }
   | { readonly may: false; readonly retryAfter: Milliseconds };
 
@@ -48,7 +48,7 @@ export class Breaker {
     return isProbing ? "half-open" : "open";
   }
 
-  ask(): Permission {
+  ask(): BreakerAnswer {
     const successes = this.#successes;
     const attempt: Attempt = {
       succeeded: () => this.#close(),

@@ -42,7 +42,7 @@ export interface BudgetOptions {
 }
 
 /** How long a call may wait, and for what. */
-export interface Entry {
+export interface CallEntry {
   readonly rank: number;
   /** The operation that a refusal may concern. */
   readonly operation?: string;
@@ -62,13 +62,13 @@ export class WaitTooLongError extends Error {
 }
 
 /** An admitted call. */
-export interface Admission {
+export interface AdmittedCall {
   /** How many calls had ended when this one was admitted. The limit that its response reports includes them. */
   readonly endedBefore: number;
 }
 
-interface Waiter extends Required<Entry> {
-  readonly admit: (admission: Admission) => void;
+interface Waiter extends Required<CallEntry> {
+  readonly admit: (admission: AdmittedCall) => void;
   readonly refuse: (error: unknown) => void;
 }
 
@@ -111,7 +111,7 @@ export class Budget {
    * Resolves when the call is admitted: by rank, then in order of arrival. Call `leave` afterwards. Rejects with a
    * `WaitTooLongError`, also when a refusal arrives while the call waits.
    */
-  enter(entry: Entry, signal: AbortSignal): Promise<Admission> {
+  enter(entry: CallEntry, signal: AbortSignal): Promise<AdmittedCall> {
     const { rank, operation = "", maxWait = milliseconds(Number.POSITIVE_INFINITY) } = entry;
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
@@ -187,7 +187,7 @@ export class Budget {
   }
 
   /** `admission` is that of the call with this response; absent if nothing is in flight. */
-  learn(update: RateLimit, admission?: Admission): void {
+  learn(update: RateLimit, admission?: AdmittedCall): void {
     const now = this.#options.clock.monotonic();
     if (update.closedFor !== undefined)
       this.#closedUntil = Math.max(this.#closedUntil, now + update.closedFor);
@@ -210,7 +210,7 @@ export class Budget {
   }
 
   /** The cloud may have counted other calls before or after this one. Within these bounds, the own count is exact. */
-  #remainingAfter(reported: number, admission: Admission | undefined): number {
+  #remainingAfter(reported: number, admission: AdmittedCall | undefined): number {
     if (admission === undefined) return reported;
     const perhapsNotCounted = this.#admitted - admission.endedBefore - 1;
     const known = this.#current();

@@ -8,7 +8,9 @@ import { ExpiringCache } from "./expiring-cache.ts";
 import type { User } from "./identity.ts";
 import type { AskReview } from "./reviews.ts";
 
-export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
+export type AccessDecision =
+  | { readonly allowed: true }
+  | { readonly allowed: false; readonly reason: string };
 
 export interface AuthorizerOptions {
   /** Undefined without an API server; then only open paths are allowed. */
@@ -35,11 +37,11 @@ interface AccessStatus {
   readonly reason?: string;
 }
 
-const allowed: Decision = { allowed: true };
+const allowed: AccessDecision = { allowed: true };
 
 export class Authorizer {
   readonly #options: AuthorizerOptions;
-  readonly #decisions: ExpiringCache<Decision>;
+  readonly #decisions: ExpiringCache<AccessDecision>;
 
   constructor(options: AuthorizerOptions) {
     const { clock, allowedFor, deniedFor } = options;
@@ -51,7 +53,7 @@ export class Authorizer {
     });
   }
 
-  async authorize(user: User, verb: string, path: string): Promise<Decision> {
+  async authorize(user: User, verb: string, path: string): Promise<AccessDecision> {
     const { ask, alwaysAllow } = this.#options;
     if (user.groups.includes("system:masters")) return allowed;
     if (isOpen(path, alwaysAllow)) return allowed;

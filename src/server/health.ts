@@ -3,7 +3,7 @@
 
 import { messageOf } from "../core/error-message.ts";
 import { refusal, textAnswer } from "./answers.ts";
-import { type Page, type PageRequest, readOnly } from "./secure-port.ts";
+import { type PageRequest, readOnly, type ServedPage } from "./secure-port.ts";
 
 export type HealthPage = "healthz" | "livez" | "readyz";
 
@@ -17,7 +17,7 @@ export interface HealthCheck {
   readonly note?: () => string | undefined;
 }
 
-export interface CheckResult {
+export interface HealthCheckResult {
   readonly name: string;
   readonly problem: string | undefined;
   readonly note?: string | undefined;
@@ -33,9 +33,9 @@ function problemOf(check: HealthCheck): string | undefined {
 
 export class Health {
   readonly #checks = new Map<string, HealthCheck>();
-  readonly #onResult: (page: HealthPage, result: CheckResult) => void;
+  readonly #onResult: (page: HealthPage, result: HealthCheckResult) => void;
 
-  constructor(onResult: (page: HealthPage, result: CheckResult) => void = () => undefined) {
+  constructor(onResult: (page: HealthPage, result: HealthCheckResult) => void = () => undefined) {
     this.#onResult = onResult;
   }
 
@@ -48,12 +48,12 @@ export class Health {
     return () => this.#checks.delete(check.name);
   }
 
-  run(page: HealthPage): readonly CheckResult[] {
+  run(page: HealthPage): readonly HealthCheckResult[] {
     return this.#checksOf(page).map((check) => this.#run(page, check));
   }
 
   /** Undefined when the page has no check of this name. */
-  runOne(page: HealthPage, name: string): CheckResult | undefined {
+  runOne(page: HealthPage, name: string): HealthCheckResult | undefined {
     const check = this.#checksOf(page).find((candidate) => candidate.name === name);
     return check === undefined ? undefined : this.#run(page, check);
   }
@@ -64,14 +64,14 @@ export class Health {
     return checks.length > 0 ? checks : [{ name: "ping", pages: [page], check: () => undefined }];
   }
 
-  #run(page: HealthPage, check: HealthCheck): CheckResult {
+  #run(page: HealthPage, check: HealthCheck): HealthCheckResult {
     const result = { name: check.name, problem: problemOf(check), note: check.note?.() };
     this.#onResult(page, result);
     return result;
   }
 }
 
-function answer(page: HealthPage, results: readonly CheckResult[], query: URLSearchParams) {
+function answer(page: HealthPage, results: readonly HealthCheckResult[], query: URLSearchParams) {
   const excluded = new Set(query.getAll("exclude"));
   const lines = results.map(({ name, problem }) => {
     if (excluded.delete(name)) return `[+]${name} excluded: ok`;
@@ -101,7 +101,7 @@ function answerOne(health: Health, page: HealthPage, { path }: PageRequest) {
 /**
  * The text of /healthz, /livez and /readyz, identical to that of Kubernetes components, with ?verbose, ?exclude and a page for each check.
  */
-export function healthPages(health: Health): Readonly<Record<string, Page>> {
+export function healthPages(health: Health): Readonly<Record<string, ServedPage>> {
   return Object.fromEntries(
     (["healthz", "livez", "readyz"] as const).flatMap((page) => [
       [`/${page}`, readOnly(({ query }) => answer(page, health.run(page), query))],

@@ -2,7 +2,7 @@
 // tokens cannot use up the requests that the Lease needs.
 
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
-import { codeOf } from "../core/error-message.ts";
+import { runtimeCodeOf } from "../core/error-message.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import { isKubeError } from "../kube/errors/kube-error.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
@@ -110,7 +110,7 @@ export interface RetryDeps {
 function isTransient(error: unknown): boolean {
   if (!isKubeError(error)) return false;
   const isStatus = error.status !== undefined && [429, 500, 504].includes(error.status);
-  return isStatus || error.retryAfter !== undefined || codeOf(error.cause) === "ECONNRESET";
+  return isStatus || error.retryAfter !== undefined || runtimeCodeOf(error.cause) === "ECONNRESET";
 }
 
 function delayAfter(error: unknown, attempts: number, random: Random): Milliseconds {

@@ -6,7 +6,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { ServedRequest, ServedResponse } from "../platform/listener.ts";
 import { refusal } from "./answers.ts";
 import type { Authentication } from "./authenticate.ts";
-import type { Decision } from "./authorizer.ts";
+import type { AccessDecision } from "./authorizer.ts";
 import { ClientLimits } from "./client-limits.ts";
 import type { User } from "./identity.ts";
 import { TooManyReviews } from "./reviews.ts";
@@ -19,13 +19,13 @@ export interface PageRequest {
   readonly headers: ServedRequest["headers"];
 }
 
-export type Page = (request: PageRequest) => ServedResponse | Promise<ServedResponse>;
+export type ServedPage = (request: PageRequest) => ServedResponse | Promise<ServedResponse>;
 
 export interface SecurePortOptions {
   readonly authenticate: (request: ServedRequest) => Promise<Authentication>;
-  readonly authorize: (user: User, verb: string, path: string) => Promise<Decision>;
+  readonly authorize: (user: User, verb: string, path: string) => Promise<AccessDecision>;
   /** By exact path; a path that ends with a slash serves everything below it. */
-  readonly pages: Readonly<Record<string, Page>>;
+  readonly pages: Readonly<Record<string, ServedPage>>;
   readonly clock: Pick<Clock, "monotonic">;
   /** Removes secrets from every response. */
   readonly redact: (text: string) => string;
@@ -39,7 +39,7 @@ const limits = { inFlight: 256, inFlightOfClient: 64, perSecond: 1000 } as const
 const reviewLimits = { inFlight: 64, inFlightOfClient: 16, perSecond: 1000 } as const;
 const notCached = { "cache-control": "no-cache, private" } as const;
 
-function pageOf(pages: Readonly<Record<string, Page>>, path: string): Page | undefined {
+function pageOf(pages: Readonly<Record<string, ServedPage>>, path: string): ServedPage | undefined {
   if (Object.hasOwn(pages, path)) return pages[path];
   for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
     const folder = path.slice(0, end + 1);
@@ -100,7 +100,7 @@ export class SecurePort {
       return accessError(error);
     }
     const page = pageOf(this.#options.pages, path);
-    if (page === undefined) return refusal(404, `Page ${path} not found. GET / lists all pages.`);
+    if (page === undefined) return refusal(404, `ServedPage ${path} not found. GET / lists all pages.`);
     const { method, body, headers } = request;
     try {
       return await page({ method, path, query, body, headers });
@@ -138,7 +138,7 @@ export class SecurePort {
 }
 
 /** A page that allows only GET and HEAD. */
-export function readOnly(page: Page): Page {
+export function readOnly(page: ServedPage): ServedPage {
   return (request) =>
     request.method === "GET" || request.method === "HEAD"
       ? page(request)

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { declareReasons, type Problem } from "../../src/provider/reasons.ts";
+import { declareReasons, type ProviderProblem } from "../../src/provider/reasons.ts";
 
 const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });
 
@@ -12,7 +12,7 @@ test.each(["certificateExpired", "Certificate expired", "PortConflict", ""])(
 
 test("the compiler refuses a reason that is neither common nor declared", () => {
   // @ts-expect-error: the literal is not declared.
-  const wrong: Problem = { severity: "error", reason: "CertificateExpird", text: "why" };
+  const wrong: ProviderProblem = { severity: "error", reason: "CertificateExpird", text: "why" };
   // @ts-expect-error: the table has no such name.
   const missing: unknown = reasons.CertificateExpird;
   expect([wrong.reason as string, missing]).toEqual(["CertificateExpird", undefined]);

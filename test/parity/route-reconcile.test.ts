@@ -2,7 +2,7 @@
 // the target address of a route; routes without any target lead nowhere.
 
 import { afterEach, describe, expect, test } from "bun:test";
-import { isManaged } from "../../src/controllers/route/plan/plan.ts";
+import { isManagedRoute } from "../../src/controllers/route/plan/plan.ts";
 import { cidr } from "../../src/core/cidr.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import type { ObservedRoute } from "../../src/provider/routes.ts";
@@ -36,7 +36,9 @@ describe("TestIsResponsibleForRoute", () => {
   ])(
     "TestIsResponsibleForRoute: decides whether cluster %s contains route %s: %p [F60]",
     (cluster, route, expected) => {
-      expect(isManaged({ destination: cidr(route), ownership: "unmarked" }, [cidr(cluster)])).toBe(expected);
+      expect(isManagedRoute({ destination: cidr(route), ownership: "unmarked" }, [cidr(cluster)])).toBe(
+        expected,
+      );
     },
   );
 
@@ -44,7 +46,7 @@ describe("TestIsResponsibleForRoute", () => {
   // cluster's ranges.
   test("TestIsResponsibleForRoute (Fairlead): both ends of a route must be inside the cluster's ranges [F60]", () => {
     expect(
-      isManaged({ destination: cidr("10.244.0.0/15"), ownership: "unmarked" }, [cidr("10.244.0.0/16")]),
+      isManagedRoute({ destination: cidr("10.244.0.0/15"), ownership: "unmarked" }, [cidr("10.244.0.0/16")]),
     ).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 // The security group that Fairlead creates for a load balancer, and the steps that change rules and groups. Pure.
 
-import { errorProblem, type Problem } from "#ccm";
+import { errorProblem, type ProviderProblem } from "#ccm";
 import type { Tag } from "../api/ec2.ts";
 import type { ApiSecurityGroup } from "../api/resources.ts";
 import { hasNoClusterTag, isOwned } from "../cluster.ts";
@@ -58,7 +58,7 @@ export const deleteUnused = ({ group }: OwnGroup, { usedGroups }: Pick<Observed,
 export interface OwnGroup {
   readonly group: ApiSecurityGroup | undefined;
   readonly repairs: Steps;
-  readonly problem?: Problem;
+  readonly problem?: ProviderProblem;
 }
 
 export function ownGroupOf(groups: readonly ApiSecurityGroup[], identity: Identity, name: string): OwnGroup {

@@ -1,7 +1,7 @@
 // The rules that let a load balancer reach Nodes, in the security groups of Nodes. Those of a network load balancer have its name in
 // their descriptions; those of a classic one name its security group. Other rules are never changed. Pure.
 
-import { type Machine, type Problem, warningProblem } from "#ccm";
+import { type Machine, type ProviderProblem, warningProblem } from "#ccm";
 import type { ApiSecurityGroup } from "../api/resources.ts";
 import { hasClusterTag } from "../cluster.ts";
 import type { BalancerSettings, Desired, Observed } from "./balancer.ts";
@@ -23,7 +23,7 @@ export function groupLists({ targets }: Pick<Desired, "targets">): readonly (rea
 
 export interface ChosenGroups {
   readonly ids: readonly string[];
-  readonly problems: readonly Problem[];
+  readonly problems: readonly ProviderProblem[];
 }
 
 /** One group for each Node: the one that is tagged for the cluster, or the only one. */
@@ -35,7 +35,7 @@ export function chooseGroups(
   const tagged = new Set(
     groups.flatMap(({ groupId, tagSet }) => (hasClusterTag(identity.tag, tagSet) ? [groupId] : [])),
   );
-  const problems: Problem[] = [];
+  const problems: ProviderProblem[] = [];
   const ids = lists.flatMap((list) => {
     const own = list.filter((id) => tagged.has(id)).toSorted();
     const [first, ...others] = own.length > 0 ? own : list;
@@ -209,7 +209,7 @@ export function classicRule(peer: string, own: readonly string[]): Rule {
 }
 
 /** Counted before EC2 refuses a rule. The quota may have been raised, so the rules are added nevertheless. */
-export function limitProblems(changes: readonly GroupChange[]): readonly Problem[] {
+export function limitProblems(changes: readonly GroupChange[]): readonly ProviderProblem[] {
   return changes.flatMap(({ group, added, count }) => {
     const total = count + added.length;
     if (added.length === 0 || total <= usualLimit) return [];

@@ -1,6 +1,6 @@
 // Plans the steps of one Service: what it cannot have, the end of a load balancer, and the changes of one that stays. Pure.
 
-import { applicable, errorProblem, hasErrors, type Plan, type Problem, seconds, waitFor } from "#ccm";
+import { applicable, errorProblem, hasErrors, type Plan, type ProviderProblem, seconds, waitFor } from "#ccm";
 import type { ApiSecurityGroup } from "../api/resources.ts";
 import { isOwned } from "../cluster.ts";
 import { keyOf, preserveClientIP } from "./annotations.ts";
@@ -24,11 +24,11 @@ import { type AwsStep, elb, elbv2, withOutdated } from "./steps.ts";
 type Specified = Pick<Desired, "settings" | "ports">;
 type Name = Parameters<typeof keyOf>[0];
 const stays = "Nothing of the load balancer is changed.";
-const invalid = (name: Name, text: string): Problem =>
+const invalid = (name: Name, text: string): ProviderProblem =>
   errorProblem("InvalidAnnotation", `${keyOf(name)} ${text}`, keyOf(name));
-const unsupported = (text: string): Problem => errorProblem("UnsupportedByCloud", text);
+const unsupported = (text: string): ProviderProblem => errorProblem("UnsupportedByCloud", text);
 
-function classicContradictions({ settings, ports }: Specified): readonly Problem[] {
+function classicContradictions({ settings, ports }: Specified): readonly ProviderProblem[] {
   const udp = ports.filter(({ protocol }) => protocol === "UDP").map(({ port }) => port);
   const { "healthcheck-interval": interval = 10, "healthcheck-timeout": timeout = 5 } = settings;
   const isUDP = `Port ${udp.join(", ")} is UDP, and classic load balancers forward TCP only. ${stays} Set ${keyOf("type")} to nlb in a new Service.`;
@@ -41,7 +41,7 @@ function classicContradictions({ settings, ports }: Specified): readonly Problem
   );
 }
 
-function networkContradictions({ settings, ports }: Specified): readonly Problem[] {
+function networkContradictions({ settings, ports }: Specified): readonly ProviderProblem[] {
   const isUDP = ports.some(({ protocol }) => protocol === "UDP");
   const isHidden = settings["target-group-attributes"]?.get(preserveClientIP) === "false";
   const split = splitPorts({ ports });
@@ -58,7 +58,7 @@ function networkContradictions({ settings, ports }: Specified): readonly Problem
 }
 
 /** Contradictions of one Service, also for `lint`. */
-export function contradictions(service: Specified): readonly Problem[] {
+export function contradictions(service: Specified): readonly ProviderProblem[] {
   const { settings, ports } = service;
   const known = new Set(ports.flatMap(({ port, name = "" }) => [String(port), name]));
   const unknown = (settings["ssl-ports"] ?? []).filter((one) => one !== "*" && !known.has(one));
@@ -71,7 +71,7 @@ export function contradictions(service: Specified): readonly Problem[] {
   );
 }
 
-function problemsOf(desired: Desired): readonly Problem[] {
+function problemsOf(desired: Desired): readonly ProviderProblem[] {
   const isUnreachable = desired.sourceRanges !== undefined && rangesOf(desired, "IPv4").length === 0;
   const noPort = `The Service has no node port, to which AWS forwards. ${stays} Remove allocateLoadBalancerNodePorts: false.`;
   const noRange = `All ranges of clients are IPv6, and the load balancer forwards to IPv4. ${stays} Add an IPv4 range to spec.loadBalancerSourceRanges.`;

@@ -1,6 +1,6 @@
 // Plans the steps from the observed to the desired classic load balancer. Pure.
 
-import { hasAll, type Plan, type Problem } from "#ccm";
+import { hasAll, type Plan, type ProviderProblem } from "#ccm";
 import type { Tag } from "../api/ec2.ts";
 import type {
   ApiClassicAttributes,
@@ -359,7 +359,7 @@ export function planClassic(
   if (observed === undefined || classic === undefined) return planCreation(part, choice);
   const parts = groupParts(part, observed, classic);
   const missing = tagList(tags).filter(({ Key, Value }) => tagIn(observed.tags, Key) !== Value);
-  const kept: readonly Problem[] =
+  const kept: readonly ProviderProblem[] =
     choice.problem === undefined ? [] : [{ ...choice.problem, severity: "warning" }];
   return {
     steps: [

@@ -1,6 +1,14 @@
 // Plans the steps from the observed to the desired network load balancer. Pure.
 
-import { applicable, hasAll, inBatches, type Plan, type Problem, planError, warningProblem } from "#ccm";
+import {
+  applicable,
+  hasAll,
+  inBatches,
+  type Plan,
+  type ProviderProblem,
+  planError,
+  warningProblem,
+} from "#ccm";
 import type { ApiBalancer, ApiListener, ApiTargetHealth, Attribute, Listener } from "../api/elbv2.ts";
 import type { ApiSubnet } from "../api/resources.ts";
 import { keyOf, preserveClientIP, proxyProtocolV2 } from "./annotations.ts";
@@ -403,7 +411,7 @@ function subnetProblems(
   { settings }: Desired,
   { subnets, problem }: Choice,
   network: ApiBalancer,
-): readonly Problem[] {
+): readonly ProviderProblem[] {
   if (settings.subnets === undefined) return [];
   if (problem !== undefined) return [{ ...problem, severity: "warning" }];
   const has = (network.AvailabilityZones ?? []).flatMap(({ SubnetId }) => SubnetId ?? []);

@@ -1,6 +1,6 @@
 // The subnets of a load balancer: those that its Service names, or one for each zone. Pure.
 
-import { errorProblem, type Problem } from "#ccm";
+import { errorProblem, type ProviderProblem } from "#ccm";
 import type { ApiRouteTable, ApiSubnet, ApiZone } from "../api/resources.ts";
 import { hasClusterTag, hasNoClusterTag } from "../cluster.ts";
 import { keyOf } from "./annotations.ts";
@@ -49,7 +49,7 @@ function discover(
 
 export interface Choice {
   readonly subnets: readonly ApiSubnet[];
-  readonly problem?: Problem;
+  readonly problem?: ProviderProblem;
 }
 
 /** `named` are ids, or values of the tag Name. */

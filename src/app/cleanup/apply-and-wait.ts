@@ -17,7 +17,7 @@ export interface StepDeps {
 }
 
 /** Applies the steps in order. Returns when to check again if a step asks for it; undefined when all steps are done. */
-export async function applySteps(
+export async function applyAndWait(
   deps: StepDeps,
   steps: readonly Step[],
   call: Call,

@@ -4,7 +4,7 @@ import { countOf } from "../../core/text.ts";
 import type { ClusterState } from "./cluster-state.ts";
 import type { Removal } from "./delete-leftovers.ts";
 import { type Leftover, uidStartOf } from "./leftovers.ts";
-import type { Survey } from "./survey.ts";
+import type { CleanupSurvey } from "./survey.ts";
 
 export const isDeletable = ({ kept }: Leftover): boolean => kept === undefined;
 
@@ -51,7 +51,7 @@ function sourceText(cluster: ClusterState): string {
 }
 
 /** `noRoutes`: why no routes are listed; undefined if they are. */
-export function surveyText(survey: Survey, clusterName: string, noRoutes: string | undefined): string {
+export function surveyText(survey: CleanupSurvey, clusterName: string, noRoutes: string | undefined): string {
   const { leftovers, cluster, problems, others } = survey;
   const found = leftovers.filter(isDeletable);
   const kept = leftovers.filter((leftover) => !isDeletable(leftover));
@@ -97,7 +97,7 @@ export function removalText(confirmed: readonly Leftover[], { failed, problems }
 }
 
 /** For scripts. */
-export function surveyData({ leftovers, cluster, problems, others }: Survey) {
+export function surveyData({ leftovers, cluster, problems, others }: CleanupSurvey) {
   return {
     apiServer:
       cluster.kind === "read"

@@ -15,14 +15,20 @@ import type { Call } from "../../provider/call.ts";
 import type { Wait } from "../../provider/plan.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import { callOf, cloudOf, type Operator } from "../operator.ts";
-import { applySteps } from "./apply-and-wait.ts";
+import { applyAndWait } from "./apply-and-wait.ts";
 import { assertUnchanged, type ClusterState, readCluster } from "./cluster-state.ts";
-import { type Leftover, type LeftoverBalancer, leftoverOf, routeKey, type Selection } from "./leftovers.ts";
-import { readsLagOf, type Survey, takeSurvey } from "./survey.ts";
+import {
+  type Leftover,
+  type LeftoverBalancer,
+  type LeftoverSelection,
+  leftoverOf,
+  leftRouteKey,
+} from "./leftovers.ts";
+import { type CleanupSurvey, readsLagOf, takeSurvey } from "./survey.ts";
 
 export interface RemovalOptions {
   readonly operator: Operator;
-  readonly selection: Selection;
+  readonly selection: LeftoverSelection;
   /** The cluster as it was when the leftovers were listed. */
   readonly before: ClusterState;
   /** What was listed and confirmed. */
@@ -119,7 +125,7 @@ export class LeftoverRemoval {
   }
 
   /** Returns when to check again. */
-  async #round(survey: Survey, open: readonly Leftover[]): Promise<Milliseconds> {
+  async #round(survey: CleanupSurvey, open: readonly Leftover[]): Promise<Milliseconds> {
     const delays: number[] = [shortest];
     let fetched: Promise<unknown> | undefined;
     const prefetched: Prefetched = () => {
@@ -135,7 +141,7 @@ export class LeftoverRemoval {
     const present = open.length > balancers.length ? await this.#readCluster() : survey.cluster;
     const taken = rangesIn(present).difference(rangesIn(survey.cluster));
     for (const { table, plan, listing } of survey.tables) {
-      const keyOf = (route: Parameters<typeof routeKey>[1]) => routeKey(table.name, route);
+      const keyOf = (route: Parameters<typeof leftRouteKey>[1]) => leftRouteKey(table.name, route);
       try {
         // Routes that appeared later stay, and those of Nodes that did.
         const remove = plan.remove.filter((route) => keys.has(keyOf(route)) && !taken.has(route.destination));
@@ -172,7 +178,7 @@ export class LeftoverRemoval {
   }
 
   /** Returns when to check again. */
-  async #delete(survey: Survey, leftover: LeftoverBalancer, prefetched: Prefetched): Promise<number> {
+  async #delete(survey: CleanupSurvey, leftover: LeftoverBalancer, prefetched: Prefetched): Promise<number> {
     const { key, name } = leftover;
     try {
       const wait = await this.#takeSteps(survey, leftover, prefetched);
@@ -189,7 +195,7 @@ export class LeftoverRemoval {
    * of the plan.
    */
   async #takeSteps(
-    { cluster }: Survey,
+    { cluster }: CleanupSurvey,
     { balancer, name }: LeftoverBalancer,
     prefetched: Prefetched,
   ): Promise<Milliseconds> {
@@ -215,7 +221,7 @@ export class LeftoverRemoval {
     if (error !== undefined) throw new Error(error.text);
     for (const { text } of problems) progress(text);
     const deps = { balancers, pending, clock: platform.clock, end: this.#end, progress };
-    if (steps.length > 0) return (await applySteps(deps, steps, this.#call)) ?? shortest;
+    if (steps.length > 0) return (await applyAndWait(deps, steps, this.#call)) ?? shortest;
     if (wait !== undefined) return waitFor(wait);
     throw new Error("the provider plans no step to delete it. Delete it in the cloud, and file a bug");
   }

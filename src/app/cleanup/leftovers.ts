@@ -1,6 +1,6 @@
 // What a cluster left in the cloud: load balancers and routes, and why an object stays if it does. Pure.
 
-import { identityOf } from "../../cloud/own-route-changes.ts";
+import { routeIdentityOf } from "../../cloud/own-route-changes.ts";
 import { exemptionOf } from "../../controllers/route/desired/plan-desired.ts";
 import type { RouteListing } from "../../controllers/route/observed/table-listing.ts";
 import { planRoutes, type RoutePlan } from "../../controllers/route/plan/plan.ts";
@@ -40,13 +40,17 @@ export type LeftoverBalancer = Common & {
 export type Leftover = LeftoverBalancer | (Common & { readonly what: "route" });
 
 /** What the operator selected. */
-export interface Selection {
+export interface LeftoverSelection {
   readonly owners: ReadonlySet<string>;
   readonly allMarked: boolean;
 }
 
 /** Whether it belongs to the cluster with this uid beyond doubt: its mark has the uid, or an operator named its owner. */
-export function isProved(leftover: Leftover, uid: string | undefined, { owners }: Selection): boolean {
+export function isProved(
+  leftover: Leftover,
+  uid: string | undefined,
+  { owners }: LeftoverSelection,
+): boolean {
   if (leftover.what === "route") return false;
   return owners.size > 0 || (uid !== undefined && leftover.balancer.clusterUID === uid);
 }
@@ -64,7 +68,7 @@ export interface Comparison {
   readonly clusterName: string;
   readonly cloud: AnyCloud;
   readonly cluster: ClusterState;
-  readonly selection: Selection;
+  readonly selection: LeftoverSelection;
 }
 
 /** Undefined if the load balancer does not have the mark of this cluster. */
@@ -95,7 +99,7 @@ function whyKept(
   addresses: readonly string[],
   marksNameCluster: boolean,
   cluster: ClusterState,
-  { owners: selected, allMarked }: Selection,
+  { owners: selected, allMarked }: LeftoverSelection,
 ): Kept | undefined {
   const user = userOf(balancer, addresses, cluster.services);
   if (user !== undefined) return { kind: "in use", why: `${user} exists` };
@@ -168,13 +172,13 @@ export function removalPlanner(
   return ({ routes: observed }, table) => planRoutes({ desired: [], observed, exempt, clusterCIDRs, table });
 }
 
-export const routeKey = (table: string | undefined, route: ObservedRoute): string =>
-  `route ${table ?? ""} ${identityOf(route)}`;
+export const leftRouteKey = (table: string | undefined, route: ObservedRoute): string =>
+  `route ${table ?? ""} ${routeIdentityOf(route)}`;
 
 export function leftRoutes(table: string | undefined, { remove }: RoutePlan): readonly Leftover[] {
   return remove.map((route) => ({
     what: "route",
-    key: routeKey(table, route),
+    key: leftRouteKey(table, route),
     name: route.destination,
     place: table,
     owners: [route.targetKey ?? route.targetAddress ?? "nowhere"],

@@ -10,7 +10,7 @@ import { sleep } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { AnyCloud } from "../../provider/provider.ts";
 import { callOf, cloudOf, type Operator } from "../operator.ts";
-import { applySteps } from "./apply-and-wait.ts";
+import { applyAndWait } from "./apply-and-wait.ts";
 import { type ClusterState, newLeaderOf, readCluster } from "./cluster-state.ts";
 import { listCloud } from "./survey.ts";
 
@@ -76,7 +76,7 @@ export async function moveMarks(
         errors.set(name, `the manager ${leader} has begun to lead. Stop it, and run the command again`);
         continue;
       }
-      await applySteps(deps, loadBalancers.moveMark(observed), callOf(signal));
+      await applyAndWait(deps, loadBalancers.moveMark(observed), callOf(signal));
     } catch (error) {
       signal.throwIfAborted();
       errors.set(name, messageOf(error));

@@ -15,7 +15,13 @@ import type { AnyCloud } from "../../provider/provider.ts";
 import { tablesOf } from "../../provider/route-tables.ts";
 import { callOf, type Operator } from "../operator.ts";
 import type { ClusterState } from "./cluster-state.ts";
-import { type Leftover, leftoverOf, leftRoutes, removalPlanner, type Selection } from "./leftovers.ts";
+import {
+  type Leftover,
+  type LeftoverSelection,
+  leftoverOf,
+  leftRoutes,
+  removalPlanner,
+} from "./leftovers.ts";
 
 export interface ListedTable {
   readonly table: RouteTable;
@@ -65,7 +71,7 @@ export function readsLagOf({ routes }: AnyCloud): Milliseconds | undefined {
   return longest > 0 ? milliseconds(longest) : undefined;
 }
 
-export interface Survey {
+export interface CleanupSurvey {
   readonly cluster: ClusterState;
   readonly leftovers: readonly Leftover[];
   readonly tables: readonly (ListedTable & { readonly plan: RoutePlan })[];
@@ -79,8 +85,8 @@ export async function takeSurvey(
   { provider, settings: { flags }, platform: { clock }, signal }: Operator,
   cloud: AnyCloud,
   cluster: ClusterState,
-  selection: Selection,
-): Promise<Survey> {
+  selection: LeftoverSelection,
+): Promise<CleanupSurvey> {
   const ranges = readClusterCIDRs(flags["cluster-cidr"]);
   const isWithRoutes =
     flags["configure-cloud-routes"] && ranges.kind === "run" && selection.owners.size === 0;

@@ -2,7 +2,7 @@
 // before, by flags/pflag.ts, so citty sees only words.
 
 import { type CommandDef, defineCommand, runCommand } from "citty";
-import { codeOf } from "../../core/error-message.ts";
+import { runtimeCodeOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { version } from "../build-info.ts";
 import { otherCommandProblems } from "../flags/flag-problems.ts";
@@ -109,7 +109,7 @@ export async function runCommandLine(invocation: Invocation, args: readonly stri
   try {
     await runCommand(root, { rawArgs: words });
   } catch (error) {
-    if (codeOf(error) !== "E_UNKNOWN_COMMAND") throw error;
+    if (runtimeCodeOf(error) !== "E_UNKNOWN_COMMAND") throw error;
     const [word = ""] = words;
     // Which settings are required depends on the command.
     const unknown = invocation.unknownCommand(word, commandHint(word, names));

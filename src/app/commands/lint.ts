@@ -1,6 +1,6 @@
 // `lint`: checks Services and configuration files, for CI.
 
-import { codeOf, messageOf } from "../../core/error-message.ts";
+import { messageOf, runtimeCodeOf } from "../../core/error-message.ts";
 import { annotationsWithDefaults } from "../configuration/cloud-settings.ts";
 import { connectCloud } from "../connect-cloud.ts";
 import { lintAnnotations, lintText } from "../lint/lint-result.ts";
@@ -107,7 +107,9 @@ export const lintCommand: Command = {
         linter.lint(path === "-" ? "stdin" : path, text ?? "");
       } catch (error) {
         unreadable += 1;
-        invocation.writeError(`cannot read ${path}: ${whyUnreadable[codeOf(error)] ?? messageOf(error)}`);
+        invocation.writeError(
+          `cannot read ${path}: ${whyUnreadable[runtimeCodeOf(error)] ?? messageOf(error)}`,
+        );
       }
     }
     const { result } = linter;

@@ -1,7 +1,7 @@
 // Reads the operator's files up to a size limit, and remembers the version of each, to detect changes. A file that
 // cannot be read is a problem that names it, never an exception.
 
-import { codeOf, messageOf } from "../../core/error-message.ts";
+import { messageOf, runtimeCodeOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Files } from "../../platform/files.ts";
 
@@ -37,7 +37,7 @@ export class FileReader {
       if (text.length <= maxLength) return { text };
       return refuse("FileTooLarge", `the file has ${text.length} characters; the limit is ${maxLength}`);
     } catch (error) {
-      const isMissing = codeOf(error) === "ENOENT";
+      const isMissing = runtimeCodeOf(error) === "ENOENT";
       return refuse("UnreadableFile", `cannot read ${what}: ${messageOf(error)}`, isMissing);
     }
   }

@@ -1,7 +1,7 @@
 // Reads credentials that systemd provides as files (`LoadCredential=`, `SetCredentialEncrypted=`): the kubeconfig, and settings of
 // the cloud by the name of their environment variable or their own. Flags and variables take precedence.
 
-import { codeOf } from "../../core/error-message.ts";
+import { runtimeCodeOf } from "../../core/error-message.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
@@ -18,7 +18,7 @@ async function contentOf(files: Pick<Files, "read">, path: string): Promise<stri
     return (await files.read(path)).replace(/\r?\n$/, "");
   } catch (error) {
     // A credential with another name is meant for another program.
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (runtimeCodeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

@@ -11,7 +11,7 @@ import {
   besideLeader,
   judgeLease,
   judgeSeveral,
-  type Leadership,
+  type LeaseLeader,
   severalTexts,
 } from "../leadership/judge-leases.ts";
 import { clusterNameText } from "../leadership/lease-cluster-name.ts";
@@ -53,7 +53,7 @@ const stopping: ReadonlySet<string> = new Set([
 ]);
 
 /** Undefined if no Lease says it: it cannot be read, or is not used. */
-export function leadershipOf({ cluster: { lease }, ...asker }: KnownFacts): Leadership | undefined {
+export function leadershipOf({ cluster: { lease }, ...asker }: KnownFacts): LeaseLeader | undefined {
   return "value" in lease && asker.flags["leader-elect"] ? judgeLease(lease.value, asker) : undefined;
 }
 
@@ -77,7 +77,7 @@ export function checkLease(facts: KnownFacts, others: readonly CheckFinding[]): 
 }
 
 /** Compares --cluster-name, if it is set here, with the name that the leader wrote on its Lease. */
-function otherClusterName({ given }: KnownFacts, leader: Leadership | undefined): readonly CheckFinding[] {
+function otherClusterName({ given }: KnownFacts, leader: LeaseLeader | undefined): readonly CheckFinding[] {
   const { holder = "", clusterName: ofLeader } = leader ?? {};
   const { "cluster-name": here } = given;
   if (here === undefined || ofLeader === undefined) return [];

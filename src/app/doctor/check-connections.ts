@@ -8,9 +8,9 @@ import { type ServerClock, skewOf } from "../report/server-times.ts";
 import { countsOf, leadershipOf } from "./check-cluster.ts";
 import {
   type CheckFinding,
+  type DoctorFacts,
   error,
   errorIf,
-  type Facts,
   type KnownFacts,
   type PortFact,
   type UnknownCluster,
@@ -203,7 +203,7 @@ function unavailable(status: number | undefined): FailureText {
 const effectOfPart =
   "Nodes whose instances are in this source stay as they are. New Nodes of all sources stay uninitialized, because it may have an instance of the same name; --node-match-timeout limits this wait. Other sources have answered.";
 
-export function checkCloud({ cloud, program, cluster }: Facts): readonly CheckFinding[] {
+export function checkCloud({ cloud, program, cluster }: DoctorFacts): readonly CheckFinding[] {
   const { failures, origins } = cloud;
   const counts = "value" in cluster ? countsOf(cluster.value) : "";
   const names = origins.map((origin) => new URL(origin).hostname).filter(isClusterName);

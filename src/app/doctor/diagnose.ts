@@ -21,7 +21,7 @@ import {
   subjectText,
   unreachableServer,
 } from "./check-connections.ts";
-import type { CheckFinding, Facts, FindingSeverity, KnownFacts } from "./doctor-facts.ts";
+import type { CheckFinding, DoctorFacts, FindingSeverity, KnownFacts } from "./doctor-facts.ts";
 
 type ClusterCheck = (facts: KnownFacts, local: readonly CheckFinding[]) => readonly CheckFinding[];
 
@@ -62,7 +62,7 @@ function resultOf(name: string, findings: readonly CheckFinding[]): CheckResult 
   return { name, status: found ?? "ok", findings };
 }
 
-export function diagnose(facts: Facts): Diagnosis {
+export function diagnose(facts: DoctorFacts): Diagnosis {
   const { cluster, cloud, ports } = facts;
   const mayLead = "unread" in cluster || leadershipOf({ ...facts, cluster: cluster.value })?.kind !== "none";
   const local = [

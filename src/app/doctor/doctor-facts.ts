@@ -71,7 +71,7 @@ export interface PortFact {
   readonly listener: "none" | "manager" | "other";
 }
 
-export interface Facts {
+export interface DoctorFacts {
   readonly program: string;
   readonly flags: Flags;
   /** The flags of the command line, as text. */
@@ -83,6 +83,6 @@ export interface Facts {
 }
 
 /** Facts that include those of a cluster that answers. */
-export interface KnownFacts extends Omit<Facts, "cluster"> {
+export interface KnownFacts extends Omit<DoctorFacts, "cluster"> {
   readonly cluster: ClusterFacts;
 }

@@ -2,7 +2,7 @@
 
 import { ofSource } from "../../cloud/source-inventory.ts";
 import { seconds } from "../../core/brand.ts";
-import { codeOf, messageOf } from "../../core/error-message.ts";
+import { messageOf, runtimeCodeOf } from "../../core/error-message.ts";
 import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -16,10 +16,10 @@ import { connectKube } from "../kube-client.ts";
 import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../operator.ts";
 import { reasonOfFailure } from "../report/cloud-contact.ts";
 import { ServerTimes } from "../report/server-times.ts";
-import type { CloudFacts, CloudFailure, Facts, PortFact } from "./doctor-facts.ts";
+import type { CloudFacts, CloudFailure, DoctorFacts, PortFact } from "./doctor-facts.ts";
 import { type ClusterFacts, gatherCluster } from "./gather-cluster.ts";
 
-async function cluster(operator: Operator): Promise<Facts["cluster"]> {
+async function cluster(operator: Operator): Promise<DoctorFacts["cluster"]> {
   const { platform, settings, userAgent, signal } = operator;
   const { clock } = platform;
   const times = new ServerTimes(clock);
@@ -120,7 +120,7 @@ async function portFact(
     return { flag, port, listener: await withDeadline(clock, seconds(3), "The port", signal, ask) };
   } catch (error) {
     signal.throwIfAborted();
-    return { flag, port, listener: refused.includes(codeOf(error)) ? "none" : "other" };
+    return { flag, port, listener: refused.includes(runtimeCodeOf(error)) ? "none" : "other" };
   }
 }
 
@@ -135,7 +135,7 @@ async function ports({ settings: { flags }, platform, signal }: Operator): Promi
   );
 }
 
-export async function gatherFacts(operator: Operator): Promise<Facts> {
+export async function gatherFacts(operator: Operator): Promise<DoctorFacts> {
   const { program, settings } = operator;
   const { flags, given, controllers } = settings;
   const [ofCluster, ofCloud, ofPorts] = await Promise.all([

@@ -5,7 +5,7 @@ import { uninitializedTaint } from "../../controllers/well-known.ts";
 import type { KubeObject, Node, Taint } from "../../kube/objects.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { slimMetaOnly } from "../../kube/slim.ts";
-import { writerOf } from "../leadership/judge-leases.ts";
+import { leaseWriterOf } from "../leadership/judge-leases.ts";
 
 /** An object as the API server sends it. */
 interface Raw extends KubeObject {
@@ -40,7 +40,7 @@ export const nodeFacts = (isSelected: (node: Node) => boolean) =>
       podCIDRs,
       kubeletVersion: nodeInfo?.kubeletVersion ?? "",
       /** The program that wrote the provider id. */
-      providerIDWriter: writerOf(raw, "providerID"),
+      providerIDWriter: leaseWriterOf(raw, "providerID"),
     };
   });
 

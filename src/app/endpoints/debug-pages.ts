@@ -4,7 +4,7 @@
 import { defined } from "../../core/defined.ts";
 import type { ServedResponse } from "../../platform/listener.ts";
 import { jsonAnswer, refusal } from "../../server/answers.ts";
-import type { Page } from "../../server/secure-port.ts";
+import type { ServedPage } from "../../server/secure-port.ts";
 import { describeEverything, describeObject, isNotFound } from "../explain/describe-object.ts";
 import { describedKinds } from "../explain/description.ts";
 import type { Manager } from "../manager/manager.ts";
@@ -34,7 +34,7 @@ export function debugState(report: ManagerReport) {
   };
 }
 
-export function explainPage(manager: Manager): Page {
+export function explainPage(manager: Manager): ServedPage {
   return ({ query }): ServedResponse => {
     const unlisted = Object.entries(manager.caches()).flatMap(([plural, { isSynced }]) =>
       isSynced ? [] : plural,

@@ -2,7 +2,7 @@
 // Errors name the flag.
 
 import { defined } from "../../core/defined.ts";
-import { codeOf, messageOf } from "../../core/error-message.ts";
+import { messageOf, runtimeCodeOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Values } from "../../core/settings.ts";
 import { certificateEnd } from "../../kube/connection/credentials.ts";
@@ -75,7 +75,7 @@ const listenErrors: Readonly<Record<string, string>> = {
 const temporary: readonly string[] = ["EADDRINUSE", "EADDRNOTAVAIL"];
 
 function listenError(flags: PortFlags, error: unknown): Error {
-  const code = codeOf(error);
+  const code = runtimeCodeOf(error);
   const why = listenErrors[code] ?? `cannot be opened: ${messageOf(error)}`;
   const flag = `${flags.prefix}secure-port`;
   const text = `${flags["secure-port"]} on ${flags["bind-address"]} ${why}`;

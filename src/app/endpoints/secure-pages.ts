@@ -7,7 +7,7 @@ import type { Field } from "../../core/settings.ts";
 import { sleep } from "../../platform/clock.ts";
 import { CachedValue, jsonAnswer, refusal, textAnswer } from "../../server/answers.ts";
 import { type Health, healthPages } from "../../server/health.ts";
-import { type Page, readOnly } from "../../server/secure-port.ts";
+import { readOnly, type ServedPage } from "../../server/secure-port.ts";
 import { commit, version } from "../build-info.ts";
 import { commandFlagNames, type FlagName, type Flags, flagFields } from "../flags/flag-table.ts";
 import type { HealthMetrics } from "../metrics/process-metrics.ts";
@@ -50,7 +50,7 @@ function flagLines(flags: Flags): string {
     .join("\n");
 }
 
-function profilingPages(context: PortContext): Record<string, Page> {
+function profilingPages(context: PortContext): Record<string, ServedPage> {
   const { platform, figures, log, signal, setVerbosity } = context;
   const { clock } = platform;
   return {
@@ -83,7 +83,7 @@ function profilingPages(context: PortContext): Record<string, Page> {
 }
 
 /** DELETE resets the metrics, as upstream. */
-function healthMetricsPage(metrics: HealthMetrics): Page {
+function healthMetricsPage(metrics: HealthMetrics): ServedPage {
   const show = readOnly(() => textAnswer(metrics.text(), 200, exposition));
   return (request) => {
     if (request.method !== "DELETE") return show(request);
@@ -96,11 +96,11 @@ export function createPages(
   context: PortContext,
   health: Health,
   healthMetrics: HealthMetrics,
-): Readonly<Record<string, Page>> {
+): Readonly<Record<string, ServedPage>> {
   const { program, provider, flags, manager } = context;
   const { clock } = context.platform;
   const metrics = new CachedValue(() => manager.metrics.text() + context.metrics.text(), clock);
-  const pages: Record<string, Page> = {
+  const pages: Record<string, ServedPage> = {
     ...healthPages(health),
     "/metrics": readOnly(() => textAnswer(metrics.get(), 200, exposition)),
     "/metrics/slis": healthMetricsPage(healthMetrics),

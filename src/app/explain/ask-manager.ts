@@ -1,7 +1,7 @@
 // Finds the secure port of the leading manager, and asks it with the credentials of the kubeconfig.
 
 import { defined } from "../../core/defined.ts";
-import { codeOf, describeError, isTlsCode, messageOf } from "../../core/error-message.ts";
+import { describeError, isTlsCode, messageOf, runtimeCodeOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type Connection, openConnection } from "../../kube/connection/connection.ts";
@@ -15,7 +15,7 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { connectionSource } from "../kube-client.ts";
-import type { Leadership } from "../leadership/judge-leases.ts";
+import type { LeaseLeader } from "../leadership/judge-leases.ts";
 import { type Operator, patienceOf } from "../operator.ts";
 import { leaseOf } from "../permissions.ts";
 import type { NamedObject } from "./description.ts";
@@ -54,7 +54,7 @@ function refusalText(url: string, status: number, body: string): string {
 
 function unreachableText(url: string, error: unknown): string {
   const why = describeError(error);
-  const hint = isTlsCode(codeOf(error))
+  const hint = isTlsCode(runtimeCodeOf(error))
     ? "set --server-ca-file to the CA of its certificate; for a generated one that is cloud-controller-manager-ca.crt in its --cert-dir"
     : "check that the manager runs, and its address (ss -ltnp, as root, names the program at the port), or use kubectl port-forward and --server=https://localhost:10258";
   return `cannot reach the manager at ${url} (${why}); ${hint}`;
@@ -101,7 +101,7 @@ export function serverProblems(server: string | undefined): readonly Problem[] {
 /** Throws NoAnswer if no manager is known to lead, and a ConfigurationError for a CA file that cannot be read. */
 export async function findManager(
   { settings: { flags }, platform: { files }, signal }: Operator,
-  { api, own }: { readonly api: KubeApi; readonly own?: Leadership },
+  { api, own }: { readonly api: KubeApi; readonly own?: LeaseLeader },
 ): Promise<ManagerAddress> {
   const { server, "server-ca-file": caFile, "secure-port": port } = flags;
   const ca = caFile === undefined ? undefined : await readCA(files, caFile);

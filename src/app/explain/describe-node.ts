@@ -1,7 +1,7 @@
 // Describes a Node: which instance it has, and why it is not initialized, tainted or deleted. Pure.
 
 import type { Answer } from "../../cloud/inventory.ts";
-import { describeError } from "../../controllers/classify-error.ts";
+import { problemOfError } from "../../controllers/classify-error.ts";
 import {
   hasTaint,
   isBeingDeleted,
@@ -24,22 +24,22 @@ import { commandText, shortList, withoutFullStop } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import {
   type CloudOutage,
-  type Decision,
+  type Describable,
+  type DescribedDecision,
   type Description,
   failingText,
   firstSentence,
   isExplained,
   type Judgement,
-  type Known,
+  type KnownState,
   listingsText,
   type ObjectNote,
-  type Subject,
   stateOf,
   wouldText,
 } from "./description.ts";
 
 /** A Node, and what is known besides the object. */
-export interface KnownNode extends Known {
+export interface KnownNode extends KnownState {
   readonly node: Node;
   readonly isSelected: boolean;
   /** --node-deletion is off. */
@@ -124,7 +124,7 @@ function absenceNotes({ proofs, now, isKept }: KnownNode): readonly ObjectNote[]
 function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readonly ObjectNote[] {
   const isUnknown = answer?.kind === "unknown" || answer?.kind === "unconfirmed";
   if (!isUnknown || listingFailure === undefined || isExplained(notes)) return [];
-  const { reason = "CloudUnavailable" } = describeError(listingFailure.error) ?? {};
+  const { reason = "CloudUnavailable" } = problemOfError(listingFailure.error) ?? {};
   const why = withoutFullStop(failingText(listingFailure, now));
   const text = `The state of its instance is not known, because ${why}. The Node is neither updated nor deleted until they succeed.`;
   return [{ kind: "problem", reason, text }];
@@ -139,7 +139,7 @@ function notesOf(known: KnownNode): readonly ObjectNote[] {
 function judge(
   { node, answer, isSelected, isDue }: KnownNode,
   notes: readonly ObjectNote[],
-  decisions: readonly Decision[],
+  decisions: readonly DescribedDecision[],
 ): Judgement {
   const { name } = node.metadata;
   if (!isSelected)
@@ -183,7 +183,7 @@ function judge(
   return { state: isPending ? "working" : "settled", summary };
 }
 
-export function nodeSubject(known: KnownNode): Subject {
+export function nodeSubject(known: KnownNode): Describable {
   const { name } = known.node.metadata;
   const { nextAttemptInSeconds } = known;
   return {

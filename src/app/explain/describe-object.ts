@@ -34,14 +34,14 @@ import { partsOf, type VolumeObjects, volumeSubject } from "./describe-volume.ts
 import {
   briefly,
   type CloudOutage,
+  type Describable,
   type DescribedKind,
   type Description,
   describe,
   isSettled,
-  type Known,
+  type KnownState,
   type NamedObject,
   type ObjectNote,
-  type Subject,
   stateOf,
 } from "./description.ts";
 
@@ -121,12 +121,12 @@ export class Describer {
     );
   }
 
-  find({ kind, name }: NamedObject): Subject | NotFound {
+  find({ kind, name }: NamedObject): Describable | NotFound {
     const { nodes, services, volumes } = this.#manager;
     const among = <T extends KubeObject>(
       cache: Pick<LatestObjects<T>, "get" | "list"> | undefined,
-      subjectOf: (object: T) => Subject,
-    ): Subject | NotFound => {
+      subjectOf: (object: T) => Describable,
+    ): Describable | NotFound => {
       if (cache === undefined) return withoutVolumes({ kind, name });
       const object = cache.get(name);
       const names = () => cache.list().map(({ metadata }) => keyOf(metadata));
@@ -169,7 +169,7 @@ export class Describer {
   }
 
   /** Claims, and PersistentVolumes without one: every volume once. */
-  get volumes(): readonly Subject[] {
+  get volumes(): readonly Describable[] {
     const { claims, volumes } = this.#manager.volumes ?? {};
     const all = claims?.list() ?? [];
     const bound = new Set(all.map(({ spec }) => spec?.volumeName));
@@ -181,7 +181,7 @@ export class Describer {
   }
 
   /** Everything that Fairlead manages. */
-  get everything(): readonly Subject[] {
+  get everything(): readonly Describable[] {
     return [
       ...this.services.map((service) => this.service(service)),
       ...this.#manager.nodes.list().map((node) => this.node(node)),
@@ -202,11 +202,11 @@ export class Describer {
     );
   }
 
-  describe(subject: Subject): Description {
+  describe(subject: Describable): Description {
     return describe(subject, this.#manager.journal.entries());
   }
 
-  node(node: Node): Subject {
+  node(node: Node): Describable {
     const { name } = node.metadata;
     const { inventory, flags, queues } = this.#manager;
     const general = isUninitialized(node) ? this.#general.joiningNode : this.#general.node;
@@ -236,7 +236,7 @@ export class Describer {
     return failure && (sources.length > 1 ? failure : { ...failure, source: undefined });
   }
 
-  service(service: Service): Subject {
+  service(service: Service): Describable {
     const knowledge = this.#reports.service?.knowledgeOf(service);
     const general = hasAddress(service) ? this.#general.service : this.#general.newService;
     const otherController = this.#reports.service?.otherControllerOf(service);
@@ -255,13 +255,13 @@ export class Describer {
     });
   }
 
-  #claim(claim: PersistentVolumeClaim): Subject {
+  #claim(claim: PersistentVolumeClaim): Describable {
     const volume = this.#manager.volumes?.volumes.get(claim.spec?.volumeName ?? "");
     const attachments = this.#attachmentsOf(volume);
     return this.#volume({ kind: "PersistentVolumeClaim", claim, volume, attachments });
   }
 
-  #persistentVolume(volume: PersistentVolume): Subject {
+  #persistentVolume(volume: PersistentVolume): Describable {
     const { namespace = "", name = "" } = volume.spec?.claimRef ?? {};
     const claim = this.#manager.volumes?.claims.get(keyOf({ namespace, name }));
     const attachments = this.#attachmentsOf(volume);
@@ -272,7 +272,7 @@ export class Describer {
     return volume === undefined ? [] : (this.#attachments.get(volume.metadata.name) ?? []);
   }
 
-  #volume(objects: VolumeObjects): Subject {
+  #volume(objects: VolumeObjects): Describable {
     const parts = partsOf(objects);
     const found = parts.flatMap(
       ([part, { metadata }]) => this.#reports.volume?.get(kinds[part])?.get(keyOf(metadata)) ?? [],
@@ -299,7 +299,7 @@ export class Describer {
     queues: readonly (WorkQueue | undefined)[],
     keys: readonly string[],
     otherwise: readonly number[] = [],
-  ): Omit<Known, "notes"> {
+  ): Omit<KnownState, "notes"> {
     const own = keys.flatMap((key) => queues.flatMap((queue) => queue?.dueTime(key) ?? []));
     const dues = own.length > 0 ? own : otherwise;
     const hasTime = dues.length > 0 && !this.#isOffline;
@@ -312,7 +312,7 @@ export class Describer {
   }
 }
 
-const withoutVolumes = (object: NamedObject): Subject => ({
+const withoutVolumes = (object: NamedObject): Describable => ({
   ...object,
   notes: [],
   nextAttemptInSeconds: undefined,
@@ -355,5 +355,5 @@ export function closestName(kind: DescribedKind, name: string, names: readonly s
   return meant === undefined ? { kind, name } : { kind, name, meant };
 }
 
-export const isNotFound = (answer: Description | Subject | NotFound): answer is NotFound =>
+export const isNotFound = (answer: Description | Describable | NotFound): answer is NotFound =>
   !("notes" in answer);

@@ -19,22 +19,22 @@ import { commandText, shortList } from "../../core/text.ts";
 import { keyOf, type Service } from "../../kube/objects.ts";
 import {
   type CloudOutage,
-  type Decision,
+  type Describable,
+  type DescribedDecision,
   type Description,
   firstSentence,
   isExplained,
   isFailedAttempt,
   type Judgement,
-  type Known,
+  type KnownState,
   listingsText,
   type ObjectNote,
-  type Subject,
   stateOf,
   wouldText,
 } from "./description.ts";
 
 /** A Service, and what is known besides the object. The notes concern all Services, such as a cloud that refuses the credentials. */
-export interface KnownService extends Known {
+export interface KnownService extends KnownState {
   readonly service: Service;
   /** What the controller knows; undefined if it has not seen the Service, or does not run here. */
   readonly knowledge: ServiceKnowledge | undefined;
@@ -94,7 +94,7 @@ const addressText = (addresses: readonly string[]): string =>
     : `the address${addresses.length === 1 ? "" : "es"} ${shortList(addresses)}`;
 
 /** What a manager would do in the cloud; a write to the Service itself only reports the problem. */
-const plannedInCloud = (decisions: readonly Decision[]): Decision | undefined =>
+const plannedInCloud = (decisions: readonly DescribedDecision[]): DescribedDecision | undefined =>
   decisions.find(({ outcome, object }) => outcome === "observed" && object.startsWith("balancer/"));
 
 /** They end without a correction. */
@@ -104,7 +104,7 @@ const temporary: readonly string[] = ["CloudUnavailable", "CloudThrottled"];
 function summaryOfProblem(
   { service, knowledge, nextAttemptInSeconds }: KnownService,
   first: ObjectNote,
-  decisions: readonly Decision[],
+  decisions: readonly DescribedDecision[],
 ): string {
   const addresses = addressesOf(service);
   const problem = firstSentence(first.text);
@@ -116,7 +116,11 @@ function summaryOfProblem(
   return `It has ${addressText(addresses)}${isBlocked ? `, and gets none until ${end}` : ""}. ${problem}`;
 }
 
-function judge(known: KnownService, notes: readonly ObjectNote[], decisions: readonly Decision[]): Judgement {
+function judge(
+  known: KnownService,
+  notes: readonly ObjectNote[],
+  decisions: readonly DescribedDecision[],
+): Judgement {
   const { service, knowledge, isDue } = known;
   const unmanaged = unmanagedBecause(known);
   if (unmanaged !== undefined) return { state: "unmanaged", summary: unmanaged };
@@ -168,7 +172,7 @@ function targetsText(targets: readonly string[] | undefined): string | undefined
   return `${targets.length}: ${shortList(targets, 120)}`;
 }
 
-export function serviceSubject(known: KnownService): Subject {
+export function serviceSubject(known: KnownService): Describable {
   const { service, knowledge, nextAttemptInSeconds } = known;
   const name = keyOf(service.metadata);
   const balancers =

@@ -12,11 +12,11 @@ import {
 } from "../../kube/objects.ts";
 import { provisionerKeys, selectedNodeKey } from "../../volumes/controller/names.ts";
 import {
+  type Describable,
   firstSentence,
   type Judgement,
-  type Known,
+  type KnownState,
   type ObjectNote,
-  type Subject,
   stateOf,
 } from "./description.ts";
 
@@ -37,7 +37,7 @@ export type VolumeObjects = (
   readonly attachments: readonly VolumeAttachment[] | undefined;
 };
 
-export interface KnownVolume extends Known {
+export interface KnownVolume extends KnownState {
   readonly objects: VolumeObjects;
   /** The name of the CSI driver of Fairlead; undefined if it is not known here. */
   readonly driver: string | undefined;
@@ -125,7 +125,7 @@ function judge({ objects, driver }: KnownVolume, notes: readonly ObjectNote[]): 
   return { state, summary: `${summary}${firstSentence(first.text)}` };
 }
 
-export function volumeSubject(known: KnownVolume): Subject {
+export function volumeSubject(known: KnownVolume): Describable {
   const { objects, notes, nextAttemptInSeconds } = known;
   const { kind } = objects;
   return {

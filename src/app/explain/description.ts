@@ -41,7 +41,8 @@ export interface ObjectNote extends Ranked, Pick<Finding, "text"> {
   readonly sinceSeconds?: number;
 }
 
-export interface Decision extends Pick<JournalEntry, "action" | "object" | "why" | "outcome" | "detail"> {
+export interface DescribedDecision
+  extends Pick<JournalEntry, "action" | "object" | "why" | "outcome" | "detail"> {
   /** RFC 3339. */
   readonly at: string;
 }
@@ -76,7 +77,7 @@ export interface Description extends NamedObject {
   readonly notes: readonly ObjectNote[];
   readonly nextAttemptInSeconds?: number;
   /** The last writes about the object, the newest first. */
-  readonly decisions: readonly Decision[];
+  readonly decisions: readonly DescribedDecision[];
   /** The newest first. Only without a running manager, which knows more. */
   readonly events?: readonly DescribedEvent[];
 }
@@ -119,7 +120,7 @@ function failedAttempt(events: readonly DescribedEvent[]): DescribedEvent | unde
 }
 
 /** A planned change. The last value of a patch may be a message, which ends with a dot. */
-export const wouldText = (planned: Decision): string =>
+export const wouldText = (planned: DescribedDecision): string =>
   `Fairlead would ${withoutFullStop(describeChange(planned))}.`;
 
 type Stated = Pick<Description, "state">;
@@ -137,7 +138,7 @@ export interface Judgement {
 }
 
 /** What the manager knows about an object beyond its fields. Almost empty without a manager. */
-export interface Known {
+export interface KnownState {
   /** What the controllers report about it, and what concerns all of its kind. */
   readonly notes: readonly ObjectNote[];
   /** It waits for a worker, or one works on it. */
@@ -146,13 +147,13 @@ export interface Known {
 }
 
 /** An object to describe. */
-export interface Subject extends NamedObject, Pick<Known, "notes" | "nextAttemptInSeconds"> {
+export interface Describable extends NamedObject, Pick<KnownState, "notes" | "nextAttemptInSeconds"> {
   /** The events of managers and other components, newest first. Absent if the manager itself describes the object. */
   readonly events?: readonly DescribedEvent[] | undefined;
   /** How the journal names the object and what belongs to it. */
   readonly journalNames: readonly string[];
   /** In observe mode, the decisions show what would be done. */
-  judge(notes: readonly ObjectNote[], decisions: readonly Decision[]): Judgement;
+  judge(notes: readonly ObjectNote[], decisions: readonly DescribedDecision[]): Judgement;
   /** In the order to show them. */
   facts(): Description["facts"];
 }
@@ -160,12 +161,12 @@ export interface Subject extends NamedObject, Pick<Known, "notes" | "nextAttempt
 /** Without what costs time for thousands of objects. */
 export type Brief = Omit<Description, "facts" | "decisions">;
 
-export function briefly(subject: Subject, decisions: readonly Decision[] = []): Brief {
+export function briefly(subject: Describable, decisions: readonly DescribedDecision[] = []): Brief {
   const { kind, name, nextAttemptInSeconds } = subject;
   return defined({ kind, name, ...judgeWithEvents(subject, decisions), nextAttemptInSeconds });
 }
 
-export function describe(subject: Subject, entries: readonly JournalEntry[] = []): Description {
+export function describe(subject: Describable, entries: readonly JournalEntry[] = []): Description {
   const { kind, name, journalNames, events } = subject;
   const decisions = decisionsAbout(entries, journalNames, kind === "Service" ? name : undefined);
   return defined({ ...briefly(subject, decisions), facts: subject.facts(), decisions, events });
@@ -182,7 +183,7 @@ export function decisionsAbout(
   entries: readonly JournalEntry[],
   objects: readonly string[],
   subject?: string,
-): readonly Decision[] {
+): readonly DescribedDecision[] {
   const seen = new Set<string>();
   const isAbout = ({ object, why }: JournalEntry): boolean =>
     objects.includes(object) || (subject !== undefined && why.startsWith(`${subject}: `));
@@ -206,8 +207,8 @@ export function decisionsAbout(
  * is not known before a request. If nothing else explains the state, the newest event of a manager does, if it is a warning.
  */
 function judgeWithEvents(
-  subject: Subject,
-  decisions: readonly Decision[],
+  subject: Describable,
+  decisions: readonly DescribedDecision[],
 ): Judgement & { readonly notes: readonly ObjectNote[] } {
   const events = (subject.events ?? []).filter(isByManager);
   const notes = sortNotes(subject.notes);

@@ -6,13 +6,13 @@ import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
 import {
+  eventSourceOf,
   type KubeObject,
   keyOf,
   type Node,
   type PersistentVolume,
   type PersistentVolumeClaim,
   type Service,
-  sourceOf,
 } from "../../kube/objects.ts";
 import {
   events,
@@ -31,6 +31,7 @@ import { serviceSubject } from "./describe-service.ts";
 import { volumeSubject } from "./describe-volume.ts";
 import {
   briefly,
+  type Describable,
   type DescribedEvent,
   type Description,
   describe,
@@ -38,7 +39,6 @@ import {
   isSettled,
   maxEvents,
   type NamedObject,
-  type Subject,
 } from "./description.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
 
@@ -69,7 +69,7 @@ async function readEvents(
         reason,
         message,
         count,
-        source: sourceOf(event),
+        source: eventSourceOf(event),
       }))
       .toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
       .slice(0, maxEvents);
@@ -88,9 +88,9 @@ type Found = Required<Pick<ExplainAnswer, "objects" | "warnings">> & Pick<Explai
 
 /** Where a command finds objects without a running manager. */
 export interface ObjectSource {
-  unsettled(): Promise<readonly Subject[]>;
-  find(asked: NamedObject): Promise<Subject | NotFound>;
-  describe(subject: Subject): Description;
+  unsettled(): Promise<readonly Describable[]>;
+  find(asked: NamedObject): Promise<Describable | NotFound>;
+  describe(subject: Describable): Description;
 }
 
 /** Adds the events of the API server, which show what a manager has reported. */
@@ -119,12 +119,12 @@ type Rules = Pick<Operator, "provider" | "settings">;
 /** What is known without a manager and without the cloud. */
 const nothing = { notes: [], isDue: false, nextAttemptInSeconds: undefined, now: 0 } as const;
 
-function serviceFrom(service: Service, { provider }: Rules): Subject {
+function serviceFrom(service: Service, { provider }: Rules): Describable {
   const otherController = otherControllerFor(provider, service);
   return serviceSubject({ service, otherController, knowledge: undefined, ...nothing });
 }
 
-function nodeFrom(node: Node, { settings }: Rules): Subject {
+function nodeFrom(node: Node, { settings }: Rules): Describable {
   const isSelected = isSelectedBy(settings.flags)(node);
   return nodeSubject({ node, isSelected, isKept: false, answer: undefined, proofs: [], ...nothing });
 }
@@ -172,7 +172,12 @@ export async function listingRefusal(api: KubeApi, signal: AbortSignal): Promise
 }
 
 /** Throws if it does not exist. */
-async function read(api: KubeApi, asked: NamedObject, rules: Rules, signal: AbortSignal): Promise<Subject> {
+async function read(
+  api: KubeApi,
+  asked: NamedObject,
+  rules: Rules,
+  signal: AbortSignal,
+): Promise<Describable> {
   const { kind } = asked;
   const reference = referenceOf(asked);
   if (kind === "Node") return nodeFrom(await api.get(nodes, reference, signal), rules);

@@ -7,7 +7,7 @@ import { describeChange } from "../../runtime/journal.ts";
 import type { ExitCode } from "../console.ts";
 import type { NotFound } from "./describe-object.ts";
 import {
-  type Decision,
+  type DescribedDecision,
   type DescribedEvent,
   type Description,
   durationOf,
@@ -35,7 +35,7 @@ function noteText({ kind, reason, cause, severity, sinceSeconds, text }: ObjectN
   return `  ${heading}: ${reason}${cause === undefined ? "" : ` (${cause})`}${since}\n${lines.join("\n")}`;
 }
 
-function decisionText(decision: Decision): string {
+function decisionText(decision: DescribedDecision): string {
   const { at, object, why, outcome } = decision;
   const time = `${at.slice(0, 19).replace("T", " ")}Z`;
   const result = outcome === "observed" ? "would" : outcome;

@@ -57,7 +57,7 @@ export interface Asker {
 }
 
 /** Who leads with a Lease: a manager of the program that asks, another program, or none. */
-export interface Leadership {
+export interface LeaseLeader {
   readonly kind: "leads" | "other" | "none";
   readonly holder: string;
   /** Absent if a manager of the program leads. */
@@ -76,10 +76,10 @@ function hostOf(holder: string): string {
 }
 
 /** Undefined: it does not exist. */
-export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Asker): Leadership {
+export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Asker): LeaseLeader {
   const { holder = "", name: bare = leaseOf(flags).name, renewTime = "an unknown time" } = lease ?? {};
   const name = nameOf(bare, flags);
-  const none = (reason: LeaderProblem["reason"], problem: string, fix: string): Leadership => {
+  const none = (reason: LeaderProblem["reason"], problem: string, fix: string): LeaseLeader => {
     const effect = "Nothing is changed in the cloud or the cluster until a manager leads.";
     return { kind: "none", holder, found: finding(reason, `No manager leads: ${problem}`, { effect, fix }) };
   };
@@ -151,7 +151,7 @@ interface ManagedFields {
 }
 
 /** The program that last wrote a field of the spec. */
-export function writerOf(object: KubeObject, field: string): string | undefined {
+export function leaseWriterOf(object: KubeObject, field: string): string | undefined {
   const { managedFields = [] } = object.metadata as { readonly managedFields?: readonly ManagedFields[] };
   return managedFields
     .filter(({ fieldsV1 }) => fieldsV1?.["f:spec"]?.[`f:${field}`] !== undefined)
@@ -162,7 +162,7 @@ export function writerOf(object: KubeObject, field: string): string | undefined 
 export const leaseFact = (lease: Lease): LeaseFact => ({
   name: lease.metadata.name,
   holder: holderOf(lease),
-  program: writerOf(lease, "renewTime"),
+  program: leaseWriterOf(lease, "renewTime"),
   clusterName: lease.metadata.annotations?.[clusterNameAnnotation],
   acquireTime: lease.spec?.acquireTime,
   renewTime: lease.spec?.renewTime,

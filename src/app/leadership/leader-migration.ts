@@ -1,7 +1,7 @@
 // Leader migration: which controllers run under the Lease that is shared with kube-controller-manager while they move out of
 // it. Parses a LeaderMigrationConfiguration strictly.
 
-import { codeOf } from "../../core/error-message.ts";
+import { runtimeCodeOf } from "../../core/error-message.ts";
 import { oneOf, text } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
 import { records } from "../../core/record-fields.ts";
@@ -10,13 +10,13 @@ import { type ControllerName, controllerNamed } from "../flags/controller-names.
 import type { Flags } from "../flags/flag-table.ts";
 
 /** Runs under the main Lease, under the shared Lease, or in another component. */
-export type Place = "main" | "migrated" | "elsewhere";
+export type LeasePlace = "main" | "migrated" | "elsewhere";
 
 export interface LeaderMigration {
   readonly leaderName: string;
   /** As configured. */
   readonly controllerLeaders: readonly ControllerLeader[];
-  readonly placeOf: (controller: ControllerName) => Place;
+  readonly placeOf: (controller: ControllerName) => LeasePlace;
 }
 
 export interface ControllerLeader {
@@ -47,7 +47,7 @@ export function createMigration(
   { leaderName, controllerLeaders }: MigrationConfiguration,
   component = "cloud-controller-manager",
 ): LeaderMigration {
-  const places = new Map<ControllerName, Place>();
+  const places = new Map<ControllerName, LeasePlace>();
   for (const leader of controllerLeaders) {
     // Compares all names of a controller. Upstream compares only current names, so two of the three in its default
     // match nothing.
@@ -112,7 +112,7 @@ export async function readMigrationOf(
   try {
     source = await files.read(path);
   } catch (error) {
-    const code = codeOf(error) || "unknown error";
+    const code = runtimeCodeOf(error) || "unknown error";
     const why = `cannot read ${path} (${code}); check that the file exists and that this process may read it`;
     return { problems: [problem(why)] };
   }

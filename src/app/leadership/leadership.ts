@@ -24,7 +24,7 @@ import type { Flags } from "../flags/flag-table.ts";
 import type { CurrentCaches } from "./current-caches.ts";
 import { type LeaseEvent, logLeaseEvent, releaseDropped, releaseHold } from "./hold-release.ts";
 import { besideLeader, judgeLease, type LeaseFact, leaseFact, textOf } from "./judge-leases.ts";
-import type { LeaderMigration, Place } from "./leader-migration.ts";
+import type { LeaderMigration, LeasePlace } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
 import { clusterNameChanged, LeaseClusterName } from "./lease-cluster-name.ts";
 import { LeaseRemovals } from "./lease-removals.ts";
@@ -61,7 +61,7 @@ const removers: Readonly<Record<RemovalKind, ControllerName>> = {
   volumes: "volume",
 };
 
-type HeldPlace = Exclude<Place, "elsewhere">;
+type HeldPlace = Exclude<LeasePlace, "elsewhere">;
 
 export interface LeadershipRun {
   /** In the reserved lane, without a write gate. */
@@ -248,7 +248,7 @@ export class Leadership {
     return Object.values(this.#leases).filter((name) => name !== undefined);
   }
 
-  #placeOf(task: string): Place {
+  #placeOf(task: string): LeasePlace {
     return (
       (this.#isElecting ? this.#options.migration?.placeOf(task as ControllerName) : undefined) ?? "main"
     );

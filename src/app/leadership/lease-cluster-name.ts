@@ -10,7 +10,7 @@ import {
 } from "../../kube/leader-election/lease-annotations.ts";
 import type { Lease } from "../../kube/objects.ts";
 import type { LeaseEvent } from "./hold-release.ts";
-import { writerOf } from "./judge-leases.ts";
+import { leaseWriterOf } from "./judge-leases.ts";
 
 interface LeaseClusterNameOptions {
   readonly name: string;
@@ -36,7 +36,7 @@ export class LeaseClusterName implements LeaseAnnotations {
     if (purpose === "release") return { values: {}, onStored: () => undefined };
     if (before !== undefined && before.spec?.holderIdentity !== identity) {
       const former = before.metadata.annotations?.[clusterNameAnnotation];
-      const isKnown = former !== name && writerOf(before, "renewTime") === program;
+      const isKnown = former !== name && leaseWriterOf(before, "renewTime") === program;
       this.#former = isKnown ? former : undefined;
     }
     const hasRoom = roomFor(clusterNameAnnotation, before) >= Buffer.byteLength(name);

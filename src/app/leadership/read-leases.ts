@@ -16,8 +16,8 @@ import {
   judgeLease,
   judgeSeveral,
   type LeaderProblem,
-  type Leadership,
   type LeaseFact,
+  type LeaseLeader,
   leaseFact,
 } from "./judge-leases.ts";
 import { isObserver } from "./replica-identity.ts";
@@ -90,7 +90,7 @@ export async function readLeases(
 /** Who leads, as far as the credentials may read it. */
 export interface Leaders {
   /** Undefined if the Lease may not be read, or if managers with these flags use none. */
-  readonly own?: Leadership & Pick<LeaseFact, "renewTime">;
+  readonly own?: LeaseLeader & Pick<LeaseFact, "renewTime">;
   readonly several?: LeaderProblem;
 }
 

@@ -11,7 +11,7 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import { connectKube } from "../kube-client.ts";
 import { CurrentCaches } from "../leadership/current-caches.ts";
-import { type LeaderMigration, type Place, readMigrationOf } from "../leadership/leader-migration.ts";
+import { type LeaderMigration, type LeasePlace, readMigrationOf } from "../leadership/leader-migration.ts";
 import { Leadership } from "../leadership/leadership.ts";
 import { reportSkew } from "../report/server-times.ts";
 import { accountOf, ServiceAccountToken } from "../service-account-token.ts";
@@ -32,7 +32,7 @@ export interface ClusterAccess {
   readonly events: ManagerEvents;
   readonly identity: ClusterIdentity;
   /** Whether writes are allowed under this Lease, and with the caches that this controller needs. */
-  gateOf(place: Exclude<Place, "elsewhere">, task?: ControllerName): WriteGate;
+  gateOf(place: Exclude<LeasePlace, "elsewhere">, task?: ControllerName): WriteGate;
   /** With the identity and the write gate of the controller. */
   clientOf(task: ControllerName): KubeApi;
 }

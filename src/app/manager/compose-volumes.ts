@@ -36,7 +36,7 @@ export interface VolumeWatches {
 }
 
 /** What is known about volumes, for those who describe them. */
-export interface VolumeObjects {
+export interface VolumeCaches {
   /** The name of the CSI driver. */
   readonly driver: string;
   readonly claims: LatestObjects<PersistentVolumeClaim>;
@@ -44,10 +44,10 @@ export interface VolumeObjects {
   readonly attachments: LatestObjects<VolumeAttachment>;
 }
 
-export function volumeObjects(
+export function volumeCaches(
   { volumeDriver }: AnyProvider,
   watches: VolumeWatches | undefined,
-): VolumeObjects | undefined {
+): VolumeCaches | undefined {
   if (volumeDriver === undefined || watches === undefined) return undefined;
   return {
     driver: volumeDriver.name,

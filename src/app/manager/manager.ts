@@ -31,7 +31,7 @@ import { CloudSessions } from "./cloud-sessions.ts";
 import { accessCluster } from "./cluster-access.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import { composeTasks, type SessionsByLease } from "./compose-tasks.ts";
-import { type VolumeObjects, volumeObjects } from "./compose-volumes.ts";
+import { type VolumeCaches, volumeCaches } from "./compose-volumes.ts";
 import { openInstruments } from "./instruments.ts";
 import type { ManagerOptions } from "./manager-options.ts";
 import { prepareReload, type Reload } from "./reload.ts";
@@ -50,7 +50,7 @@ export interface Manager extends ReportedManager {
   readonly nodes: LatestObjects<Node>;
   readonly services: LatestObjects<Service>;
   /** Undefined unless the volume controller runs here. */
-  readonly volumes: VolumeObjects | undefined;
+  readonly volumes: VolumeCaches | undefined;
   report(): ManagerReport;
   /** The changes that observe mode has planned, each once. */
   planned(): readonly JournalEntry[];
@@ -248,7 +248,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     run,
     nodes,
     services,
-    volumes: volumeObjects(provider, watches.volumes),
+    volumes: volumeCaches(provider, watches.volumes),
     planned: () => plans.planned,
     onKubeRequest: instruments.requests.kube,
     connections: { apiServer: reserved.origin, ...shownCloud(sessions.main.current.connected) },

@@ -11,7 +11,7 @@ import {
   verbsOf,
 } from "../permissions.ts";
 import { accountNamespace } from "../service-account-token.ts";
-import { type Commented, comment, type KubeObject, keyComments } from "./to-yaml.ts";
+import { type Commented, comment, keyComments, type RenderedObject } from "./to-yaml.ts";
 
 const rbac = { apiVersion: "rbac.authorization.k8s.io/v1" } as const;
 const rbacGroup = "rbac.authorization.k8s.io";
@@ -60,7 +60,13 @@ export interface AccessOptions {
 }
 
 /** The roles, their bindings and the service account. */
-export function accessObjects({ name, namespace, lease, needs, user }: AccessOptions): readonly KubeObject[] {
+export function accessObjects({
+  name,
+  namespace,
+  lease,
+  needs,
+  user,
+}: AccessOptions): readonly RenderedObject[] {
   const account = { kind: "ServiceAccount", name, namespace };
   const subjects = [
     account,
@@ -129,7 +135,7 @@ export interface ScraperOptions {
 }
 
 /** The role that may read the metrics, and its binding to the scraper. */
-export function scraperObjects({ name: ofManager, scraper }: ScraperOptions): readonly KubeObject[] {
+export function scraperObjects({ name: ofManager, scraper }: ScraperOptions): readonly RenderedObject[] {
   const name = `${ofManager}-metrics`;
   const role = { ...rbac, kind: "ClusterRole", metadata: { name }, rules: metricsRules };
   if (scraper === undefined) {

@@ -6,7 +6,7 @@ import type { Credential } from "./cloud-inputs.ts";
 import { type NodeVolumesOptions, nodeVolumesObjects } from "./node-volumes.ts";
 import type { EnvironmentVariable, PodOptions } from "./pod.ts";
 import type { ManifestValues } from "./read-set.ts";
-import { comment, type KubeObject, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
+import { comment, keyComments, labelsOf, podLabels, type RenderedObject } from "./to-yaml.ts";
 import { daemonSet, deployment, hostFolder, staticPod, type WorkloadOptions } from "./workloads.ts";
 
 export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | "securePort"> {
@@ -55,7 +55,7 @@ function workloadOptions(installation: Installation, env: readonly EnvironmentVa
 }
 
 /** The Secret has only the values that were given, so that applying it again removes no credential. */
-function secretOf(installation: Installation): readonly KubeObject[] {
+function secretOf(installation: Installation): readonly RenderedObject[] {
   const { credentials, names, values } = installation;
   const given = credentials.flatMap(({ variable, text, value }) =>
     value === undefined ? [] : [{ variable, text, value }],
@@ -102,7 +102,7 @@ export function missingFileText(installation: Installation): string | undefined 
 }
 
 /** It has no cluster IP, because a scraper reads every replica. */
-function metricsService(installation: Installation): readonly KubeObject[] {
+function metricsService(installation: Installation): readonly RenderedObject[] {
   const { securePort, values } = installation;
   if (securePort === 0) return [];
   const name = installation.names.workload;
@@ -124,12 +124,12 @@ function metricsService(installation: Installation): readonly KubeObject[] {
   ];
 }
 
-const ownNamespace = ({ values: { namespace } }: Installation): readonly KubeObject[] =>
+const ownNamespace = ({ values: { namespace } }: Installation): readonly RenderedObject[] =>
   // Every cluster has this namespace.
   namespace === "kube-system" ? [] : [{ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } }];
 
 /** Roles, bindings and the service account. */
-export function accessManifest(installation: Installation): readonly KubeObject[] {
+export function accessManifest(installation: Installation): readonly RenderedObject[] {
   const { values, lease, needs } = installation;
   const { namespace, user, scraper } = values;
   const name = installation.names.access;
@@ -143,7 +143,7 @@ export function accessManifest(installation: Installation): readonly KubeObject[
 export function workloadManifests(
   kind: "daemonset" | "deployment",
   installation: Installation,
-): readonly KubeObject[] {
+): readonly RenderedObject[] {
   const name = secretName(installation);
   const keys = installation.values["secret-keys"];
   const env = [
@@ -170,7 +170,7 @@ export function workloadManifests(
 export function clusterManifests(
   kind: "daemonset" | "deployment",
   installation: Installation,
-): readonly KubeObject[] {
+): readonly RenderedObject[] {
   return [
     ...ownNamespace(installation),
     ...accessManifest(installation),
@@ -179,7 +179,7 @@ export function clusterManifests(
 }
 
 /** Nothing for a cloud without volumes. */
-export function nodeVolumesManifest(installation: Installation): readonly KubeObject[] {
+export function nodeVolumesManifest(installation: Installation): readonly RenderedObject[] {
   const { driver, values, args } = installation;
   if (driver === undefined) return [];
   return nodeVolumesObjects({
@@ -193,7 +193,7 @@ export function nodeVolumesManifest(installation: Installation): readonly KubeOb
   });
 }
 
-export function staticPodManifest(installation: Installation): KubeObject {
+export function staticPodManifest(installation: Installation): RenderedObject {
   // The manager reads the kubeconfig and the credentials in this folder, as it does for systemd.
   const folder = { name: "CREDENTIALS_DIRECTORY", value: hostFolder };
   return staticPod({

@@ -3,7 +3,7 @@
 
 import type { VolumeDriver } from "../../provider/volumes.ts";
 import { nodeVolumesVariable } from "./pod.ts";
-import { comment, type KubeObject, keyComments } from "./to-yaml.ts";
+import { comment, keyComments, type RenderedObject } from "./to-yaml.ts";
 
 export interface NodeVolumesOptions {
   readonly driver: Pick<VolumeDriver, "name">;
@@ -74,7 +74,7 @@ function podSpec({ driver, image, name, priorityClass, kubeletFolder, args }: No
   };
 }
 
-function access({ name, namespace }: NodeVolumesOptions): readonly KubeObject[] {
+function access({ name, namespace }: NodeVolumesOptions): readonly RenderedObject[] {
   const rbac = { apiVersion: "rbac.authorization.k8s.io/v1" } as const;
   const labels = labelsOf(name);
   return [
@@ -97,7 +97,7 @@ function access({ name, namespace }: NodeVolumesOptions): readonly KubeObject[] 
 }
 
 /** What Kubernetes needs to know of the driver. The values are those of the drivers of the clouds, so that applying it changes nothing. */
-function driverObject({ driver }: Pick<NodeVolumesOptions, "driver">): KubeObject {
+function driverObject({ driver }: Pick<NodeVolumesOptions, "driver">): RenderedObject {
   return {
     apiVersion: "storage.k8s.io/v1",
     kind: "CSIDriver",
@@ -114,7 +114,7 @@ function driverObject({ driver }: Pick<NodeVolumesOptions, "driver">): KubeObjec
   };
 }
 
-function storageClass({ driver }: NodeVolumesOptions): KubeObject {
+function storageClass({ driver }: NodeVolumesOptions): RenderedObject {
   return {
     [comment]:
       "A StorageClass to start with. To make it the default: kubectl annotate storageclass fairlead storageclass.kubernetes.io/is-default-class=true",
@@ -129,7 +129,7 @@ function storageClass({ driver }: NodeVolumesOptions): KubeObject {
   };
 }
 
-export function nodeVolumesObjects(options: NodeVolumesOptions): readonly KubeObject[] {
+export function nodeVolumesObjects(options: NodeVolumesOptions): readonly RenderedObject[] {
   const { name, namespace } = options;
   const labels = labelsOf(name);
   return [

@@ -103,12 +103,12 @@ function objectName<const O extends { readonly fallback?: string }>(
   );
 }
 
-export interface ObjectReference {
+export interface ManifestReference {
   readonly namespace: string;
   readonly name: string;
 }
 
-function reference(what: string): Field<ObjectReference> {
+function reference(what: string): Field<ManifestReference> {
   return {
     text: what,
     expects: "a service account as namespace/name",

@@ -59,7 +59,7 @@ export function toYaml(value: unknown): string {
 export const toYamlStream = (objects: readonly unknown[]): string => objects.map(toYaml).join("---\n");
 
 /** The shape of the objects in the manifests. */
-export interface KubeObject {
+export interface RenderedObject {
   readonly [comment]?: string;
   readonly apiVersion: string;
   readonly kind: string;

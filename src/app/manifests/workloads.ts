@@ -1,7 +1,7 @@
 // The objects that run the pod: a DaemonSet, a Deployment, or a static pod.
 
 import { type PodOptions, podSpec, tolerations, unprivilegedId } from "./pod.ts";
-import { comment, type KubeObject, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
+import { comment, keyComments, labelsOf, podLabels, type RenderedObject } from "./to-yaml.ts";
 
 export interface WorkloadOptions extends PodOptions {
   /** The name of the workload. */
@@ -39,7 +39,7 @@ const workload = (kind: "DaemonSet" | "Deployment", { name, namespace }: Workloa
 });
 
 /** One replica per control plane machine; one of them leads. */
-export function daemonSet(options: WorkloadOptions): KubeObject {
+export function daemonSet(options: WorkloadOptions): RenderedObject {
   return {
     [comment]: "One replica per selected Node; one of them leads.",
     ...workload("DaemonSet", options),
@@ -51,7 +51,7 @@ export function daemonSet(options: WorkloadOptions): KubeObject {
   };
 }
 
-export function deployment(options: WorkloadOptions): KubeObject {
+export function deployment(options: WorkloadOptions): RenderedObject {
   return {
     [comment]: "One of the replicas leads; the others wait with filled caches.",
     ...workload("Deployment", options),
@@ -69,7 +69,7 @@ export function deployment(options: WorkloadOptions): KubeObject {
 export const hostFolder = "/etc/fairlead";
 
 /** A static pod can use no service account, Secret or ConfigMap, so it reads files of the machine. */
-export function staticPod(options: WorkloadOptions): KubeObject {
+export function staticPod(options: WorkloadOptions): RenderedObject {
   const { name, namespace } = options;
   const { containers, ...spec } = podSpec(options);
   return {

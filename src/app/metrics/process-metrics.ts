@@ -4,7 +4,7 @@
 import { milliseconds, seconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { RuntimeFigures } from "../../platform/memory.ts";
-import type { CheckResult, HealthPage } from "../../server/health.ts";
+import type { HealthCheckResult, HealthPage } from "../../server/health.ts";
 import type { ReviewKind } from "../../server/reviews.ts";
 import { Metrics } from "../../telemetry/metrics.ts";
 import { version } from "../build-info.ts";
@@ -27,7 +27,7 @@ export function createHealthMetrics() {
     ["name", "status", "type"],
   );
   return {
-    result: (type: HealthPage, { name, problem }: CheckResult): void => {
+    result: (type: HealthPage, { name, problem }: HealthCheckResult): void => {
       state.set(problem === undefined ? 1 : 0, { name, type });
       results.add({ name, status: problem === undefined ? "success" : "error", type });
     },

@@ -6,7 +6,7 @@ import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { SharedListing } from "../../cloud/shared-listing.ts";
 import { type RemovalHistory, removalKinds } from "../../controllers/absence/removal-history.ts";
-import { describeError } from "../../controllers/classify-error.ts";
+import { problemOfError } from "../../controllers/classify-error.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
@@ -105,7 +105,7 @@ export function leaderTexts({ flags, program, leads, leases }: LeaderSource) {
 type LeaderSource = Pick<ReportedManager, "flags" | "program" | "leads" | "leases">;
 
 function neverListed(what: string, error: unknown): CloudProblem {
-  const { reason = reasonOfFailure("") } = describeError(error) ?? {};
+  const { reason = reasonOfFailure("") } = problemOfError(error) ?? {};
   return { reason, text: `the ${what} were never listed: ${messageOf(error)}` };
 }
 

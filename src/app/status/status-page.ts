@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { CachedValue } from "../../server/answers.ts";
-import { type Page, readOnly } from "../../server/secure-port.ts";
+import { readOnly, type ServedPage } from "../../server/secure-port.ts";
 import type { Manager } from "../manager/manager.ts";
 import { cloudPart, replicaPart } from "./cloud-sections.ts";
 import { type Html, html, trusted } from "./html.ts";
@@ -121,7 +121,7 @@ interface StatusPageOptions {
   readonly clock: Pick<Clock, "monotonic">;
 }
 
-export function statusPage({ manager, program, clock }: StatusPageOptions): Page {
+export function statusPage({ manager, program, clock }: StatusPageOptions): ServedPage {
   const view = new CachedValue(() => statusViewOf(manager), clock, seconds(1));
   return readOnly(({ query }) => ({
     status: 200,

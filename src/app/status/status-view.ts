@@ -4,7 +4,7 @@ import { providerIDOf } from "../../controllers/node-facts.ts";
 import { addressesOf } from "../../controllers/service/status/status.ts";
 import type { Node } from "../../kube/objects.ts";
 import { Describer } from "../explain/describe-object.ts";
-import { type Brief, briefly, type Subject } from "../explain/description.ts";
+import { type Brief, briefly, type Describable } from "../explain/description.ts";
 import type { Manager } from "../manager/manager.ts";
 import { type Tone, toneOf } from "./words.ts";
 
@@ -32,7 +32,7 @@ function sorted(rows: Row[]): readonly Row[] {
   );
 }
 
-function row(subject: Subject, cells: Details["cells"]): Row {
+function row(subject: Describable, cells: Details["cells"]): Row {
   const details = { ...briefly(subject), cells };
   return { name: details.name, tone: toneOf(details), details: () => details };
 }

@@ -5,7 +5,7 @@ import { isSecretName, type Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
 import type { Connection } from "../../kube/connection/connection.ts";
-import { sourceOf } from "../../kube/objects.ts";
+import { eventSourceOf } from "../../kube/objects.ts";
 import { events, leases, nodes, services } from "../../kube/resources.ts";
 import { buildDetails } from "../build-info.ts";
 import { readConfig } from "../configuration/cloud-settings.ts";
@@ -108,7 +108,7 @@ async function collectCluster(
           lastTimestamp,
           eventTime,
           object: `${event.involvedObject.namespace ?? ""}/${event.involvedObject.name}`,
-          source: sourceOf(event),
+          source: eventSourceOf(event),
         })),
       );
     });

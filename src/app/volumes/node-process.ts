@@ -14,7 +14,7 @@ import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { volumeNodeOf } from "../../volumes/controller/topology.ts";
 import { identityService } from "../../volumes/csi/controller-service.ts";
-import { type NodeIdentity, type NodeService, nodeService } from "../../volumes/csi/node-service.ts";
+import { type CSIMachine, type NodeService, nodeService } from "../../volumes/csi/node-service.ts";
 import { addRegistration } from "../../volumes/csi/registration.ts";
 import { csiSchema, csiServices } from "../../volumes/csi/spec.ts";
 import { version } from "../build-info.ts";
@@ -33,7 +33,7 @@ async function readIdentity(
   driver: VolumeDriver,
   log: Log,
   signal: AbortSignal,
-): Promise<NodeIdentity> {
+): Promise<CSIMachine> {
   const { settings } = configuration;
   const { flags } = settings;
   const name =

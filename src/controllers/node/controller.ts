@@ -31,9 +31,9 @@ import {
 import type { NodeHistory } from "./history.ts";
 import {
   describeSourceError,
-  InstanceLookup,
+  type InstanceMatch,
   instancesIn,
-  type Match,
+  NodeInstanceLookup,
   type UncertainMatch,
 } from "./instance-lookup.ts";
 import { labelsFromBeta } from "./labels.ts";
@@ -61,7 +61,7 @@ export class NodeController {
   readonly queue: WorkQueue;
   readonly #options: NodeControllerOptions;
   readonly #history: NodeHistory;
-  readonly #lookup: InstanceLookup;
+  readonly #lookup: NodeInstanceLookup;
   readonly #reporter: NodeReporter;
   /** The instances that each Node was last compared with. */
   readonly #comparedWith = new Map<string, readonly Instance[]>();
@@ -72,7 +72,7 @@ export class NodeController {
     this.#options = options;
     this.#history = history;
     this.queue = new WorkQueue(options.clock);
-    this.#lookup = new InstanceLookup(options, history.usedNames);
+    this.#lookup = new NodeInstanceLookup(options, history.usedNames);
     this.#reporter = new NodeReporter(options, history.reports);
   }
 
@@ -197,7 +197,7 @@ export class NodeController {
     return Number.isFinite(next) ? waitingAtMost(milliseconds(next)) : waiting;
   }
 
-  async #initialize(node: Node, match: Match, signal: AbortSignal): Promise<Outcome> {
+  async #initialize(node: Node, match: InstanceMatch, signal: AbortSignal): Promise<Outcome> {
     const { ownPrefixes, settings, clock, onInitialized, report } = this.#options;
     const { instance } = match;
     const uncertain = this.#lookup.uncertainMatch(node, match);

@@ -7,7 +7,7 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
-import { describeError } from "../classify-error.ts";
+import { problemOfError } from "../classify-error.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
@@ -19,11 +19,11 @@ type InstanceLookupOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock"> & {
   readonly settings: Pick<NodeSettings, "maxObservationAge" | "matchTimeout">;
 };
 
-export type Match = Extract<Answer, { kind: "exists" | "unconfirmed" }>;
+export type InstanceMatch = Extract<Answer, { kind: "exists" | "unconfirmed" }>;
 
 /** One match of a Node without provider id, while other sources could have another. */
 export interface UncertainMatch {
-  readonly match: Match;
+  readonly match: InstanceMatch;
   readonly waitsFor: readonly UnansweredSource[];
   readonly waitedFor: Milliseconds;
 }
@@ -40,7 +40,7 @@ interface JoiningNode {
   rejected?: { readonly at: number; readonly nodeIP: string | undefined };
 }
 
-export class InstanceLookup {
+export class NodeInstanceLookup {
   readonly pending: PendingLookups;
   readonly #options: InstanceLookupOptions;
   readonly #usedNames: UsedNames;
@@ -130,7 +130,7 @@ export class InstanceLookup {
     return answer.kind === "ambiguous" || (isMatch(answer) && !this.#mustWait(node, answer));
   }
 
-  #mustWait(node: Node, match: Match): boolean {
+  #mustWait(node: Node, match: InstanceMatch): boolean {
     const { matchTimeout } = this.#options.settings;
     const uncertain = this.uncertainMatch(node, match);
     return uncertain !== undefined && (matchTimeout === undefined || uncertain.waitedFor < matchTimeout);
@@ -140,7 +140,7 @@ export class InstanceLookup {
    * Another source is certain not to have the machine if it says so in an answer that began after the Node was seen: the
    * machine is older than its Node.
    */
-  #isCertain(node: Node, match: Match): boolean {
+  #isCertain(node: Node, match: InstanceMatch): boolean {
     return match.kind === "exists" && match.othersAsOf >= this.#joiningNode(node).seenAt;
   }
 
@@ -167,7 +167,7 @@ export class InstanceLookup {
 
 const nodeIPOf = ({ metadata }: Node): string | undefined => metadata.annotations?.[providedNodeIP];
 
-function isMatch(answer: Answer): answer is Match {
+function isMatch(answer: Answer): answer is InstanceMatch {
   return answer.kind === "exists" || answer.kind === "unconfirmed";
 }
 
@@ -191,7 +191,7 @@ export function instancesIn(answer: Answer): readonly Instance[] {
  * errors that need no action.
  */
 export function describeSourceError(error: unknown, { sources }: Inventory): Problem | undefined {
-  const problem = describeError(error);
+  const problem = problemOfError(error);
   const failed = sources.find(({ failure }) => failure?.error === error);
   if (problem === undefined || failed === undefined) return problem;
   return { ...problem, text: ofSource(problem.text, failed.source.name, sources) };

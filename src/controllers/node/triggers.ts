@@ -7,12 +7,12 @@ import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import type { OwnWrites } from "../writes/own-writes.ts";
-import { type InstanceLookup, instancesIn } from "./instance-lookup.ts";
+import { instancesIn, type NodeInstanceLookup } from "./instance-lookup.ts";
 import { cloudConditionOf } from "./node-reporter.ts";
 
 export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;
-  readonly lookup: InstanceLookup;
+  readonly lookup: NodeInstanceLookup;
   readonly ownWrites: OwnWrites<Node>;
   /** The instances that each Node was last compared with. */
   readonly comparedWith: ReadonlyMap<string, readonly Instance[]>;

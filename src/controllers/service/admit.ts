@@ -14,7 +14,7 @@ export interface ServiceWrite {
   readonly oldObject: unknown;
 }
 
-export interface Decision {
+export interface AdmissionDecision {
   readonly refusal?: string;
   readonly warnings?: readonly string[];
 }
@@ -41,7 +41,7 @@ function isServiceForUs(value: unknown): boolean {
 export function admitService(
   { operation, object, oldObject }: ServiceWrite,
   table: AnnotationTable<Fields>,
-): Decision {
+): AdmissionDecision {
   if ((operation !== "CREATE" && operation !== "UPDATE") || !isServiceForUs(object)) return {};
   const [now, before] = [annotationsOf(object), annotationsOf(oldObject)];
   // When this write turns the Service into a load balancer, all its annotations count as changed.

@@ -11,7 +11,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
 import { allowedRemovals } from "../absence/mass-limit.ts";
 import { removalWindow } from "../absence/removal-history.ts";
-import { delayAfterError, describeError } from "../classify-error.ts";
+import { delayAfterError, problemOfError } from "../classify-error.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
@@ -149,7 +149,7 @@ export class NodeFirewallController {
   }
 
   #onError(error: unknown, failures: number): Outcome {
-    const problem = describeError(error);
+    const problem = problemOfError(error);
     if (problem !== undefined) {
       const text = `The firewall of the Nodes stays as it is: ${messageOf(error)} ${willRetry}`;
       this.#report("errors", [{ reason: problem.reason, text }]);

@@ -11,7 +11,7 @@ import type { ReadonlyStore } from "../../kube/watch/store.ts";
 import { runTogether } from "../../runtime/run-together.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import { delayAfterError, describeError } from "../classify-error.ts";
+import { delayAfterError, problemOfError } from "../classify-error.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
@@ -19,11 +19,11 @@ import { PendingLookups } from "../pending-lookups.ts";
 import { type ObjectEvent, Reporter } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import {
-  type Decision,
   decideNames,
   isPending,
   nodeOfRequest,
   type RequestContent,
+  type RequestDecision,
   type WellFormed,
   wrongRequest,
 } from "./decide-request.ts";
@@ -183,9 +183,9 @@ export class ServingCertificateController {
     request: CertificateSigningRequest,
     { at: seenAt, content }: Pick<SeenRequest, "at"> & { readonly content: WellFormed },
     node: Node | undefined,
-  ): Decision | { readonly kind: "query"; readonly node: Node } {
+  ): RequestDecision | { readonly kind: "query"; readonly node: Node } {
     const { inventory, isSelected, clock } = this.#deps;
-    const wait = (message: string): Decision => ({ kind: "wait", message });
+    const wait = (message: string): RequestDecision => ({ kind: "wait", message });
     if (node === undefined)
       return wait(
         `The Node ${shortList([nodeOfRequest(request) ?? ""])} does not exist yet. The request is checked again when it registers.`,
@@ -234,7 +234,7 @@ export class ServingCertificateController {
   }
 
   /** Undefined if the inventory has no answer. */
-  #decisionFrom(answer: Answer, content: WellFormed, node: Node): Decision | undefined {
+  #decisionFrom(answer: Answer, content: WellFormed, node: Node): RequestDecision | undefined {
     const { name } = node.metadata;
     switch (answer.kind) {
       case "exists":
@@ -265,7 +265,7 @@ export class ServingCertificateController {
 
   async #answer(
     request: CertificateSigningRequest,
-    { kind, message }: Exclude<Decision, { readonly kind: "wait" }>,
+    { kind, message }: Exclude<RequestDecision, { readonly kind: "wait" }>,
     signal: AbortSignal,
   ): Promise<void> {
     const { api, send, clock, onDecision } = this.#deps;
@@ -307,7 +307,7 @@ export class ServingCertificateController {
 
   #onError(name: string, error: unknown, failures: number): Outcome {
     const request = this.#requests?.get(name);
-    const problem = describeError(error);
+    const problem = problemOfError(error);
     if (request !== undefined && problem !== undefined) {
       this.#reportWait(request, `It cannot be decided now: ${problem.text}`);
     }

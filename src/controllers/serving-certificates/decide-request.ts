@@ -19,7 +19,7 @@ export interface WellFormed {
 /** What a request contains, or why it is not a well-formed request. */
 export type RequestContent = WellFormed | { readonly malformed: string };
 
-export type Decision =
+export type RequestDecision =
   | { readonly kind: "approve"; readonly message: string }
   | { readonly kind: "deny"; readonly message: string }
   /** It is neither certain that the request is right, nor that it is wrong. */
@@ -79,7 +79,7 @@ function hasNameOf(node: Node, known: readonly string[], { shortName }: Instance
   return known.includes(name) || (shortName !== undefined && lower(shortName) === name.split(".")[0]);
 }
 
-export interface Known {
+export interface RequestingNode {
   readonly node: Node;
   readonly instance: Instance;
   /** Another Node that has the provider id of this one. */
@@ -89,8 +89,8 @@ export interface Known {
 /** Compares the names and addresses of a request that is not wrong with those of the instance. */
 export function decideNames(
   { dnsNames, addresses }: WellFormed,
-  { node, instance, sharedWith }: Known,
-): Decision {
+  { node, instance, sharedWith }: RequestingNode,
+): RequestDecision {
   const { title, keepsInternalIPs = [] } = instance;
   const nodeName = node.metadata.name;
   if (sharedWith !== undefined)

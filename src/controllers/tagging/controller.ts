@@ -10,7 +10,7 @@ import { CloudError } from "../../provider/errors.ts";
 import type { MachineTags } from "../../provider/machine-tags.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
-import { delayAfterError, describeError } from "../classify-error.ts";
+import { delayAfterError, problemOfError } from "../classify-error.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { isPaused } from "../pause.ts";
 import type { ObjectEvent } from "../reporter.ts";
@@ -165,7 +165,7 @@ export class TaggingController {
   }
 
   #onError(error: unknown, failures: number): Outcome {
-    const problem = describeError(error);
+    const problem = problemOfError(error);
     const isNew = problem !== undefined && problem.text !== this.#history.reported;
     this.#history.reported = problem?.text;
     if (isNew) {

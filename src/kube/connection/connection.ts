@@ -2,7 +2,7 @@
 // It makes no request.
 
 import { defined } from "../../core/defined.ts";
-import { codeOf } from "../../core/error-message.ts";
+import { runtimeCodeOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import { KubeError } from "../errors/kube-error.ts";
@@ -57,7 +57,7 @@ async function fromKubeconfig(path: string, source: ConnectionSource, files: Fil
     text = await files.read(path);
   } catch (cause) {
     throw invalid(
-      `Cannot read the kubeconfig ${path} (${codeOf(cause) || "unknown error"}). Check --kubeconfig.`,
+      `Cannot read the kubeconfig ${path} (${runtimeCodeOf(cause) || "unknown error"}). Check --kubeconfig.`,
       cause,
     );
   }

@@ -4,7 +4,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { dirname, isAbsolute, join } from "node:path";
 import { defined } from "../../core/defined.ts";
-import { codeOf } from "../../core/error-message.ts";
+import { runtimeCodeOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import type { TlsMaterial } from "../../platform/transport.ts";
@@ -40,7 +40,7 @@ async function read({ inline, file, description }: Source): Promise<string | und
     return await file.content();
   } catch (cause) {
     throw invalid(
-      `Cannot read the ${description} ${file.path} (${codeOf(cause) || "unknown error"}). Check that the file exists and is readable.`,
+      `Cannot read the ${description} ${file.path} (${runtimeCodeOf(cause) || "unknown error"}). Check that the file exists and is readable.`,
       { object: file.path, cause },
     );
   }

@@ -3,7 +3,7 @@
 
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { codeOf } from "../../core/error-message.ts";
+import { runtimeCodeOf } from "../../core/error-message.ts";
 import { willRetry } from "../../core/retry-promise.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -155,7 +155,7 @@ export class ExecCredential {
       if (deadline.signal.aborted) {
         throw fail("unauthorized", plugin, `did not finish within 60s. ${willRetry}`);
       }
-      const code = codeOf(error);
+      const code = runtimeCodeOf(error);
       if (code !== "ENOENT" && code !== "EACCES") {
         throw fail("unauthorized", plugin, `failed to run. ${willRetry}`, error);
       }

@@ -1,7 +1,7 @@
 // Turns a failure without a response (refused, reset, TLS) into a KubeError that names the cause and the remedy. It reads
 // the code of the error, never its message. Timeouts are handled by the caller.
 
-import { codeOf, isTlsCode } from "../../core/error-message.ts";
+import { isTlsCode, runtimeCodeOf } from "../../core/error-message.ts";
 import { keepsRetrying } from "../../core/retry-promise.ts";
 import { KubeError, type KubeErrorFacts } from "./kube-error.ts";
 
@@ -20,7 +20,7 @@ const untrusted = new Set([
 ]);
 
 export function transportError(error: unknown, origin: string, facts: KubeErrorFacts): KubeError {
-  const code = codeOf(error);
+  const code = runtimeCodeOf(error);
   const withCause = { ...facts, cause: error };
   if (untrusted.has(code)) {
     return new KubeError(

@@ -7,7 +7,12 @@ import { type Milliseconds, milliseconds, type ServiceUID } from "../../core/bra
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../provider/plan.ts";
-import { commonReasons, type DeclaredReasons, meaningsOf, type Problem } from "../../provider/reasons.ts";
+import {
+  commonReasons,
+  type DeclaredReasons,
+  meaningsOf,
+  type ProviderProblem,
+} from "../../provider/reasons.ts";
 import type { Lab } from "./lab.ts";
 import {
   adoptableOf,
@@ -273,7 +278,7 @@ class Convergence {
 }
 
 /** Metrics and alerts need a closed list of reasons. */
-function checkReasons(problems: readonly Problem[], declared: DeclaredReasons | undefined): void {
+function checkReasons(problems: readonly ProviderProblem[], declared: DeclaredReasons | undefined): void {
   const known = { ...commonReasons, ...meaningsOf(declared) };
   const unknown = problems.find(({ reason }) => !Object.hasOwn(known, reason));
   if (unknown === undefined) return;

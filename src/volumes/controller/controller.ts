@@ -1,7 +1,7 @@
 // The volume controller: what Kubernetes' sidecars external-provisioner, external-attacher, external-resizer and csi-snapshotter do, with
 // the volumes of the provider. It is off by default, and waits while one of these sidecars runs.
 
-import { delayAfterError, describeError } from "../../controllers/classify-error.ts";
+import { delayAfterError, problemOfError } from "../../controllers/classify-error.ts";
 import { isReady } from "../../controllers/node-facts.ts";
 import { type Finding, problemEvent } from "../../controllers/reporter.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -170,7 +170,7 @@ export class VolumeController {
     } catch (error) {
       if (signal.aborted) return false;
       const delay = delayAfterError(error, 3, this.#deps);
-      const why = describeError(error)?.text ?? "it was interrupted";
+      const why = problemOfError(error)?.text ?? "it was interrupted";
       note(
         `The volume controller waits, because it cannot check whether sidecars run: ${why} It checks again in ${Math.round(delay / 1000)}s.`,
         { reason: "SidecarsUnknown" },
@@ -282,7 +282,7 @@ export class VolumeController {
   #onError(session: VolumeSession, key: string, error: unknown, failures: number): Outcome {
     const [part, ref] = splitQueueKey(key);
     const object = session.objectOf(part, ref);
-    const problem = isKubeError(error) ? describeError(error) : undefined;
+    const problem = isKubeError(error) ? problemOfError(error) : undefined;
     if (object !== undefined && problem !== undefined)
       session.actions.report(kinds[part], object, "write", [problemEvent(problem)]);
     return requeue(delayAfterError(cloudErrorIn(error), failures, this.#deps), "an error");

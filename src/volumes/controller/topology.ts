@@ -7,13 +7,13 @@ import { didYouMean } from "../../core/did-you-mean.ts";
 import type { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from "../../kube/objects.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
 import type { Segments, VolumeDriver } from "../../provider/volumes.ts";
-import type { NodeIdentity } from "../csi/node-service.ts";
+import type { CSIMachine } from "../csi/node-service.ts";
 import { topologyKeyOf } from "../csi/volume-requests.ts";
 import { RpcError } from "../grpc/status.ts";
 import { selectedNodeKey } from "./names.ts";
 
 /** A Node as the volume controller sees it. */
-export interface VolumeNode extends NodeIdentity {
+export interface VolumeNode extends CSIMachine {
   readonly topology: Segments;
 }
 

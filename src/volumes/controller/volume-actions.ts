@@ -14,7 +14,7 @@ import type { Patch } from "../../kube/patches/patch.ts";
 import type { Resource } from "../../kube/resources.ts";
 import { CloudError } from "../../provider/errors.ts";
 import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
-import { SharedListing } from "../csi/cloud-answers.ts";
+import { SerialListing } from "../csi/cloud-answers.ts";
 import type { CloudVolumes } from "../csi/cloud-volumes.ts";
 import { RpcError } from "../grpc/status.ts";
 import type { BackgroundWork } from "./background-work.ts";
@@ -78,7 +78,7 @@ export class VolumeActions {
   readonly #life: AbortSignal;
   readonly #reporter: Reporter<Subject, Topic>;
   /** By resource. */
-  readonly #lists = new Map<string, SharedListing<KubeObject>>();
+  readonly #lists = new Map<string, SerialListing<KubeObject>>();
 
   constructor(deps: VolumeDeps, history: VolumeHistory, life: AbortSignal) {
     this.deps = deps;
@@ -149,7 +149,7 @@ export class VolumeActions {
     }
     const list =
       this.#lists.get(resource.plural) ??
-      new SharedListing<KubeObject>((call) => pages(call.signal), this.#life);
+      new SerialListing<KubeObject>((call) => pages(call.signal), this.#life);
     this.#lists.set(resource.plural, list);
     return (await list.next(signal)) as readonly T[];
   }

@@ -40,7 +40,7 @@ interface Waiting {
 }
 
 /** The machine of an attachment: its Node may be gone, or may have another one. */
-export interface Machine {
+export interface AttachedMachine {
   readonly node: Node | undefined;
   readonly id: string;
   readonly isSame: boolean;
@@ -92,14 +92,14 @@ export class WriterProofs {
    */
   async writerOf(
     attachment: VolumeAttachment,
-    machine: Machine,
+    machine: AttachedMachine,
     inUse: string,
     signal: AbortSignal,
   ): Promise<string | undefined> {
     const { annotations = {}, creationTimestamp: createdAt = "" } = attachment.metadata;
     const { nodeName } = attachment.spec;
     if (annotations[unmountedKey] !== undefined) return undefined;
-    const ask = ({ node, isSame: isSameMachine }: Machine): string | undefined =>
+    const ask = ({ node, isSame: isSameMachine }: AttachedMachine): string | undefined =>
       writerOf(node, { nodeName, inUse, isSameMachine, createdAt });
     const cached = ask(machine);
     if (cached !== undefined) return cached;
@@ -115,7 +115,7 @@ export class WriterProofs {
     return undefined;
   }
 
-  machineOf({ metadata, spec }: VolumeAttachment, node: Node | undefined): Machine {
+  machineOf({ metadata, spec }: VolumeAttachment, node: Node | undefined): AttachedMachine {
     const { driver } = this.#actions.deps;
     const current = node?.spec.providerID === undefined ? undefined : driver.nodeIDOf(node.spec.providerID);
     const id = metadata.annotations?.[nodeIDKey] ?? current;
@@ -128,7 +128,7 @@ export class WriterProofs {
   /** Waits for the proof that the machine cannot write any more. Undefined when it is complete. */
   async await(
     attachment: VolumeAttachment,
-    { node, id }: Machine,
+    { node, id }: AttachedMachine,
     writer: string,
     signal: AbortSignal,
   ): Promise<Outcome | undefined> {

@@ -31,7 +31,7 @@ function toRpcError(error: unknown): unknown {
 }
 
 /** Listings of the cloud, one at a time. */
-export class SharedListing<T> {
+export class SerialListing<T> {
   readonly #list: (call: Call) => AsyncIterable<readonly T[]>;
   readonly #life: AbortSignal;
   #running: Promise<unknown> = Promise.resolve();
@@ -112,7 +112,7 @@ export class OneCallEach {
 }
 
 /** The cloud reports a change that cannot be seen. */
-export function noEffect(claimed: string, actual: string): RpcError {
+export function changeNotSeen(claimed: string, actual: string): RpcError {
   return new RpcError("UNAVAILABLE", `${claimed} according to the cloud, but it ${actual}. Try again.`);
 }
 

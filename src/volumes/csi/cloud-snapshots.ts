@@ -5,12 +5,12 @@ import type { ObservedSnapshot, ObservedVolume, Snapshots, VolumeOutcome } from 
 import { RpcError } from "../grpc/status.ts";
 import {
   answered,
+  changeNotSeen,
   checkAfter,
   contradicted,
-  noEffect,
   OneCallEach,
   oneNamed,
-  SharedListing,
+  SerialListing,
   userCall,
 } from "./cloud-answers.ts";
 import type { OperationWaits } from "./operation-waits.ts";
@@ -31,12 +31,12 @@ export interface SnapshotRequest {
 
 export class CloudSnapshots {
   readonly #deps: CloudSnapshotsOptions;
-  readonly #listing: SharedListing<ObservedSnapshot>;
+  readonly #listing: SerialListing<ObservedSnapshot>;
   readonly #calls = new OneCallEach("snapshot");
 
   constructor(options: CloudSnapshotsOptions) {
     this.#deps = options;
-    this.#listing = new SharedListing((call) => options.snapshots.list(call), options.life);
+    this.#listing = new SerialListing((call) => options.snapshots.list(call), options.life);
   }
 
   list(signal: AbortSignal): Promise<readonly ObservedSnapshot[]> {
@@ -79,7 +79,7 @@ export class CloudSnapshots {
       );
     }
     if (created !== undefined) return created;
-    throw noEffect(`Snapshot ${name} (${outcome.id}) was created`, "does not exist");
+    throw changeNotSeen(`Snapshot ${name} (${outcome.id}) was created`, "does not exist");
   }
 
   /** Whether it was there. What a cloud does not show may exist nevertheless. */
@@ -90,7 +90,7 @@ export class CloudSnapshots {
         if (snapshot.state === "creating") throw unfinished(snapshot);
         const outcome = await this.#deps.snapshots.remove(snapshot, userCall(signal));
         if ((await this.#after(outcome, id, signal)) !== undefined)
-          throw noEffect(`${titleOf(snapshot)} was deleted`, "still exists");
+          throw changeNotSeen(`${titleOf(snapshot)} was deleted`, "still exists");
       }
       const listed = (await this.#listing.next(signal)).find((each) => each.id === id);
       if (listed !== undefined) throw contradicted(`${titleOf(listed)} does not exist`, "shows it");

@@ -14,12 +14,12 @@ import type {
 import { RpcError, type StatusCode } from "../grpc/status.ts";
 import {
   answered,
+  changeNotSeen,
   checkAfter,
   contradicted,
-  noEffect,
   OneCallEach,
   oneNamed,
-  SharedListing,
+  SerialListing,
   userCall,
 } from "./cloud-answers.ts";
 import { CloudSnapshots } from "./cloud-snapshots.ts";
@@ -47,7 +47,7 @@ export class CloudVolumes {
   readonly #volumes: Volumes;
   readonly #clock: Clock;
   readonly #operations: OperationWaits;
-  readonly #listing: SharedListing<ObservedVolume>;
+  readonly #listing: SerialListing<ObservedVolume>;
   readonly #calls = new OneCallEach("volume");
   #creations = 0;
   /** Undefined: the cloud has none. */
@@ -57,7 +57,7 @@ export class CloudVolumes {
     this.#volumes = volumes;
     this.#clock = clock;
     this.#operations = new OperationWaits(pending, clock, life);
-    this.#listing = new SharedListing((call) => volumes.list(call), life);
+    this.#listing = new SerialListing((call) => volumes.list(call), life);
     const { snapshots } = volumes;
     const find = async (id: string, signal: AbortSignal) => this.find(id, signal);
     this.snapshots =
@@ -141,7 +141,7 @@ export class CloudVolumes {
         );
       }
       if (created !== undefined) return created;
-      throw noEffect(`Volume ${desired.name} (${outcome.id}) was created`, "does not exist");
+      throw changeNotSeen(`Volume ${desired.name} (${outcome.id}) was created`, "does not exist");
     } finally {
       this.#creations -= 1;
     }
@@ -167,7 +167,7 @@ export class CloudVolumes {
         );
       const outcome = await this.#volumes.remove(ready(volume), userCall(signal));
       if ((await this.#after(outcome, id, signal)) !== undefined)
-        throw noEffect(`${titleOf(volume)} was deleted`, "still exists");
+        throw changeNotSeen(`${titleOf(volume)} was deleted`, "still exists");
       await this.#requireUnlisted(id, signal);
       return true;
     });
@@ -190,7 +190,7 @@ export class CloudVolumes {
       const outcome = await this.#volumes.attach(ready(volume), machine, userCall(signal));
       const attached = await this.#after(outcome, id, signal);
       if (attached?.attachedTo.includes(machine) === true) return attached;
-      throw noEffect(`${titleOf(volume)} was attached to machine ${machine}`, "is not attached to it");
+      throw changeNotSeen(`${titleOf(volume)} was attached to machine ${machine}`, "is not attached to it");
     });
   }
 
@@ -207,7 +207,10 @@ export class CloudVolumes {
         const outcome = await this.#volumes.detach(volume, from, userCall(signal));
         const after = await this.#after(outcome, id, signal);
         if (after?.attachedTo.includes(from) === true)
-          throw noEffect(`${titleOf(volume)} was detached from machine ${from}`, "is still attached to it");
+          throw changeNotSeen(
+            `${titleOf(volume)} was detached from machine ${from}`,
+            "is still attached to it",
+          );
       }
       const listed = await this.#listed(id, signal);
       const from = listed && ready(listed).attachedTo.find((one) => machine === undefined || one === machine);
@@ -234,7 +237,7 @@ export class CloudVolumes {
     const outcome = await this.#volumes.expand(ready(volume), size, userCall(signal));
     const expanded = await this.#after(outcome, volume.id, signal);
     if (expanded !== undefined && expanded.size >= size) return expanded;
-    throw noEffect(`${titleOf(volume)} was expanded to ${sizeText(size)}`, "has its former size");
+    throw changeNotSeen(`${titleOf(volume)} was expanded to ${sizeText(size)}`, "has its former size");
   }
 
   /** One wrong lookup must not be enough to forget a volume: a listing that begins now must lack it too. */

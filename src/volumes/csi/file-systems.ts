@@ -48,7 +48,7 @@ export interface Programs {
 const never = new AbortController().signal;
 
 /** Throws INTERNAL with what the program wrote, unless it ends with one of the codes. */
-export async function runProgram(
+export async function runFileSystemProgram(
   { files }: Programs,
   command: readonly string[],
   accepted: readonly number[] = [0],
@@ -86,7 +86,7 @@ async function runOnDevice(
   command: readonly string[],
   accepted: readonly number[] = [0],
 ): Promise<{ readonly exitCode: number; readonly stdout: string }> {
-  const { exitCode, stdout } = await runProgram(
+  const { exitCode, stdout } = await runFileSystemProgram(
     programs,
     ["flock", "-E", String(isLocked), "-w", "10", "/proc/self/fd/3", ...command],
     [...accepted, isLocked],
@@ -169,7 +169,7 @@ export class FileSystems {
   }
 
   async sizeOf(device: string): Promise<number> {
-    const { stdout } = await runProgram(this.#programs, ["blockdev", "--getsize64", device]);
+    const { stdout } = await runFileSystemProgram(this.#programs, ["blockdev", "--getsize64", device]);
     return Number(stdout.trim());
   }
 

@@ -3,7 +3,7 @@
 import { basename, dirname, join } from "node:path";
 import type { Disks } from "../../platform/disks.ts";
 import type { Files } from "../../platform/files.ts";
-import { type Programs, runProgram } from "./file-systems.ts";
+import { type Programs, runFileSystemProgram } from "./file-systems.ts";
 
 export interface Mount {
   readonly path: string;
@@ -66,19 +66,19 @@ export class Mounts {
   mount(source: string, path: string, options: readonly string[], type?: string): Promise<unknown> {
     const as = type === undefined ? [] : ["-t", type];
     const list = options.length === 0 ? [] : ["-o", options.join(",")];
-    return runProgram(this.#programs, ["mount", ...as, ...list, source, path]);
+    return runFileSystemProgram(this.#programs, ["mount", ...as, ...list, source, path]);
   }
 
   async bind(source: string, path: string, isReadOnly: boolean): Promise<void> {
     await this.mount(source, path, ["bind"]);
     // The kernel ignores `ro` in the call that binds. With the source, `mount` would not keep options such as `noexec`.
-    if (isReadOnly) await runProgram(this.#programs, ["mount", "-o", "remount,bind,ro", path]);
+    if (isReadOnly) await runFileSystemProgram(this.#programs, ["mount", "-o", "remount,bind,ro", path]);
   }
 
   /** Done too if nothing is mounted there. */
   async unmount(path: string): Promise<void> {
     for (let count = 0; count < maxStacked && (await this.at(path)) !== undefined; count++)
-      await runProgram(this.#programs, ["umount", path]);
+      await runFileSystemProgram(this.#programs, ["umount", path]);
   }
 
   /** Unmounts the path, and removes it if it is empty. */

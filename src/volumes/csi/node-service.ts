@@ -15,7 +15,7 @@ import type { CsiSchema, csiServices } from "./spec.ts";
 import { type Message, requireCapabilities, sizeText, withFormerKeys } from "./volume-requests.ts";
 
 /** This machine, as CSI names it. */
-export interface NodeIdentity {
+export interface CSIMachine {
   readonly id: string;
   readonly limit: number;
   readonly topology: Segments | undefined;
@@ -23,7 +23,7 @@ export interface NodeIdentity {
 
 export interface NodeOptions {
   readonly driver: VolumeDriver;
-  readonly identity: NodeIdentity;
+  readonly identity: CSIMachine;
   readonly disks: Disks;
   readonly files: Pick<Files, "read" | "run">;
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 // Facts of a set-up without problems, for tests that change one of them.
 
-import type { Facts } from "../../../src/app/doctor/doctor-facts.ts";
+import type { DoctorFacts } from "../../../src/app/doctor/doctor-facts.ts";
 import type { ClusterFacts } from "../../../src/app/doctor/gather-cluster.ts";
 import type { NodeFact, WorkloadFact } from "../../../src/app/doctor/raw-objects.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
@@ -88,12 +88,12 @@ const healthy: ClusterFacts = {
   signingRequests: { value: [] },
 };
 
-export interface FactChanges extends Partial<Omit<Facts, "cluster" | "flags">> {
+export interface FactChanges extends Partial<Omit<DoctorFacts, "cluster" | "flags">> {
   readonly cluster?: Partial<ClusterFacts>;
   readonly args?: readonly string[];
 }
 
-export function factsWith({ cluster = {}, args = [], ...others }: FactChanges = {}): Facts {
+export function factsWith({ cluster = {}, args = [], ...others }: FactChanges = {}): DoctorFacts {
   const { flags, given, controllers } = readFlags(args);
   return {
     program: "fake-cloud-controller-manager",

@@ -3,14 +3,14 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
 import { configurationSchema } from "../../../src/app/configuration/json-schema.ts";
-import { declareReasons, type Problem } from "../../../src/index.ts";
+import { declareReasons, type ProviderProblem } from "../../../src/index.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
 const reasons = declareReasons({ CertificateExpired: "The certificate has expired. Renew it." });
 
-const shown = async (reason: Problem["reason"]) => {
-  const problem: Problem = { severity: "error", reason, text: "certificate web has expired" };
+const shown = async (reason: ProviderProblem["reason"]) => {
+  const problem: ProviderProblem = { severity: "error", reason, text: "certificate web has expired" };
   const { w } = scriptedWorld(undefined, () => ({ plan: () => ({ steps: [], problems: [problem] }) }), {
     reasons,
   });

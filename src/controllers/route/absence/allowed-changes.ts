@@ -8,7 +8,7 @@ import type { HeldRoute } from "../events.ts";
 import type { Survey } from "../plan/plan.ts";
 
 /** A change that is planned because something is absent. */
-export interface Candidate extends HeldRoute {
+export interface CandidateChange extends HeldRoute {
   readonly id: string;
   /** The route to create; undefined for a removal. */
   readonly route?: DesiredRoute;
@@ -28,7 +28,7 @@ export interface Candidate extends HeldRoute {
  */
 export type Verdict = "ready" | "held" | "unlisted" | "unproved";
 
-export interface JudgedChange extends Candidate {
+export interface JudgedChange extends CandidateChange {
   readonly verdict: Verdict;
 }
 
@@ -43,7 +43,7 @@ interface CountedWith {
 
 /** `lost`: routes to create again. `lacking`: routes that the listing lacks; if there are too many, the listing is not believed. */
 export function countChanges(
-  candidates: readonly Candidate[],
+  candidates: readonly CandidateChange[],
   { recent, unplanned, managed }: CountedWith,
 ): { readonly counts: LimitedCounts; readonly lost: readonly Cidr[]; readonly lacking: ReadonlySet<Cidr> } {
   const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
@@ -81,7 +81,7 @@ interface JudgedBy {
 
 /** Call it with the decision of the mass limit about what was counted, and with the proof as it is after that decision. */
 export function verdictOn(
-  { isCounted, isReleased, unlisted }: Candidate,
+  { isCounted, isReleased, unlisted }: CandidateChange,
   { isProved, wasHeld, isHeld, isListingDoubted }: JudgedBy,
 ): Verdict {
   const ready = isProved ? "ready" : "unproved";

@@ -12,7 +12,7 @@ import type { RouteHistory } from "../history.ts";
 import type { Survey } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
 import {
-  type Candidate,
+  type CandidateChange,
   countChanges,
   type JudgedChange,
   verdictOn,
@@ -41,7 +41,7 @@ export class RouteGuard {
   /** By the last decision of the limit, monotonic. */
   #holdEndedAt: number | undefined;
   /** By the mass limit, or because listings do not show what was created. */
-  #held: readonly Candidate[] = [];
+  #held: readonly CandidateChange[] = [];
 
   constructor(options: TableOptions, shared: SharedEvidence) {
     this.#options = options;
@@ -105,8 +105,8 @@ export class RouteGuard {
   }
 
   /** `needed`: the ranges that need a route in this table. */
-  #candidatesOf({ desired, listing, plan }: Survey, needed: ReadonlySet<Cidr>): readonly Candidate[] {
-    const missing = plan.create.flatMap((route): readonly Candidate[] => {
+  #candidatesOf({ desired, listing, plan }: Survey, needed: ReadonlySet<Cidr>): readonly CandidateChange[] {
+    const missing = plan.create.flatMap((route): readonly CandidateChange[] => {
       // It replaces another route.
       if (listing.destinations.has(route.destination)) return [];
       const absence = this.evidence.judge(route, this.#holdEndedAt);
@@ -116,24 +116,26 @@ export class RouteGuard {
       const state = this.#stateOf(this.evidence.idOf(route));
       return [{ ...state, destination, route, absent: "route", isCounted: isLost(absence), unlisted }];
     });
-    const unneeded = plan.remove.flatMap(({ destination, handle, leadsNowhere }): readonly Candidate[] => {
-      // A route to an instance that no longer exists serves no Node.
-      const isExpected = leadsNowhere === true || this.#shared.deletions.has(destination);
-      if (needed.has(destination) || isExpected) return [];
-      const absent = desired.notServed.has(destination) ? "table" : "node";
-      const state = this.#stateOf(`remove ${handle}${inTable(this.#options.table)}`);
-      return [{ ...state, destination, absent, isCounted: true }];
-    });
+    const unneeded = plan.remove.flatMap(
+      ({ destination, handle, leadsNowhere }): readonly CandidateChange[] => {
+        // A route to an instance that no longer exists serves no Node.
+        const isExpected = leadsNowhere === true || this.#shared.deletions.has(destination);
+        if (needed.has(destination) || isExpected) return [];
+        const absent = desired.notServed.has(destination) ? "table" : "node";
+        const state = this.#stateOf(`remove ${handle}${inTable(this.#options.table)}`);
+        return [{ ...state, destination, absent, isCounted: true }];
+      },
+    );
     return [...missing, ...unneeded];
   }
 
-  #stateOf(id: string): Pick<Candidate, "id" | "isRecorded" | "isReleased"> {
+  #stateOf(id: string): Pick<CandidateChange, "id" | "isRecorded" | "isReleased"> {
     const { removals } = this.#options;
     return { id, isRecorded: removals.has("routes", id), isReleased: removals.isReleased("routes", id) };
   }
 
   /** A release does not cover what is there again, and absent later. */
-  #endReleases(candidates: readonly Candidate[]): void {
+  #endReleases(candidates: readonly CandidateChange[]): void {
     const { removals, history } = this.#options;
     const absent = new Set(candidates.map(({ id }) => id));
     for (const id of history.absent) if (!absent.has(id)) removals.endRelease("routes", id);
@@ -166,7 +168,7 @@ export class RouteGuard {
     return removals.count("routes") - others;
   }
 
-  #hold(held: readonly Candidate[]): void {
+  #hold(held: readonly CandidateChange[]): void {
     const { removals, table, history } = this.#options;
     for (const { id } of this.#held) removals.endHold("routes", id);
     for (const { id, destination } of held) removals.hold("routes", id, `${destination}${inTable(table)}`);

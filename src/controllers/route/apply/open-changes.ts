@@ -38,7 +38,7 @@ export const isRefusedAsBusy = (outcome: ChangeOutcome): boolean =>
   outcome.kind === "failed" && CloudError.is(outcome.error) && outcome.error.kind === "busy";
 
 /** Identifies a change from one sync to the next. */
-export function keyOf(change: RouteChange): string {
+export function changeKeyOf(change: RouteChange): string {
   return change.do === "create"
     ? `create ${change.route.destination} for ${change.route.target.node}`
     : `remove ${change.route.handle}`;
@@ -116,19 +116,19 @@ export class OpenChanges {
   /** Returns false if this cloud has no operation ids. */
   #poll(operation: OpenOperation, checkAfter: Milliseconds): boolean {
     const { change, id, since } = operation;
-    if (!this.#operations.track(keyOf(change), id, checkAfter, since)) return false;
+    if (!this.#operations.track(changeKeyOf(change), id, checkAfter, since)) return false;
     this.#set(change, "waiting", untilUpdate, operation);
     return true;
   }
 
   clear(change: RouteChange): void {
-    this.#changes.delete(keyOf(change));
-    this.#deps.history.operations.delete(keyOf(change));
+    this.#changes.delete(changeKeyOf(change));
+    this.#deps.history.operations.delete(changeKeyOf(change));
   }
 
   /** Forgets changes that are no longer planned, unless the cloud works on them. */
   keepOnly(changes: readonly RouteChange[]): void {
-    const keys = new Set(changes.map(keyOf));
+    const keys = new Set(changes.map(changeKeyOf));
     for (const [key, { operation }] of this.#changes)
       if (operation === undefined && !keys.has(key)) this.#changes.delete(key);
   }
@@ -146,7 +146,7 @@ export class OpenChanges {
   /** Takes the changes whose operations have ended since the last call: done, failed or lost. */
   takeEnded(): readonly ChangeResult[] {
     const ended = this.#polled.flatMap(({ change, since }): readonly ChangeResult[] => {
-      const update = this.#operations.take(keyOf(change));
+      const update = this.#operations.take(changeKeyOf(change));
       if (update === undefined || update === "pending") return [];
       if (!CloudError.is(update)) {
         this.clear(change);
@@ -169,7 +169,7 @@ export class OpenChanges {
   /** Changes in progress that cannot be checked, and why. */
   get unchecked(): readonly { readonly change: RouteChange; readonly error: unknown }[] {
     return this.#polled.flatMap(({ change }) => {
-      const error = this.#operations.problemOf(keyOf(change));
+      const error = this.#operations.problemOf(changeKeyOf(change));
       return error === undefined ? [] : [{ change, error }];
     });
   }
@@ -179,13 +179,13 @@ export class OpenChanges {
   }
 
   #find(change: RouteChange): OpenChange | undefined {
-    const open = this.#changes.get(keyOf(change));
+    const open = this.#changes.get(changeKeyOf(change));
     return open?.about === aboutOf(change) ? open : undefined;
   }
 
   #set(change: RouteChange, kind: HeldBack, delay: Milliseconds, operation?: OpenOperation): void {
     const { clock, history } = this.#deps;
-    const key = keyOf(change);
+    const key = changeKeyOf(change);
     const until = clock.monotonic() + delay;
     const failures = this.failuresOf(change) + (kind === "held" ? 1 : 0);
     this.#changes.set(key, { change, about: aboutOf(change), kind, until, failures, operation });

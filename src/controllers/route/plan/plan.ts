@@ -39,7 +39,7 @@ export function planRoutes({ desired, observed, exempt, clusterCIDRs, table }: R
   const touching = overlaps(destinations, [...exempt.destinations]);
   const mayRemove = (route: ListedRoute): boolean =>
     route.isUnshown !== true &&
-    isManaged(route, clusterCIDRs) &&
+    isManagedRoute(route, clusterCIDRs) &&
     !isExempt(exempt, route) &&
     !touching.has(route.destination);
   const observedByRange = Map.groupBy(observed, ({ destination }) => destination);
@@ -105,7 +105,7 @@ function leadsTo({ target }: DesiredRoute) {
 }
 
 /** Whether the route carries Fairlead's mark, or is in a table without marks; in any case only inside the cluster's ranges. */
-export function isManaged(
+export function isManagedRoute(
   { ownership, destination }: Pick<ObservedRoute, "ownership" | "destination">,
   clusterCIDRs: readonly Cidr[],
 ): boolean {

@@ -6,7 +6,7 @@ import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { Node } from "../../../kube/objects.ts";
-import { describeError } from "../../classify-error.ts";
+import { problemOfError } from "../../classify-error.ts";
 import { hadRoutes, podCIDRsOf } from "../../node-facts.ts";
 import {
   allFindings,
@@ -18,7 +18,7 @@ import {
 } from "../../reporter.ts";
 import type { Guarded } from "../absence/route-guard.ts";
 import type { OpenChanges } from "../apply/open-changes.ts";
-import { type ChangeResult, keyOf, type RouteChange } from "../apply/open-changes.ts";
+import { type ChangeResult, changeKeyOf, type RouteChange } from "../apply/open-changes.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
 import { isLeftAlone, targetOf } from "../desired/plan-desired.ts";
 import {
@@ -214,21 +214,21 @@ export class RouteReporter {
     const { table, nodes, report, reportProblem } = this.#options;
     if (change.do === "remove") {
       const problem = removeFailed(change.route, error, table);
-      this.#unfinished.set(keyOf(change), { change, finding: problemFinding(problem) });
+      this.#unfinished.set(changeKeyOf(change), { change, finding: problemFinding(problem) });
       reportProblem(problemEvent(problem));
       return;
     }
     const event = createFailed(change.route, took, error, table);
     const { reason, message: text } = event;
-    const finding = defined({ kind: "problem" as const, reason, cause: describeError(error)?.reason, text });
-    this.#unfinished.set(keyOf(change), { change, finding });
+    const finding = defined({ kind: "problem" as const, reason, cause: problemOfError(error)?.reason, text });
+    this.#unfinished.set(changeKeyOf(change), { change, finding });
     const node = nodes.get(change.route.target.node);
     if (node !== undefined) report(node, event);
   }
 
   failedListing(error: unknown): void {
     const problem = listFailed(error, this.#options.table);
-    this.#unlisted = defined({ ...problemFinding(problem), cause: describeError(error)?.reason });
+    this.#unlisted = defined({ ...problemFinding(problem), cause: problemOfError(error)?.reason });
     this.#report("listing", [problem]);
   }
 
@@ -244,7 +244,7 @@ export class RouteReporter {
     this.#unfinished = new Map();
     for (const { change, outcome } of results) {
       if (outcome.kind === "done" || outcome.kind === "observed") continue;
-      const key = keyOf(change);
+      const key = changeKeyOf(change);
       const known = failed.get(key);
       const isAccepted = outcome.kind === "pending";
       const isNext = isBusy && outcome.kind === "waiting" && known === undefined;

@@ -4,7 +4,7 @@
 import { backoffAfter, isFenced, isLasting } from "../../../cloud/error-policies.ts";
 import { milliseconds, type ServiceUID, seconds } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
-import { delayAfterError, describeError, isLostRace } from "../../classify-error.ts";
+import { delayAfterError, isLostRace, problemOfError } from "../../classify-error.ts";
 import { isEnding } from "../predicates.ts";
 import { syncFailed, updateFailed } from "../status/events.ts";
 import { writeErrorCondition } from "../status/service-reporter.ts";
@@ -20,7 +20,7 @@ const listingFailureLasts = seconds(5);
 export async function showFailure(context: ReconcileContext, error: unknown): Promise<void> {
   const { state } = context;
   const { clock, listing } = context.controller;
-  const problem = describeError(error);
+  const problem = problemOfError(error);
   if (problem === undefined) return;
   state.noteFailure();
   if (state.progress.failures < failuresBeforeCondition && !isLasting(error)) return;

@@ -10,7 +10,7 @@ import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { Done } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
-import { describeError } from "../../classify-error.ts";
+import { problemOfError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-mass-count.ts";
@@ -132,7 +132,7 @@ async function checkOperation(context: ReconcileContext): Promise<Outcome | unde
   if (update === undefined) return undefined;
   if (update === "pending") {
     const error = operations.problemOf(state.uid);
-    const problem = describeError(error);
+    const problem = problemOfError(error);
     if (error !== undefined && problem !== undefined) {
       await showOperationProblem(context, error, problem);
     } else await clearOperationProblem(context);

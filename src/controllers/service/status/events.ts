@@ -11,7 +11,7 @@ import { type Service, toTime } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { type AppliedLimit, whyHeld } from "../../absence/mass-limit.ts";
 import { removalWindowText } from "../../absence/removal-history.ts";
-import { describeError, textOfError } from "../../classify-error.ts";
+import { problemOfError, textOfError } from "../../classify-error.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";
@@ -277,7 +277,7 @@ export function updateFailed(hosts: readonly string[], error: unknown): ObjectEv
 
 /** An error that affects the whole account is logged once, not for each Service. */
 function failed(reason: string, message: string, error: unknown): ObjectEvent {
-  const event = defined({ ...warning(reason, message), cause: describeError(error)?.reason });
+  const event = defined({ ...warning(reason, message), cause: problemOfError(error)?.reason });
   return isAccountWide(error) ? { ...event, quiet: true } : event;
 }
 

@@ -7,7 +7,22 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** What each folder of `src` may import besides itself. */
+const belowApp: readonly string[] = [
+  "core",
+  "platform",
+  "provider",
+  "runtime",
+  "telemetry",
+  "pki",
+  "config-file",
+  "kube",
+  "cloud",
+  "controllers",
+  "volumes",
+  "server",
+];
+
+/** What each layer may import besides itself: a folder of `src`, of which `app` has two. */
 export const layers: Readonly<Record<string, readonly string[]>> = {
   core: [],
   platform: ["core"],
@@ -25,6 +40,12 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   server: ["core", "platform", "pki", "kube", "telemetry", "runtime"],
   // The conformance suites decide with the same pure functions as the controllers.
   testing: ["core", "platform", "pki", "provider", "runtime", "cloud", "controllers", "volumes"],
+  // Flags, configuration, composition and the report of a manager.
+  app: belowApp,
+  // Explains a cluster to people.
+  inspect: [...belowApp, "app"],
+  // What people and clients call. It shows what `inspect` finds.
+  "app entries": [...belowApp, "app", "inspect"],
   // The public API for provider authors.
   "index.ts": ["core", "platform", "provider", "kit"],
 };
@@ -66,21 +87,24 @@ export function resolveImport(from: string, specifier: string): string | undefin
 }
 
 const isSimulator = (path: string): boolean => path.split("/")[2] === "simulator";
-const layerOf = (path: string): string => path.split("/")[1] ?? "";
+/** Of `src/app`: above `inspect`, while the rest of `src/app` is below it. */
+const entries: readonly string[] = ["commands", "endpoints", "process-life.ts", "run.ts"];
+
+function layerOf(path: string): string {
+  const [, folder = "", child = ""] = path.split("/");
+  return folder === "app" && entries.includes(child) ? "app entries" : folder;
+}
 
 function forbiddenImport(file: SourceFile, { specifier }: Import): string | undefined {
   const target = resolveImport(file.path, specifier);
   const violation = (why: string) => `${file.path} imports ${specifier}: ${why}`;
-  const [root, from = ""] = file.path.split("/");
+  const [root, folder = ""] = file.path.split("/");
   if (root === "src") {
     if (target === undefined) return undefined;
     if (!target.startsWith("src/")) return violation("src imports nothing outside src");
-    const to = layerOf(target);
+    const [from, to] = [layerOf(file.path), layerOf(target)];
     if (from === to) return undefined;
-    if (from === "app")
-      return to === "testing"
-        ? violation("src/testing is for tests and never part of an executable")
-        : undefined;
+    if (to === "testing") return violation("src/testing is for tests and never part of an executable");
     const allowed = layers[from];
     if (allowed === undefined)
       return violation(`the folder ${from} has no layer yet; add it to the table of layers`);
@@ -94,7 +118,7 @@ function forbiddenImport(file: SourceFile, { specifier }: Import): string | unde
     if (specifier === "#ccm/testing" && isSimulator(file.path)) return undefined;
     return violation('a provider may import only "#ccm" from src; a simulator also "#ccm/testing"');
   }
-  if (!target.startsWith(`providers/${from}/`))
+  if (!target.startsWith(`providers/${folder}/`))
     return violation("a provider may import only from its own folder");
   return isSimulator(target) && !isSimulator(file.path)
     ? violation("the simulator is never part of an executable")
@@ -222,8 +246,9 @@ export const violationsOf = (file: SourceFile, exempt: Exemptions = {}): readonl
   return found.filter((each) => each !== undefined);
 };
 
-/** What is directly inside a folder: a subfolder or a file. */
-const childOf = (folder: string, path: string): string => path.slice(folder.length + 1).split("/")[0] ?? "";
+/** What is directly inside a folder: a subfolder or a file; in `src`, a layer. */
+const childOf = (folder: string, path: string): string =>
+  folder === "src" ? layerOf(path) : (path.slice(folder.length + 1).split("/")[0] ?? "");
 
 const isReachable = (
   arrows: ReadonlyMap<string, ReadonlySet<string>>,

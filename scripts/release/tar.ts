@@ -1,8 +1,8 @@
 // The archives of a release, which depend on their entries only: the order is given, and owner and time are fixed. Pure.
 
-import type { TarEntry } from "../../src/app/support/tar.ts";
+import type { TarEntry } from "../../src/inspect/support/tar.ts";
 
-export { type TarEntry, tar } from "../../src/app/support/tar.ts";
+export { type TarEntry, tar } from "../../src/inspect/support/tar.ts";
 
 /** The folders above the paths, each once and before its content, for an archive that creates them. */
 export function foldersOf(paths: readonly string[]): readonly TarEntry[] {

@@ -2,7 +2,7 @@
 // executable serves the same page only on its secure port.
 
 import type { Manager } from "../../src/app/manager/manager.ts";
-import { statusPage } from "../../src/app/status/status-page.ts";
+import { statusPage } from "../../src/inspect/status/status-page.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 
 export interface StatusServer extends AsyncDisposable {

@@ -1,7 +1,7 @@
 // `doctor` against a real control plane: with a manager that runs well, and with several things broken at once.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
-import type { Diagnosis } from "../../src/app/doctor/diagnose.ts";
+import type { Diagnosis } from "../../src/inspect/doctor/diagnose.ts";
 import { toMicroTime } from "../../src/kube/objects.ts";
 import { leases } from "../../src/kube/resources.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";

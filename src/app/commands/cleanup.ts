@@ -1,8 +1,8 @@
 // `cleanup`: lists what a cluster left in the cloud, and deletes it after a confirmation.
 
 import type { Problem } from "../../core/problem.ts";
-import type { ClusterState } from "../cleanup/cluster-state.ts";
-import type { Leftover } from "../cleanup/leftovers.ts";
+import type { ClusterState } from "../../inspect/cleanup/cluster-state.ts";
+import type { Leftover } from "../../inspect/cleanup/leftovers.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { defaultClusterName } from "../flags/groups/generic.ts";
@@ -119,11 +119,11 @@ export const cleanupCommand: Command = {
       { isProved },
       { cloudOf },
     ] = await Promise.all([
-      import("../cleanup/cluster-state.ts"),
-      import("../cleanup/survey.ts"),
-      import("../cleanup/delete-leftovers.ts"),
-      import("../cleanup/cleanup-text.ts"),
-      import("../cleanup/leftovers.ts"),
+      import("../../inspect/cleanup/cluster-state.ts"),
+      import("../../inspect/cleanup/survey.ts"),
+      import("../../inspect/cleanup/delete-leftovers.ts"),
+      import("../../inspect/cleanup/cleanup-text.ts"),
+      import("../../inspect/cleanup/leftovers.ts"),
       import("../operator.ts"),
     ]);
     const { configuration, console } = invocation;

@@ -24,8 +24,8 @@ export const doctorCommand: Command = {
   },
   async run(invocation) {
     const [{ gatherFacts }, { diagnose, diagnosisExitCode, diagnosisText }] = await Promise.all([
-      import("../doctor/gather.ts"),
-      import("../doctor/diagnose.ts"),
+      import("../../inspect/doctor/gather.ts"),
+      import("../../inspect/doctor/diagnose.ts"),
     ]);
     const diagnosis = diagnose(await gatherFacts(await invocation.operator("doctor")));
     await invocation.print(diagnosis, diagnosisText(diagnosis));

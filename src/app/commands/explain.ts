@@ -1,7 +1,7 @@
 // `explain`: the state of a Node, a Service or a volume, and its reasons.
 
 import type { Problem } from "../../core/problem.ts";
-import { serverProblems } from "../explain/ask-manager.ts";
+import { serverProblems } from "../../inspect/explain/ask-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { Command } from "./command.ts";
@@ -45,9 +45,9 @@ export const explainCommand: Command = {
     // Loaded only here: a whole manager.
     const [{ answerText, exitCodeOf, notFoundText }, { readExplainRequest }, { findAnswer, namespaceOf }] =
       await Promise.all([
-        import("../explain/explain-text.ts"),
-        import("../explain/explain-request.ts"),
-        import("../explain/find-answer.ts"),
+        import("../../inspect/explain/explain-text.ts"),
+        import("../../inspect/explain/explain-request.ts"),
+        import("../../inspect/explain/find-answer.ts"),
       ]);
     const { flags } = invocation.configuration.settings;
     if (invocation.refuse(flagProblems(flags))) return;

@@ -1,9 +1,9 @@
 // `lint`: checks Services and configuration files, for CI.
 
 import { messageOf, runtimeCodeOf } from "../../core/error-message.ts";
+import { lintAnnotations, lintText } from "../../inspect/lint/lint-result.ts";
 import { annotationsWithDefaults } from "../configuration/cloud-settings.ts";
 import { connectCloud } from "../connect-cloud.ts";
-import { lintAnnotations, lintText } from "../lint/lint-result.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -72,7 +72,7 @@ export const lintCommand: Command = {
   requires: "nothing",
   async run(invocation, words) {
     // Loaded only here: a parser for YAML.
-    const { Linter } = await import("../lint/lint-files.ts");
+    const { Linter } = await import("../../inspect/lint/lint-files.ts");
     const { configuration, platform, provider, console } = invocation;
     const { flagProblems } = configuration;
     if (invocation.refuse(flagProblems)) {

@@ -28,8 +28,8 @@ export const marksCommand: Command = {
   requires: "settings",
   async run(invocation) {
     const [{ marksText, movable, moveMarks, surveyMarks }, { leaderOf, readCluster }] = await Promise.all([
-      import("../cleanup/marks.ts"),
-      import("../cleanup/cluster-state.ts"),
+      import("../../inspect/cleanup/marks.ts"),
+      import("../../inspect/cleanup/cluster-state.ts"),
     ]);
     const { configuration, program, console } = invocation;
     const { flags } = configuration.settings;

@@ -1,6 +1,6 @@
 // `plan`: what a start of the manager would do.
 
-import { inPod } from "../explain/ask-manager.ts";
+import { inPod } from "../../inspect/explain/ask-manager.ts";
 import type { Command } from "./command.ts";
 
 export const planCommand: Command = {
@@ -32,9 +32,9 @@ export const planCommand: Command = {
     // Loaded only here: a whole manager.
     const [{ describeEverything }, { observeOnce }, { planAnswer, planExitCode, planText }] =
       await Promise.all([
-        import("../explain/describe-object.ts"),
-        import("../observe-once.ts"),
-        import("../plan-answer.ts"),
+        import("../../inspect/explain/describe-object.ts"),
+        import("../../inspect/observe-once.ts"),
+        import("../../inspect/plan-answer.ts"),
       ]);
     for (const { text } of invocation.configuration.problems) invocation.writeError(text);
     const operator = await invocation.operator("plan");

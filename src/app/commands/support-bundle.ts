@@ -3,7 +3,7 @@
 
 import { gzipSync } from "node:zlib";
 import { Redaction } from "../../core/redaction.ts";
-import { serverProblems } from "../explain/ask-manager.ts";
+import { serverProblems } from "../../inspect/explain/ask-manager.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { Command } from "./command.ts";
 
@@ -51,9 +51,9 @@ export const supportBundleCommand: Command = {
     try {
       // Loaded only here: the manager writes no bundle.
       const [{ collectBundle }, { withoutCredentials }, { tar }] = await Promise.all([
-        import("../support/collect.ts"),
-        import("../support/bundle-redaction.ts"),
-        import("../support/tar.ts"),
+        import("../../inspect/support/collect.ts"),
+        import("../../inspect/support/bundle-redaction.ts"),
+        import("../../inspect/support/tar.ts"),
       ]);
       const redaction = new Redaction([], { limit: Number.POSITIVE_INFINITY });
       const clean = (text: string): string => withoutCredentials(redaction.apply(text));

@@ -2,11 +2,11 @@
 // all that are not settled.
 
 import { defined } from "../../core/defined.ts";
+import { describeEverything, describeObject, isNotFound } from "../../inspect/explain/describe-object.ts";
+import { describedKinds } from "../../inspect/explain/description.ts";
 import type { ServedResponse } from "../../platform/listener.ts";
 import { jsonAnswer, refusal } from "../../server/answers.ts";
 import type { ServedPage } from "../../server/secure-port.ts";
-import { describeEverything, describeObject, isNotFound } from "../explain/describe-object.ts";
-import { describedKinds } from "../explain/description.ts";
 import type { Manager } from "../manager/manager.ts";
 import { leaderTexts, type ManagerReport } from "../report/manager-report.ts";
 

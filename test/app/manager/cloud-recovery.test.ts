@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { describeObject } from "../../../src/app/explain/describe-object.ts";
+import { describeObject } from "../../../src/inspect/explain/describe-object.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // What waits for the end of an outage continues soon after it, however long its own backoff is.

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "bun:test";
-import { describeObject } from "../../../src/app/explain/describe-object.ts";
+import { describeObject } from "../../../src/inspect/explain/describe-object.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // What a Service reports when its load balancer was deleted in the cloud by hand.

@@ -4,8 +4,8 @@ import { describe, expect, test } from "bun:test";
 import { failureOf } from "#ccm/testing";
 import type { ApiInstance, ApiInterface } from "../../../providers/aws/api/resources.ts";
 import { addressesOf, fargate, instanceIDOf } from "../../../providers/aws/instances.ts";
-import { statusPage } from "../../../src/app/status/status-page.ts";
 import { messageOf } from "../../../src/core/error-message.ts";
+import { statusPage } from "../../../src/inspect/status/status-page.ts";
 import { instancesOf, labWith, owned, sourceOf } from "./aws-lab.ts";
 import { AwsWorld } from "./aws-world.ts";
 

@@ -1,7 +1,7 @@
 // What Hetzner answers to the deletion of a load balancer, and what happens when that is wrong.
 
 import { expect, test } from "bun:test";
-import { statusPage } from "../../../src/app/status/status-page.ts";
+import { statusPage } from "../../../src/inspect/status/status-page.ts";
 import { HetznerWorld } from "./hetzner-world.ts";
 
 async function withService(): Promise<HetznerWorld> {

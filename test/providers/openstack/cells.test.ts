@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { addServer } from "../../../providers/openstack/simulator/index.ts";
-import { describeObject } from "../../../src/app/explain/describe-object.ts";
-import { statusViewOf } from "../../../src/app/status/status-view.ts";
+import { describeObject } from "../../../src/inspect/explain/describe-object.ts";
+import { statusViewOf } from "../../../src/inspect/status/status-view.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";

@@ -134,12 +134,12 @@ export const mutations: readonly Mutation[] = [
     name: "read-the-cluster-once-in-a-round",
     breaks: "A round of cleanup goes on after a manager has begun to lead.",
     foundBy: {
-      file: "test/app/cleanup/cleanup-command.test.ts",
+      file: "test/inspect/cleanup/cleanup-command.test.ts",
       test: "later in the same round when a manager begins to lead",
     },
     edits: [
       {
-        file: "src/app/cleanup/delete-leftovers.ts",
+        file: "src/inspect/cleanup/delete-leftovers.ts",
         find: "const now = { ...survey, cluster: await this.#readCluster() };",
         replace: "const now = { ...survey, cluster: (this.first ??= await this.#readCluster()) };",
       },
@@ -599,12 +599,12 @@ export const mutations: readonly Mutation[] = [
     name: "clean-up-a-living-cluster",
     breaks: "The command cleanup goes on when the API server of a cluster that is gone answers.",
     foundBy: {
-      file: "test/app/cleanup/cleanup-command.test.ts",
+      file: "test/inspect/cleanup/cleanup-command.test.ts",
       test: "when the API server of a cluster that is gone answers midway",
     },
     edits: [
       {
-        file: "src/app/cleanup/cluster-state.ts",
+        file: "src/inspect/cleanup/cluster-state.ts",
         find: "if (before.kind !== now.kind) {",
         replace: 'if (before.kind === "read" && now.kind !== "read") {',
       },

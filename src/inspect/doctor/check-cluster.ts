@@ -1,0 +1,329 @@
+// The checks of the cluster: the Lease, kubelets and Nodes, kube-controller-manager, serving certificates, and the workload of the
+// manager. Pure.
+
+import {
+  besideLeader,
+  judgeLease,
+  judgeSeveral,
+  type LeaseLeader,
+  severalTexts,
+} from "../../app/leadership/judge-leases.ts";
+import { clusterNameText } from "../../app/leadership/lease-cluster-name.ts";
+import { isObserver } from "../../app/leadership/replica-identity.ts";
+import { leaseOf } from "../../app/permissions.ts";
+import { isInsideCluster, readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
+import { addressesOf } from "../../controllers/service/status/status.ts";
+import { uninitializedTaint } from "../../controllers/well-known.ts";
+import { minutes } from "../../core/brand.ts";
+import { parseCidr } from "../../core/cidr.ts";
+import { commandText, countOf, shortList } from "../../core/text.ts";
+import {
+  type CheckFinding,
+  type CloudFacts,
+  error,
+  errorIf,
+  type KnownFacts,
+  unchecked,
+  warning,
+  warningIf,
+} from "./doctor-facts.ts";
+import type { ClusterFacts, Read } from "./gather-cluster.ts";
+import type { NodeFact, PodFact, WorkloadFact } from "./raw-objects.ts";
+
+const namesOf = (objects: readonly { readonly metadata: { readonly name: string } }[]): string =>
+  shortList(objects.map(({ metadata }) => metadata.name));
+
+/** The findings about a fact; one about why it is missing, if it could not be read. */
+function about<T>(
+  what: string,
+  fact: Read<T>,
+  check: (value: T) => readonly CheckFinding[],
+): readonly CheckFinding[] {
+  if ("value" in fact) return check(fact.value);
+  return unchecked("NotReadable", {
+    problem: `Cannot read ${what}: ${fact.unread}`,
+    effect: "Problems with it are not found.",
+    fix: "Run doctor with a kubeconfig that may read it.",
+  });
+}
+
+/** What keeps a manager from starting, or from leading once it runs. */
+const stopping: ReadonlySet<string> = new Set([
+  ...["PortInUse", "CloudSettingsInvalid", "WorkloadNotReady", "TolerationMissing", "PermissionMissing"],
+]);
+
+/** Undefined if no Lease says it: it cannot be read, or is not used. */
+export function leadershipOf({ cluster: { lease }, ...asker }: KnownFacts): LeaseLeader | undefined {
+  return "value" in lease && asker.flags["leader-elect"] ? judgeLease(lease.value, asker) : undefined;
+}
+
+export function checkLease(facts: KnownFacts, others: readonly CheckFinding[]): readonly CheckFinding[] {
+  const { flags, cluster } = facts;
+  const causes = [...new Set(others.map(({ reason }) => reason))].filter((reason) => stopping.has(reason));
+  const first = causes.length === 0 ? "" : `First fix what else is reported here: ${causes.join(", ")}. `;
+  const isElecting = flags["leader-elect"];
+  if (!isElecting && "unread" in cluster.lease) return [];
+  return about(`the Lease ${leaseOf(flags).namespace}/${leaseOf(flags).name}`, cluster.lease, (lease) => {
+    if (!isElecting) {
+      const { holder = "", isExpired } = lease ?? {};
+      const beside = besideLeader(holder, flags);
+      return errorIf(holder !== "" && isExpired !== true && !isObserver(holder), beside.reason, beside);
+    }
+    const leader = leadershipOf(facts);
+    const { kind, found } = leader ?? {};
+    if (found === undefined) return otherClusterName(facts, leader);
+    return error(found.reason, kind === "none" ? { ...found, fix: first + found.fix } : found);
+  });
+}
+
+/** Compares --cluster-name, if it is set here, with the name that the leader wrote on its Lease. */
+function otherClusterName({ given }: KnownFacts, leader: LeaseLeader | undefined): readonly CheckFinding[] {
+  const { holder = "", clusterName: ofLeader } = leader ?? {};
+  const { "cluster-name": here } = given;
+  if (here === undefined || ofLeader === undefined) return [];
+  return warningIf(ofLeader !== here, "ClusterNameDiffers", {
+    problem: `The leader ${holder} has --cluster-name=${clusterNameText(ofLeader)}, and doctor has ${clusterNameText(here)}.`,
+    effect:
+      "Where marks name the cluster, commands with these settings, such as explain and cleanup, take the load balancers of the leader for those of another cluster. The manager is not affected.",
+    fix: "Run doctor with the --cluster-name of the leader. If the leader has the wrong one, restart all replicas with the right one.",
+  });
+}
+
+export function checkOtherLeases(facts: KnownFacts): readonly CheckFinding[] {
+  const { cluster, flags } = facts;
+  const own =
+    "value" in cluster.lease && leadershipOf(facts)?.kind !== "none" ? cluster.lease.value : undefined;
+  return about("the Leases", cluster.otherLeases, (others) => {
+    const found = judgeSeveral([own ?? [], others].flat(), flags);
+    if (found !== undefined) return error(found.reason, found);
+    const [alone] = others.filter(({ holder }) => holder !== own?.holder);
+    if (alone === undefined) return [];
+    const of = alone.program === undefined ? "" : ` (${alone.program})`;
+    const problem = `${alone.holder}${of} leads: it holds the Lease ${leaseOf(flags).namespace}/${alone.name}.`;
+    const effect = `A manager with the Lease ${leaseOf(flags).name} works beside it. ${severalTexts.effect}`;
+    return error("OtherManagerLeads", { ...severalTexts, problem, effect });
+  });
+}
+
+/** How much works although nothing new is done. */
+export function countsOf({ nodes, services }: Pick<ClusterFacts, "nodes" | "services">): string {
+  const texts: string[] = [];
+  if ("value" in nodes) {
+    const selected = nodes.value.filter(({ isSelected }) => isSelected);
+    const done = selected.filter(({ isUninitialized }) => !isUninitialized).length;
+    texts.push(`${done} of ${countOf(selected.length, "Node")} ${done === 1 ? "is" : "are"} initialized`);
+  }
+  if ("value" in services) {
+    const served = services.value.filter((service) => addressesOf(service).length > 0).length;
+    texts.push(
+      `${served} of ${countOf(services.value.length, "Service")} of type LoadBalancer ${served === 1 ? "has" : "have"} an address`,
+    );
+  }
+  return texts.length === 0 ? "" : `Now ${texts.join(", and ")}.`;
+}
+
+/** A Node that joins is initialized within seconds. */
+const patience = minutes(5);
+
+function ageOf({ metadata }: NodeFact, now: number): number {
+  return now - Date.parse(metadata.creationTimestamp ?? "");
+}
+
+function withoutExternalCloud(nodes: readonly NodeFact[]): readonly CheckFinding[] {
+  const found = nodes.filter(
+    ({ isSelected, isUninitialized, providerID }) =>
+      isSelected && !isUninitialized && providerID === undefined,
+  );
+  return errorIf(found.length > 0, "KubeletWithoutExternalCloud", {
+    problem: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} neither a provider ID nor the taint ${uninitializedTaint}: ${namesOf(found)}. The kubelet registered without --cloud-provider=external, or the taint was removed by hand.`,
+    effect:
+      "The manager initializes only Nodes with the taint, so these never get a provider ID, and volumes and load balancers that need it fail.",
+    fix: `Set --cloud-provider=external on the kubelet, delete the Node object, and restart the kubelet. Without a restart: ${commandText(`kubectl taint node NAME ${uninitializedTaint}=true:NoSchedule`)}`,
+  });
+}
+
+function uninitialized(nodes: readonly NodeFact[], facts: KnownFacts): readonly CheckFinding[] {
+  const { program, cluster } = facts;
+  const { kind, found: noLeader } = leadershipOf(facts) ?? {};
+  const all = nodes.filter((node) => node.isSelected && node.isUninitialized);
+  if (all.length > 0 && kind === "none")
+    return error("NodesUninitialized", {
+      problem: `${countOf(all.length, "Node")} ${all.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}, and no manager leads: ${namesOf(all)}.`,
+      effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
+      fix: `See ${noLeader?.reason}.`,
+    });
+  const found = all.filter((node) => ageOf(node, cluster.now) > patience);
+  return errorIf(found.length > 0, "NodesUninitialized", {
+    problem: `${countOf(found.length, "Node")} older than 5 minutes still ${found.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}: ${namesOf(found)}.`,
+    effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
+    fix: `For the reason, run: ${program} explain node ${found[0]?.metadata.name ?? "NAME"}`,
+  });
+}
+
+const inTreeWriter = "kube-controller-manager";
+
+function writtenInTree(nodes: readonly NodeFact[]): readonly CheckFinding[] {
+  const found = nodes.filter(({ providerIDWriter }) => providerIDWriter === inTreeWriter);
+  return warningIf(found.length > 0, "ProviderIDsOfInTreeCloud", {
+    problem: `${inTreeWriter} wrote the provider ID of ${countOf(found.length, "Node")}: ${namesOf(found)}. It ran, or still runs, the loops of a cloud.`,
+    effect: "If it still runs them, both managers initialize and delete Nodes, and create load balancers.",
+    fix: `Check that ${inTreeWriter} runs with --cloud-provider=external or without the flag.`,
+  });
+}
+
+const minorOf = (version: string): number => Number(/^v?\d+\.(\d+)/.exec(version)?.[1] ?? Number.NaN);
+
+function newerKubelets(
+  nodes: readonly NodeFact[],
+  { gitVersion, minor }: ClusterFacts,
+): readonly CheckFinding[] {
+  const found = nodes.filter(({ kubeletVersion }) => minorOf(kubeletVersion) > minor);
+  return warningIf(found.length > 0, "KubeletNewerThanApiServer", {
+    problem: `The kubelet of ${countOf(found.length, "Node")} is newer than the API server (${gitVersion}): ${namesOf(found)}.`,
+    effect: "Kubernetes does not support it: requests of the kubelet may fail.",
+    fix: "Upgrade the control plane first.",
+  });
+}
+
+function withoutMachines(
+  nodes: readonly NodeFact[],
+  { hasMachines, failures }: CloudFacts,
+  counts: string,
+): readonly CheckFinding[] {
+  const known = nodes.filter(({ isSelected, providerID }) => isSelected && providerID !== undefined);
+  if (hasMachines || failures.length > 0 || known.length === 0) return [];
+  return error("NoMachineInCloud", {
+    problem: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
+    effect: `No Node is deleted: the mass limit keeps those that are not Ready. New Nodes keep their taint. ${counts}`,
+    fix: "Check in the console of the cloud whether these machines exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another account or project: wait, or correct them. If they are gone, the event MassDeletionHeld of a Node says how to delete the Nodes.",
+  });
+}
+
+function outsideCluster(nodes: readonly NodeFact[], facts: KnownFacts): readonly CheckFinding[] {
+  const cluster = readClusterCIDRs(facts.flags["cluster-cidr"]);
+  const ranges = nodes.flatMap(({ podCIDRs }) => podCIDRs.flatMap((text) => parseCidr(text, "sloppy") ?? []));
+  if (!createsRoutes(facts) || cluster.kind === "skip" || ranges.length === 0) return [];
+  const isAnyInside = ranges.some((range) => isInsideCluster(cluster.cidrs, range));
+  return errorIf(!isAnyInside, "PodCIDROutsideCluster", {
+    problem: `No pod CIDR of the Nodes is inside --cluster-cidr=${cluster.cidrs.join(",")}: ${shortList(ranges)}.`,
+    effect: "No route is created, and where the network of pods needs routes, pods do not reach each other.",
+    fix: "Set --cluster-cidr to the pod ranges of the cluster.",
+  });
+}
+
+export function checkNodes(facts: KnownFacts): readonly CheckFinding[] {
+  const { cluster, cloud } = facts;
+  return about("the Nodes", cluster.nodes, (nodes) => [
+    ...withoutMachines(nodes, cloud, countsOf(cluster)),
+    ...withoutExternalCloud(nodes),
+    ...uninitialized(nodes, facts),
+    ...writtenInTree(nodes),
+    ...newerKubelets(nodes, cluster),
+    ...outsideCluster(nodes, facts),
+  ]);
+}
+
+/** The value of a flag in a command line; undefined if it is not set. */
+function flagOf({ args }: PodFact, name: string): string | undefined {
+  const prefix = `--${name}=`;
+  const last = args.findLast((arg) => arg.startsWith(prefix));
+  return last?.slice(prefix.length);
+}
+
+const createsRoutes = ({ controllers, flags }: KnownFacts): boolean =>
+  controllers.has("node-route") && flags["configure-cloud-routes"] && flags["cluster-cidr"] !== undefined;
+
+function ofControllerManager(pod: PodFact, facts: KnownFacts): readonly CheckFinding[] {
+  const { name } = pod.metadata;
+  const manifest = `/etc/kubernetes/manifests/${inTreeWriter}.yaml`;
+  const cloud = flagOf(pod, "cloud-provider") ?? "";
+  const isUnallocated = createsRoutes(facts) && flagOf(pod, "allocate-node-cidrs") !== "true";
+  return [
+    ...errorIf(cloud !== "" && cloud !== "external", "ControlPlaneRunsCloudLoops", {
+      problem: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,
+      effect: "Both managers initialize and delete Nodes, and create load balancers and routes.",
+      fix: `Set --cloud-provider=external in ${manifest}.`,
+    }),
+    ...warningIf(isUnallocated, "PodCIDRsNotAllocated", {
+      problem: `${name} runs without --allocate-node-cidrs=true, and --cluster-cidr asks the manager for routes to pod CIDRs.`,
+      effect: "Nodes get no pod CIDR, unless another program sets it, and no routes are created.",
+      fix: `Set --allocate-node-cidrs=true and --cluster-cidr in ${manifest}, or --configure-cloud-routes=false on the manager.`,
+    }),
+  ];
+}
+
+export function checkControlPlane(facts: KnownFacts): readonly CheckFinding[] {
+  return about("the pods of kube-system", facts.cluster.pods, (pods) =>
+    pods
+      .filter(({ metadata }) => metadata.labels?.["component"] === inTreeWriter)
+      .flatMap((pod) => ofControllerManager(pod, facts)),
+  );
+}
+
+export function checkServingCertificates({ cluster }: KnownFacts): readonly CheckFinding[] {
+  return about("the CertificateSigningRequests", cluster.signingRequests, (requests) => {
+    const found = requests.filter(({ isPending }) => isPending);
+    const users = [...new Set(found.map(({ username }) => username))];
+    return warningIf(found.length > 0, "ServingCertificatesWaiting", {
+      problem: `${countOf(found.length, "request")} for a serving certificate of a kubelet ${found.length === 1 ? "waits" : "wait"} for approval, from ${shortList(users)}.`,
+      effect:
+        "kubectl logs and exec, and metrics of these kubelets, fail where their certificate is verified.",
+      fix: `Compare names and addresses with kubectl describe csr, then run ${commandText(`kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}`)}. The controller kubelet-serving-csr approves such requests (docs/serving-certificates.md).`,
+    });
+  });
+}
+
+const usesClusterDNS = ({ hostNetwork, dnsPolicy }: WorkloadFact): boolean =>
+  dnsPolicy === "ClusterFirstWithHostNet" || (dnsPolicy === "ClusterFirst" && !hostNetwork);
+
+function ofWorkload(workload: WorkloadFact): readonly CheckFinding[] {
+  const { kind, metadata, untolerated, hostNetwork, desired, ready } = workload;
+  const name = `${kind} ${metadata.namespace}/${metadata.name}`;
+  const others = untolerated.filter((key) => key !== uninitializedTaint);
+  return [
+    ...errorIf(untolerated.includes(uninitializedTaint), "TolerationMissing", {
+      problem: `${name} does not tolerate the taint ${uninitializedTaint}.`,
+      effect: "In a new cluster no Node accepts the manager that would remove the taint from it.",
+      fix: `Add a toleration with key ${uninitializedTaint}, value "true" and effect NoSchedule.`,
+    }),
+    ...warningIf(others.length > 0, "TolerationMissing", {
+      problem: `${name} does not tolerate ${others.join(", ")}.`,
+      effect:
+        "It is not scheduled on control plane Nodes, or not before the network of pods works, which may wait for it.",
+      fix: "Add the tolerations that the command manifests prints.",
+    }),
+    ...warningIf(!hostNetwork, "NoHostNetwork", {
+      problem: `${name} does not use the host network.`,
+      effect: "Its pods wait for the network of pods, which may wait for Nodes that the manager initializes.",
+      fix: "Set hostNetwork: true, unless the network of pods works on Nodes with the taint.",
+    }),
+    ...warningIf(usesClusterDNS(workload), "WorkloadNeedsClusterDNS", {
+      problem: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as that of the cloud are resolved by cluster DNS.`,
+      effect: "Cluster DNS runs on Nodes that the manager initializes. In a new cluster neither starts.",
+      fix: "Set dnsPolicy: Default.",
+    }),
+    ...errorIf(desired === 0 || ready === 0, "WorkloadNotReady", {
+      problem: `${name} has ${ready} ready of ${desired} desired pods.`,
+      effect: "No manager of this workload leads.",
+      fix: `Run ${commandText(`kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`)}.`,
+    }),
+  ];
+}
+
+export function checkWorkloads({ cluster }: KnownFacts): readonly CheckFinding[] {
+  return about("the DaemonSets and Deployments", cluster.workloads, (workloads) => {
+    const own = workloads.filter(({ isThisProgram }) => isThisProgram);
+    const others = workloads.filter(({ isThisProgram, desired }) => !isThisProgram && desired > 0);
+    const findings = own.flatMap(ofWorkload);
+    if (others.length === 0) return findings;
+    const names = others.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
+    return [
+      ...findings,
+      ...warning("OtherManagerInstalled", {
+        problem: `Another cloud controller manager is installed: ${shortList(names)}.`,
+        effect: "Two managers with different Leases change the same Nodes and Services.",
+        fix: "Scale it to 0 or delete it. If it manages other Nodes on purpose, set --node-selector.",
+      }),
+    ];
+  });
+}

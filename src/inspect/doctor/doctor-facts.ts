@@ -1,0 +1,88 @@
+// What `doctor` knows: facts about this machine, the cluster and the cloud, and the findings that checks derive from them.
+
+import type { ControllerName } from "../../app/flags/controller-names.ts";
+import type { RawFlags } from "../../app/flags/flag-problems.ts";
+import type { Flags } from "../../app/flags/flag-table.ts";
+import type { ServerClock } from "../../app/report/server-times.ts";
+import type { ClusterFacts } from "./gather-cluster.ts";
+
+/** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */
+export type FindingSeverity = "error" | "warning" | "unchecked";
+
+export interface CheckFinding {
+  readonly severity: FindingSeverity;
+  readonly reason: string;
+  readonly problem: string;
+  /** What happens because of it. */
+  readonly effect: string;
+  readonly fix: string;
+}
+
+const finding =
+  (severity: FindingSeverity) =>
+  (reason: string, texts: Pick<CheckFinding, "problem" | "effect" | "fix">): readonly CheckFinding[] => [
+    { severity, reason, ...texts },
+  ];
+
+export const error = finding("error");
+export const warning = finding("warning");
+export const unchecked = finding("unchecked");
+
+const onlyIf =
+  (report: typeof error) =>
+  (isFound: boolean, ...found: Parameters<typeof error>): readonly CheckFinding[] =>
+    isFound ? report(...found) : [];
+
+export const errorIf = onlyIf(error);
+export const warningIf = onlyIf(warning);
+export const uncheckedIf = onlyIf(unchecked);
+
+/** Why nothing of the cluster is known. */
+export interface UnknownCluster {
+  readonly unread: string;
+  /** The origin, if a server answers there that does not know the API of Kubernetes. */
+  readonly otherServer: string | undefined;
+}
+
+export interface CloudFacts {
+  /** Of the requests that were sent. */
+  readonly origins: readonly string[];
+  readonly clock: ServerClock | undefined;
+  /** Empty if each source of machines listed a page. */
+  readonly failures: readonly CloudFailure[];
+  /** Whether any source has a machine. */
+  readonly hasMachines: boolean;
+}
+
+export interface CloudFailure {
+  /** That of the events, or of what only doctor finds out. */
+  readonly reason: string;
+  /** HTTP status, if there was a response. */
+  readonly status?: number | undefined;
+  /** Another source has answered. */
+  readonly isPart?: boolean;
+  readonly message: string;
+}
+
+export interface PortFact {
+  readonly flag: string;
+  readonly port: number;
+  /** What listens on this machine: nothing, a program with health checks like those of a manager, or another program. */
+  readonly listener: "none" | "manager" | "other";
+}
+
+export interface DoctorFacts {
+  readonly program: string;
+  readonly flags: Flags;
+  /** The flags of the command line, as text. */
+  readonly given: RawFlags;
+  readonly controllers: ReadonlySet<ControllerName>;
+  readonly cluster: { readonly value: ClusterFacts } | UnknownCluster;
+  readonly cloud: CloudFacts;
+  readonly ports: readonly PortFact[];
+}
+
+/** Facts that include those of a cluster that answers. */
+export interface KnownFacts extends Omit<DoctorFacts, "cluster"> {
+  readonly cluster: ClusterFacts;
+}

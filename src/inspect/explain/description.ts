@@ -1,0 +1,317 @@
+// Why a Node, a Service or a volume is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
+
+import type { CloudProblem } from "../../app/report/cloud-contact.ts";
+import { byBlocking, type Ranked } from "../../controllers/problem-order.ts";
+import { eventSources, type Finding } from "../../controllers/reporter.ts";
+import { uninitializedTaint } from "../../controllers/well-known.ts";
+import { seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import { formatDuration } from "../../core/duration.ts";
+import { messageOf } from "../../core/error-message.ts";
+import { withoutRetryPromise } from "../../core/retry-promise.ts";
+import { withoutFullStop } from "../../core/text.ts";
+import { describeChange, type JournalEntry } from "../../runtime/journal.ts";
+
+export const describedKinds = ["Node", "Service", "PersistentVolumeClaim", "PersistentVolume"] as const;
+export type DescribedKind = (typeof describedKinds)[number];
+
+export const isAboutVolumes = (kind: DescribedKind): boolean => kind.startsWith("PersistentVolume");
+
+export const isNamespaced = (kind: DescribedKind): boolean =>
+  kind === "Service" || kind === "PersistentVolumeClaim";
+
+/**
+ * settled: as desired. working: a change is due or in progress. waiting: for the cloud, or for a proof. paused: by annotation.
+ * held: nothing is changed until an operator decides, or the cloud recovers. problem: something must be fixed. unmanaged: Fairlead does
+ * not manage it. unknown: the cloud did not answer the command that asks.
+ */
+export type State =
+  | "settled"
+  | "working"
+  | "waiting"
+  | "paused"
+  | "held"
+  | "problem"
+  | "unmanaged"
+  | "unknown";
+
+/** A message about the object that applies now. */
+export interface ObjectNote extends Ranked, Pick<Finding, "text"> {
+  /** For how long the manager has seen it. */
+  readonly sinceSeconds?: number;
+}
+
+export interface DescribedDecision
+  extends Pick<JournalEntry, "action" | "object" | "why" | "outcome" | "detail"> {
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** More would hide the newest ones. */
+export const maxEvents = 8;
+
+/** An event of the API server. */
+export interface DescribedEvent {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly source: string;
+}
+
+export interface NamedObject {
+  readonly kind: DescribedKind;
+  /** `namespace/name` of a Service or a claim. */
+  readonly name: string;
+}
+
+export interface Description extends NamedObject {
+  readonly state: State;
+  /** One sentence. */
+  readonly summary: string;
+  /** What is known about the object, in the order to show it. */
+  readonly facts: Readonly<Record<string, string>>;
+  /** The most important one first. */
+  readonly notes: readonly ObjectNote[];
+  readonly nextAttemptInSeconds?: number;
+  /** The last writes about the object, the newest first. */
+  readonly decisions: readonly DescribedDecision[];
+  /** The newest first. Only without a running manager, which knows more. */
+  readonly events?: readonly DescribedEvent[];
+}
+
+/** Other components, such as the kubelet, also write events about these objects. */
+const isByManager = ({ source }: DescribedEvent): boolean => eventSources.some((known) => known === source);
+
+/** Before what a manager has said in an event. */
+const reportedBy = "A manager reported: ";
+
+/** Since the first failure in a row; monotonic. */
+export interface CloudOutage {
+  readonly error: unknown;
+  readonly since: number;
+  /** The name of the source, if there are several. */
+  readonly source?: string | undefined;
+}
+
+/** That the cloud does not answer, since when, and why. */
+export function failingText({ error, since, source }: CloudOutage, now: number): string {
+  const where = source === undefined ? "the cloud" : `source ${source} of the cloud`;
+  return `requests to ${where} have failed for ${durationOf((now - since) / 1000)}: ${messageOf(error)}`;
+}
+
+export const durationOf = (inSeconds: number): string => formatDuration(seconds(Math.round(inSeconds)));
+
+/** For what is shown from an earlier listing. */
+export const listingsText = (failure: CloudOutage | undefined, now: number): string | undefined =>
+  failure && `What is shown is old, and the present state is not known: ${failingText(failure, now)}`;
+
+const outcomes: readonly string[] = ["SyncLoadBalancerFailed", "EnsuredLoadBalancer", "UpdatedLoadBalancer"];
+
+/** A manager makes another attempt after it. */
+export const isFailedAttempt = ({ reason }: Pick<ObjectNote, "reason">): boolean => reason === outcomes[0];
+
+/** The attempt of a manager that failed; undefined if a later one succeeded. `events` begin with the newest. */
+function failedAttempt(events: readonly DescribedEvent[]): DescribedEvent | undefined {
+  const last = events.find(({ reason }) => outcomes.includes(reason));
+  return last?.type === "Warning" ? last : undefined;
+}
+
+/** A planned change. The last value of a patch may be a message, which ends with a dot. */
+export const wouldText = (planned: DescribedDecision): string =>
+  `Fairlead would ${withoutFullStop(describeChange(planned))}.`;
+
+type Stated = Pick<Description, "state">;
+
+/** Neither Fairlead nor a user has anything to do. */
+export const isSettled = ({ state }: Stated): boolean => state === "settled" || state === "unmanaged";
+
+/** The object stays in this state until something else changes. */
+export const isStuck = ({ state }: Stated): boolean =>
+  state === "waiting" || state === "held" || state === "problem";
+
+export interface Judgement {
+  readonly state: State;
+  readonly summary: string;
+}
+
+/** What the manager knows about an object beyond its fields. Almost empty without a manager. */
+export interface KnownState {
+  /** What the controllers report about it, and what concerns all of its kind. */
+  readonly notes: readonly ObjectNote[];
+  /** It waits for a worker, or one works on it. */
+  readonly isDue: boolean;
+  readonly nextAttemptInSeconds: number | undefined;
+}
+
+/** An object to describe. */
+export interface Describable extends NamedObject, Pick<KnownState, "notes" | "nextAttemptInSeconds"> {
+  /** The events of managers and other components, newest first. Absent if the manager itself describes the object. */
+  readonly events?: readonly DescribedEvent[] | undefined;
+  /** How the journal names the object and what belongs to it. */
+  readonly journalNames: readonly string[];
+  /** In observe mode, the decisions show what would be done. */
+  judge(notes: readonly ObjectNote[], decisions: readonly DescribedDecision[]): Judgement;
+  /** In the order to show them. */
+  facts(): Description["facts"];
+}
+
+/** Without what costs time for thousands of objects. */
+export type Brief = Omit<Description, "facts" | "decisions">;
+
+export function briefly(subject: Describable, decisions: readonly DescribedDecision[] = []): Brief {
+  const { kind, name, nextAttemptInSeconds } = subject;
+  return defined({ kind, name, ...judgeWithEvents(subject, decisions), nextAttemptInSeconds });
+}
+
+export function describe(subject: Describable, entries: readonly JournalEntry[] = []): Description {
+  const { kind, name, journalNames, events } = subject;
+  const decisions = decisionsAbout(entries, journalNames, kind === "Service" ? name : undefined);
+  return defined({ ...briefly(subject, decisions), facts: subject.facts(), decisions, events });
+}
+
+/** More would hide the newest ones. */
+const maxDecisions = 8;
+
+/**
+ * The last writes about one object, the newest first. `objects` are the journal's names of the object and of what belongs to it, such
+ * as `balancer/…`. Reasons about the object begin with `subject`.
+ */
+export function decisionsAbout(
+  entries: readonly JournalEntry[],
+  objects: readonly string[],
+  subject?: string,
+): readonly DescribedDecision[] {
+  const seen = new Set<string>();
+  const isAbout = ({ object, why }: JournalEntry): boolean =>
+    objects.includes(object) || (subject !== undefined && why.startsWith(`${subject}: `));
+  // What would be done is planned again at each evaluation; the newest plan counts.
+  const isNews = ({ object, action, why, outcome }: JournalEntry): boolean => {
+    const plan = `${object} ${action} ${why}`;
+    return outcome !== "observed" || (!seen.has(plan) && seen.add(plan) !== undefined);
+  };
+  return entries
+    .filter(isAbout)
+    .toReversed()
+    .filter(isNews)
+    .slice(0, maxDecisions)
+    .map(({ at, action, object, why, outcome, detail }) =>
+      defined({ at: new Date(at).toISOString(), action, object, why, outcome, detail }),
+    );
+}
+
+/**
+ * The judgement with the events of the object, if it is not settled. The last failed attempt is a note, because what the cloud refuses
+ * is not known before a request. If nothing else explains the state, the newest event of a manager does, if it is a warning.
+ */
+function judgeWithEvents(
+  subject: Describable,
+  decisions: readonly DescribedDecision[],
+): Judgement & { readonly notes: readonly ObjectNote[] } {
+  const events = (subject.events ?? []).filter(isByManager);
+  const notes = sortNotes(subject.notes);
+  const own = subject.judge(notes, decisions);
+  const [newest] = events;
+  const isUnexplained = own.state === "working" && notes.length === 0;
+  const reported = failedAttempt(events) ?? (isUnexplained ? newest : undefined);
+  const isOpen = own.state === "working" || isStuck(own);
+  if (reported?.type !== "Warning" || !isOpen) return { ...own, notes };
+  const { reason, message } = reported;
+  // The condition that the manager wrote has the same text.
+  if (notes.some((note) => note.reason === reason || message.includes(note.text))) return { ...own, notes };
+  const all = sortNotes([...notes, { kind: "problem", reason, text: `${reportedBy}${message}` } as const]);
+  return { ...subject.judge(all, decisions), notes: all };
+}
+
+/** Without a leader, nothing is settled: the next change of the object would have no effect. */
+export function withoutLeader(description: Description, noLeader: string | undefined): Description {
+  const { state, summary, notes } = description;
+  if (noLeader === undefined || state === "unmanaged") return description;
+  return {
+    ...description,
+    state: state === "held" || state === "paused" ? state : "problem",
+    summary: summary.includes("No manager leads") ? summary : `${firstSentence(noLeader)} ${summary}`,
+    notes: sortNotes([
+      { kind: "problem", reason: "NoLeader", text: noLeader },
+      ...notes.filter(({ reason }) => reason !== "NoLeader"),
+    ]),
+  };
+}
+
+/** What follows from the answers of the cloud; a command that got none knows nothing of it. */
+const fromCloud: ReadonlySet<string> = new Set([
+  ...["CloudUnavailable", "CloudAuthFailed", "CloudPermissionMissing", "CloudThrottled", "RefusedByCloud"],
+  ...["SyncLoadBalancerFailed", "RoutesUnknown", "ProofOfAbsence"],
+]);
+
+/** What the API server shows. */
+function knownOf({ kind, facts }: Description): string {
+  const isReady = facts["Ready"] === "True";
+  if (kind === "Node" && facts["Taints"]?.includes(uninitializedTaint) === true)
+    return `It is ${isReady ? "Ready" : "not Ready"} and not initialized.`;
+  if (kind === "Node") return isReady ? "It is Ready and initialized." : "It is initialized but not Ready.";
+  const { Addresses: addresses = "none", Deletion: deletion } = facts;
+  if (deletion !== undefined) return "It is being deleted.";
+  if (addresses === "none") return "It has no address yet.";
+  return `It has the address${addresses.includes(",") ? "es" : ""} ${addresses}.`;
+}
+
+/** For a command that the cloud does not answer: what the API server shows, and what a manager has reported. */
+export function withoutCloud(description: Description, cause: CloudProblem): Description {
+  const { kind, state } = description;
+  if (state === "unmanaged" || state === "paused" || isAboutVolumes(kind)) return description;
+  const notes = description.notes.filter(
+    ({ reason, text }) => !fromCloud.has(reason) || text.startsWith(reportedBy),
+  );
+  const [first] = notes.filter(({ kind: what }) => what === "problem" || what === "hold");
+  const known = knownOf(description);
+  // The first note says the same.
+  const { Listings: _, ...facts } = description.facts;
+  return {
+    ...description,
+    facts,
+    state: "unknown",
+    summary: first === undefined ? known : `${known} ${firstSentence(first.text)}`,
+    notes: sortNotes([{ kind: "problem", ...cause }, ...notes]),
+  };
+}
+
+/** For a command that ends: what only a manager repeats is not promised. What a manager has reported stays as it is. */
+export function withoutPromises(description: Description): Description {
+  return {
+    ...description,
+    summary: withoutRetryPromise(description.summary),
+    facts: Object.fromEntries(
+      Object.entries(description.facts).map(([label, fact]) => [label, withoutRetryPromise(fact)]),
+    ),
+    notes: description.notes.map((note) =>
+      note.text.startsWith(reportedBy) ? note : { ...note, text: withoutRetryPromise(note.text) },
+    ),
+  };
+}
+
+/** What blocks first comes first, and each once. */
+function sortNotes(notes: readonly ObjectNote[]): readonly ObjectNote[] {
+  const distinct = new Map(notes.map((note) => [`${note.reason} ${note.text}`, note]));
+  return byBlocking([...distinct.values()], (note) => note);
+}
+
+/** Conditions have the same message as the controller that wrote it, or less. They matter while no controller says more. */
+export const isExplained = (notes: readonly ObjectNote[]): boolean =>
+  notes.some(({ kind, severity }) => kind === "hold" || (kind === "problem" && severity !== "warning"));
+
+/** The state that the notes alone decide; undefined if they are only notices. */
+export function stateOf(notes: readonly ObjectNote[]): State | undefined {
+  const states = { hold: "held", problem: "problem", wait: "waiting", notice: undefined } as const;
+  return notes.map(({ kind }) => states[kind]).find((state) => state !== undefined);
+}
+
+/** The first sentence of a message; a dot inside of a name, a number or a parenthesis ends none. */
+export function firstSentence(text: string): string {
+  const sentence = (/^(?:\((?:[^()]|\([^()]*\))*\)|[^(])*?[.;](?=\s)/.exec(text)?.[0] ?? text)
+    .trim()
+    .replace(/;$/, "");
+  return sentence.endsWith(".") ? sentence : `${sentence}.`;
+}

@@ -1,0 +1,151 @@
+// Runs a manager that changes nothing until it has evaluated everything once: for `plan`, and for explanations without a running
+// manager. It takes no Lease, records no event, and its transports refuse every write.
+
+import { createManager, type Manager } from "../app/manager/manager.ts";
+import { type Operator, patienceOf, ReadOnlyTransports } from "../app/operator.ts";
+import { unlisted } from "../app/report/manager-report.ts";
+import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
+import { withoutRetryPromise } from "../core/retry-promise.ts";
+import { withoutFullStop } from "../core/text.ts";
+import { type Clock, sleep } from "../platform/clock.ts";
+import type { JournalEntry } from "../runtime/journal.ts";
+import type { Log, LogFields } from "../telemetry/log.ts";
+
+const capacity = 1000;
+/** What `plan` and `explain` describe, as the log names them. */
+const described = ["node", "service", "persistentvolumeclaim", "persistentvolume"];
+
+/**
+ * Keeps each warning and error once. Warnings about one object are left out: its description has them, and the journal has the decisions.
+ */
+function collectingLog(lines: Set<string>): Log {
+  const keep = (message: string, fields: LogFields = {}): void => {
+    const isAboutObject = described.some((kind) => fields[kind] !== undefined);
+    if (!isAboutObject && lines.size < capacity) lines.add(message);
+  };
+  const ignore = (): void => undefined;
+  return { info: ignore, debug: ignore, warn: keep, error: keep };
+}
+
+const withoutPromise = <T extends string | undefined>(text: T) =>
+  text && withoutFullStop(withoutRetryPromise(text));
+
+export interface Evaluated {
+  readonly manager: Manager;
+  /** What would be changed, each change once. */
+  readonly changes: readonly JournalEntry[];
+  /** Warnings that concern no single object. */
+  readonly warnings: readonly string[];
+  /** Why the evaluation did not finish; undefined if it did. */
+  readonly unfinished: string | undefined;
+  /** What of the cloud did not answer, and why: the objects that need it were not evaluated. */
+  readonly unlisted: readonly string[];
+  /** Writes that a provider sent although it may not, as method and URL. */
+  readonly refused: readonly string[];
+}
+
+/** Without a request and without work for so long, nothing more will happen soon. Sources may pause for one second. */
+const quietTime = seconds(2);
+const interval = milliseconds(100);
+
+/** Calls `use` with the manager that has evaluated everything, and then ends it. Throws what makes the manager end. */
+export async function observeOnce<T>(
+  { provider, settings, platform, signal }: Pick<Operator, "provider" | "settings" | "platform" | "signal">,
+  use: (evaluated: Evaluated) => T | Promise<T>,
+): Promise<T> {
+  const { clock } = platform;
+  const timeout = patienceOf({ settings });
+  const transports = new ReadOnlyTransports();
+  const lines = new Set<string>();
+  const ended = new AbortController();
+  const stop = AbortSignal.any([signal, ended.signal]);
+  const flags = { ...settings.flags, mode: "observe" as const, "leader-elect": false };
+  const manager = await createManager(
+    {
+      provider,
+      settings: { ...settings, flags },
+      platform: {
+        ...platform,
+        transport: transports.kube(platform.transport),
+        cloudTransport: transports.cloud(platform.cloudTransport),
+      },
+      log: collectingLog(lines),
+    },
+    stop,
+  );
+  const failure = Promise.withResolvers<never>();
+  failure.promise.catch(() => undefined);
+  const running = manager.run().catch((error: unknown) => failure.reject(error));
+  try {
+    const unfinished = await Promise.race([
+      untilEvaluated({ manager, transports, clock, timeout }, stop),
+      failure.promise,
+    ]);
+    const { refused } = transports;
+    return await use({
+      manager,
+      changes: manager.planned(),
+      warnings: [...lines].map(withoutRetryPromise),
+      unfinished,
+      unlisted: manager.cloudProblem() === undefined ? unlisted(manager).map(withoutPromise) : [],
+      refused,
+    });
+  } finally {
+    ended.abort(new Error("the evaluation has ended"));
+    await running;
+  }
+}
+
+interface Progress {
+  readonly manager: Manager;
+  readonly transports: ReadOnlyTransports;
+  readonly clock: Clock;
+  readonly timeout: Milliseconds;
+}
+
+/** Why it did not finish; undefined if it did. */
+async function untilEvaluated(
+  { manager, transports, clock, timeout }: Progress,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const end = clock.monotonic() + timeout;
+  let activity = -1;
+  let quietSince = clock.monotonic();
+  while (clock.monotonic() < end) {
+    await sleep(clock, interval, signal);
+    const now = clock.monotonic();
+    const hasSent = transports.sent !== activity && !isCloudFailing(manager);
+    const isActive = waitsFor(manager) !== undefined || hasSent;
+    activity = transports.sent;
+    if (isActive) quietSince = now;
+    else if (now - quietSince >= quietTime) return withoutPromise(manager.cloudProblem()?.text);
+  }
+  const isListed = Object.values(manager.caches()).every(({ isSynced }) => isSynced);
+  const cloud = isListed ? manager.cloudProblem()?.text : undefined;
+  const reason = cloud ?? waitsFor(manager) ?? "requests are still being sent";
+  return `not finished after ${timeout / 1000} s (--timeout): ${withoutPromise(reason)}`;
+}
+
+/** Requests are only retried then, perhaps for hours. */
+function isCloudFailing({ inventory: { sources } }: Manager): boolean {
+  const failing = sources.filter(({ latest, failure }) => latest === undefined && failure !== undefined);
+  return sources.length > 0 && failing.length === sources.length;
+}
+
+/** What is not evaluated yet. */
+function waitsFor(manager: Manager): string | undefined {
+  if (!manager.isIdle()) {
+    const unlisted = Object.entries(manager.caches()).filter(([, { isSynced }]) => !isSynced);
+    const [first] = unlisted.flatMap(([, { problem }]) => problem ?? []);
+    if (unlisted.length > 0)
+      return first ?? `the API server has not listed ${unlisted.map(([name]) => name).join(" and ")}`;
+    return "objects are still being evaluated";
+  }
+  if (isCloudFailing(manager)) return undefined;
+  const busy = manager.accounts.find(({ budget }) => budget.level.inFlight + budget.level.waiting > 0);
+  if (busy !== undefined) return `the account ${busy.name} of the cloud has not answered all requests`;
+  const silent = manager.inventory.sources.find(
+    ({ latest, failure }) => latest === undefined && failure === undefined,
+  );
+  return silent && manager.nodes.size > 0 ? `${silent.source.name} of the cloud were not listed` : undefined;
+}

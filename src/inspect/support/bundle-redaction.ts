@@ -1,0 +1,72 @@
+// Removes secrets from texts: the values that this process can know, in every usual encoding, and what looks like a credential.
+
+import { readConfig } from "../../app/configuration/cloud-settings.ts";
+import type { Operator } from "../../app/operator.ts";
+import { isSecretName, type Redaction, secretsIn } from "../../core/redaction.ts";
+import type { KubeObject } from "../../kube/objects.ts";
+import type { AnyProvider } from "../../provider/provider.ts";
+
+const hidden = "[secret]";
+
+const name = String.raw`[\w./-]*(?:token|passw|secret|credential|authori[sz]ation|cookie|(?:api|access|private|client|signing)[-_.]?key)[\w./-]*`;
+
+const patterns: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
+  // User and password of a URL.
+  [/([a-z][a-z0-9+.-]*:\/\/)[^\s/?#"'<>]*@/gi, `$1${hidden}@`],
+  // Queries of URLs: signatures and keys have many names.
+  [/([a-z][a-z0-9+.-]*:\/\/[^\s?"'<>]*\?)[^\s"'<>]+/gi, `$1${hidden}`],
+  [/\b(Bearer|Basic)\s+[\w+/=.~-]{4,}/gi, `$1 ${hidden}`],
+  [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, hidden],
+  // JSON, also inside a string of JSON.
+  [new RegExp(String.raw`(\\*"${name}\\*"\s*:\s*\\*")(?:[^"\\]|\\(?!"))*`, "gi"), `$1${hidden}`],
+  // NAME=VALUE and NAME: VALUE. A path is no secret.
+  [new RegExp(String.raw`(^|[\s,;'"({-])(${name})(=|:\s+)(?!\[|/)[^\s,;'"})\\]+`, "gim"), `$1$2$3${hidden}`],
+];
+
+/** Removes what looks like a credential. */
+export function withoutCredentials(text: string): string {
+  return patterns.reduce((rest, [pattern, replacement]) => rest.replaceAll(pattern, replacement), text);
+}
+
+/** A setting of the table is one only if the table says so. */
+const mayHoldSecret = ({ config }: AnyProvider, name: string): boolean =>
+  config[name] === undefined || config[name].isSecret === true || isSecretName(name);
+
+/** Also settings that are invalid or unknown: a token may have been written into the wrong one. */
+export function addConfiguredSecrets(
+  redaction: Redaction,
+  { provider, configuration, platform: { environment } }: Operator,
+): void {
+  const { cloud, flags } = configuration.settings;
+  const { values, raw } = readConfig(provider, { ...cloud, environment });
+  // Every source counts, also one that another takes precedence over.
+  const written = [
+    raw,
+    cloud.file ?? {},
+    Object.fromEntries(cloud.given),
+    Object.fromEntries(flags["config-set"] ?? []),
+  ];
+  const texts = [
+    // A default is public.
+    ...secretsIn(
+      Object.entries(values).flatMap(([name, value]) => (Object.hasOwn(raw, name) ? [value] : [])),
+    ),
+    ...secretsIn(cloud.inputFiles),
+    ...written.flatMap((source) =>
+      Object.entries(source).flatMap(([name, text]) => (mayHoldSecret(provider, name) ? [String(text)] : [])),
+    ),
+    ...Object.entries(environment).flatMap(([name, text]) =>
+      text !== undefined && isSecretName(name) ? [text] : [],
+    ),
+  ];
+  for (const text of texts) redaction.add(text);
+}
+
+/** Values of annotations with the name of a credential: messages may quote them. */
+export function addAnnotatedSecrets(redaction: Redaction, objects: readonly KubeObject[]): void {
+  for (const { metadata } of objects) {
+    for (const [key, text] of Object.entries(metadata.annotations ?? {}))
+      if (isSecretName(key)) redaction.add(text);
+  }
+}

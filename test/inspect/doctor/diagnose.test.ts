@@ -1,0 +1,664 @@
+import { describe, expect, test } from "bun:test";
+import type { Permission } from "../../../src/app/permissions.ts";
+import { type Milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
+import { diagnose, diagnosisExitCode, diagnosisText } from "../../../src/inspect/doctor/diagnose.ts";
+import type { CheckFinding, CloudFailure } from "../../../src/inspect/doctor/doctor-facts.ts";
+import type { AccessFact } from "../../../src/inspect/doctor/gather-cluster.ts";
+import { type FactChanges, factsWith, metaOf, nodeFact, workloadFact } from "./healthy-facts.ts";
+
+const findingsOf = (changes: FactChanges): readonly CheckFinding[] =>
+  diagnose(factsWith(changes)).checks.flatMap(({ findings }) => findings);
+
+const patchNodes: Permission = {
+  verb: "patch",
+  group: "",
+  resource: "nodes",
+  isOptional: false,
+  users: ["cloud-node", "cloud-node-lifecycle"],
+};
+const createEvents: Permission = {
+  verb: "create",
+  group: "",
+  resource: "events",
+  users: ["cloud-node"],
+  isOptional: true,
+};
+const access: AccessFact = {
+  subject: "fairlead",
+  isOfWorkload: true,
+  isAdmin: false,
+  refused: [patchNodes, createEvents],
+};
+const admin = { value: { subject: "admin", isOfWorkload: false, isAdmin: true, refused: [] } };
+const counts = "Now 1 of 1 Node is initialized, and 1 of 2 Services of type LoadBalancer has an address.";
+const whileFailing = `What exists keeps working. New Nodes keep their taint, new Services get no address, and changes wait. ${counts}`;
+const controllerManager = (...args: readonly string[]) => ({
+  value: [
+    { metadata: metaOf("kcm-m1", { labels: { component: "kube-controller-manager" } }), args },
+    { metadata: metaOf("other"), args: ["--cloud-provider=aws"] },
+  ],
+});
+const lease = {
+  name: "cloud-controller-manager",
+  holder: "m1_a",
+  program: undefined,
+  renewTime: "2026-01-01T11:00:00Z",
+};
+const refusedFor = (age: Milliseconds) => ({
+  value: {
+    found: [{ object: "Service default/web", user: "limited", what: "patch services/status", age }],
+    isCut: false,
+  },
+});
+const uninitialized = { isUninitialized: true, providerID: undefined };
+const fresh = metaOf("fresh", { creationTimestamp: "2026-01-01T11:58:00Z" });
+const failing = (reason: CloudFailure["reason"], status?: number) => ({
+  cloud: {
+    origins: [],
+    clock: undefined,
+    failures: [{ reason, status, message: `message of ${reason}` }],
+    hasMachines: false,
+  },
+});
+const waiting = { username: "system:node:worker-1", isPending: true };
+
+test("finds nothing in a set-up without problems, with exit code 0 [N7 S14]", () => {
+  const diagnosis = diagnose(factsWith());
+  expect(diagnosis.checks.map(({ name, status }) => `${name}: ${status}`)).toEqual([
+    "API server: ok",
+    "permissions: ok",
+    "Lease: ok",
+    "Nodes and kubelets: ok",
+    "kube-controller-manager: ok",
+    "serving certificates: ok",
+    "workload: ok",
+    "cloud: ok",
+    "clocks: ok",
+    "ports: ok",
+  ]);
+  expect(diagnosisExitCode(diagnosis)).toBe(0);
+  expect(diagnosisText(diagnosis)).toEndWith("ports: ok\n\nDoctor: 0 errors, 0 warnings.\n");
+});
+
+const cases: readonly (readonly [
+  reason: string,
+  severity: CheckFinding["severity"],
+  changes: FactChanges,
+  problem: string,
+  fix: string,
+])[] = [
+  [
+    "KubernetesTooOld",
+    "error",
+    { cluster: { gitVersion: "v1.19.3", minor: 19 } },
+    "version v1.19.3; Fairlead needs Kubernetes 1.21",
+    "Upgrade Kubernetes.",
+  ],
+  [
+    "ApiServerNeedsClusterDNS",
+    "warning",
+    { cluster: { origin: "https://kubernetes.default.svc" } },
+    "is kubernetes.default.svc, a name that only cluster DNS resolves",
+    "in the kubeconfig or --master",
+  ],
+  [
+    "PermissionMissing",
+    "error",
+    { cluster: { access: { value: access } } },
+    "fairlead lacks 1 permission: patch nodes.",
+    "To grant it, without a restart: `fake-cloud-controller-manager rbac --set user=fairlead | kubectl apply -f -`",
+  ],
+  [
+    "OptionalPermissionMissing",
+    "warning",
+    { cluster: { access: { value: access } } },
+    "fairlead lacks 1 permission: create events.",
+    "`fake-cloud-controller-manager rbac --set user=fairlead | kubectl apply -f -`",
+  ],
+  [
+    "PermissionsUnchecked",
+    "unchecked",
+    { cluster: { access: admin } },
+    "These are the permissions of the kubeconfig (admin, an administrator)",
+    "Run doctor with the --kubeconfig of the manager.",
+  ],
+  [
+    "KubernetesRefused",
+    "error",
+    { cluster: { refusals: refusedFor(seconds(30)) } },
+    'An event of Service default/web, 30s old, reports that the API server refused a request of "limited": patch services/status.',
+    "Check that this is the user of the manager. To grant it, without a restart:",
+  ],
+  [
+    "WarningsUnchecked",
+    "unchecked",
+    { cluster: { refusals: { value: { found: [], isCut: true } } } },
+    "too many Warning events, and only the first 20 pages were read",
+    "Read the log of the manager",
+  ],
+  [
+    "PermissionsUnchecked",
+    "unchecked",
+    { cluster: { access: { unread: "403 for create selfsubjectaccessreviews" } } },
+    "403 for create selfsubjectaccessreviews",
+    "Grant the verb create for selfsubjectaccessreviews",
+  ],
+  [
+    "NoLeader",
+    "error",
+    {
+      cluster: { lease: { value: undefined } },
+      ports: [{ flag: "secure-port", port: 10258, listener: "other" }],
+    },
+    "does not exist",
+    "First fix what else is reported here: PortInUse. If a manager runs, its log says why it does not lead",
+  ],
+  [
+    "NodesUninitialized",
+    "error",
+    {
+      cluster: {
+        lease: { value: undefined },
+        nodes: { value: [nodeFact("fresh", { ...uninitialized, metadata: fresh })] },
+      },
+    },
+    "1 Node has the taint node.cloudprovider.kubernetes.io/uninitialized, and no manager leads: fresh.",
+    "See NoLeader.",
+  ],
+  [
+    "NoLeader",
+    "error",
+    { cluster: { lease: { value: undefined } } },
+    "the Lease kube-system/cloud-controller-manager does not exist",
+    "If no manager runs, start one.",
+  ],
+  [
+    "NoLeader",
+    "error",
+    { cluster: { lease: { value: { ...lease, holder: "", isExpired: true } } } },
+    "has no holder",
+    "--leader-elect-resource-name",
+  ],
+  [
+    "LeaseExpired",
+    "error",
+    { cluster: { lease: { value: { ...lease, isExpired: true } } } },
+    "of m1_a was last renewed at 2026-01-01T11:00:00Z",
+    "cannot log in there (an expired certificate or token), or lacks a permission. If no manager runs, start one.",
+  ],
+  [
+    "ClusterNameDiffers",
+    "warning",
+    {
+      args: ["--cluster-name=test"],
+      cluster: {
+        lease: { value: { ...lease, program: "fake-cloud-controller-manager", clusterName: "prod" } },
+      },
+    },
+    'The leader m1_a has --cluster-name="prod", and doctor has "test".',
+    "Run doctor with the --cluster-name of the leader.",
+  ],
+  [
+    "OtherManagerLeads",
+    "error",
+    { cluster: { lease: { value: { ...lease, program: "hcloud-cloud-controller-manager" } } } },
+    "the program that renews it is hcloud-cloud-controller-manager, not fake-cloud-controller-manager",
+    'stop that program on the host or pod m1, as "Switching from the Go manager" in docs/operations.md describes',
+  ],
+  [
+    "KubeletWithoutExternalCloud",
+    "error",
+    { cluster: { nodes: { value: [nodeFact("a", { providerID: undefined }), nodeFact("b")] } } },
+    "1 Node has neither a provider ID nor the taint node.cloudprovider.kubernetes.io/uninitialized: a.",
+    "Set --cloud-provider=external on the kubelet",
+  ],
+  [
+    "NodesUninitialized",
+    "error",
+    {
+      cluster: {
+        nodes: {
+          value: [nodeFact("a", uninitialized), nodeFact("fresh", { ...uninitialized, metadata: fresh })],
+        },
+      },
+    },
+    "1 Node older than 5 minutes still has the taint node.cloudprovider.kubernetes.io/uninitialized: a.",
+    "fake-cloud-controller-manager explain node a",
+  ],
+  [
+    "ProviderIDsOfInTreeCloud",
+    "warning",
+    { cluster: { nodes: { value: [nodeFact("a", { providerIDWriter: "kube-controller-manager" })] } } },
+    "kube-controller-manager wrote the provider ID of 1 Node: a.",
+    "runs with --cloud-provider=external or without the flag",
+  ],
+  [
+    "KubeletNewerThanApiServer",
+    "warning",
+    { cluster: { nodes: { value: [nodeFact("a", { kubeletVersion: "v1.36.0" })] } } },
+    "of 1 Node is newer than the API server (v1.35.4): a.",
+    "Upgrade the control plane first.",
+  ],
+  [
+    "ControlPlaneRunsCloudLoops",
+    "error",
+    { cluster: { pods: controllerManager("--cloud-provider=aws", "--allocate-node-cidrs=true") } },
+    "kcm-m1 runs with --cloud-provider=aws",
+    "in /etc/kubernetes/manifests/kube-controller-manager.yaml",
+  ],
+  [
+    "PodCIDRsNotAllocated",
+    "warning",
+    { args: ["--cluster-cidr=10.244.0.0/16"], cluster: { pods: controllerManager() } },
+    "kcm-m1 runs without --allocate-node-cidrs=true",
+    "or --configure-cloud-routes=false on the manager",
+  ],
+  [
+    "ServingCertificatesWaiting",
+    "warning",
+    {
+      cluster: {
+        signingRequests: {
+          value: [
+            { metadata: metaOf("csr-1"), ...waiting },
+            { metadata: metaOf("csr-2"), ...waiting, isPending: false },
+          ],
+        },
+      },
+    },
+    "1 request for a serving certificate of a kubelet waits for approval, from system:node:worker-1.",
+    "kubectl certificate approve csr-1",
+  ],
+  [
+    "TolerationMissing",
+    "error",
+    {
+      cluster: {
+        workloads: {
+          value: [workloadFact({ untolerated: ["node.cloudprovider.kubernetes.io/uninitialized"] })],
+        },
+      },
+    },
+    "DaemonSet kube-system/fake-cloud-controller-manager does not tolerate the taint node.cloudprovider.kubernetes.io/uninitialized.",
+    "Add a toleration with key node.cloudprovider.kubernetes.io/uninitialized",
+  ],
+  [
+    "TolerationMissing",
+    "warning",
+    { cluster: { workloads: { value: [workloadFact({ untolerated: ["node.kubernetes.io/not-ready"] })] } } },
+    "does not tolerate node.kubernetes.io/not-ready.",
+    "the command manifests prints",
+  ],
+  [
+    "NoHostNetwork",
+    "warning",
+    { cluster: { workloads: { value: [workloadFact({ hostNetwork: false })] } } },
+    "does not use the host network",
+    "Set hostNetwork: true",
+  ],
+  [
+    "WorkloadNeedsClusterDNS",
+    "warning",
+    { cluster: { workloads: { value: [workloadFact({ dnsPolicy: "ClusterFirstWithHostNet" })] } } },
+    "has the dnsPolicy ClusterFirstWithHostNet",
+    "Set dnsPolicy: Default.",
+  ],
+  [
+    "WorkloadNotReady",
+    "error",
+    { cluster: { workloads: { value: [workloadFact({ ready: 0 })] } } },
+    "has 0 ready of 3 desired pods",
+    "kubectl -n kube-system describe daemonset fake-cloud-controller-manager",
+  ],
+  [
+    "OtherManagerInstalled",
+    "warning",
+    {
+      cluster: {
+        workloads: {
+          value: [
+            workloadFact(),
+            workloadFact({ isThisProgram: false, metadata: metaOf("aws-ccm", { namespace: "aws" }) }),
+          ],
+        },
+      },
+    },
+    "Another cloud controller manager is installed: DaemonSet aws/aws-ccm.",
+    "Scale it to 0 or delete it.",
+  ],
+  [
+    "CloudSettingsInvalid",
+    "error",
+    failing("CloudSettingsInvalid"),
+    "message of CloudSettingsInvalid",
+    "Correct the setting",
+  ],
+  ["CloudAuthFailed", "error", failing("CloudAuthFailed"), "message of CloudAuthFailed", "valid credentials"],
+  [
+    "CloudPermissionMissing",
+    "error",
+    failing("CloudPermissionMissing"),
+    "message of CloudPermissionMissing",
+    "permission to list",
+  ],
+  [
+    "CloudThrottled",
+    "error",
+    failing("CloudThrottled"),
+    "message of CloudThrottled",
+    "find the other programs that use this account",
+  ],
+  [
+    "CloudUnavailable",
+    "error",
+    failing("CloudUnavailable"),
+    "message of CloudUnavailable",
+    "Check the endpoint",
+  ],
+  [
+    "CloudUnavailable",
+    "error",
+    failing("CloudUnavailable", 503),
+    "message of CloudUnavailable",
+    "Read the status page of the cloud.",
+  ],
+  [
+    "CloudUnavailable",
+    "error",
+    failing("CloudUnavailable", 404),
+    "message of CloudUnavailable",
+    "Check the endpoint",
+  ],
+  [
+    "RefusedByCloud",
+    "error",
+    failing("RefusedByCloud", 404),
+    "message of RefusedByCloud",
+    "Correct the setting that the message names; docs/fake-cloud.md describes the settings of this cloud.",
+  ],
+  [
+    "NoMachineInCloud",
+    "error",
+    { cloud: { origins: [], clock: undefined, failures: [], hasMachines: false } },
+    "The cloud lists no machine, and 1 Node has a provider ID: worker-1.",
+    "credentials, which it accepts, belong to another account",
+  ],
+  [
+    "ObserverHoldsLease",
+    "error",
+    { cluster: { lease: { value: { ...lease, holder: "m1_a-observe" } } } },
+    "m1_a-observe holds the Lease kube-system/cloud-controller-manager with --mode=observe",
+    "Restart it without --mode=observe",
+  ],
+  [
+    "TwoManagersLead",
+    "error",
+    {
+      cluster: {
+        otherLeases: { value: [{ name: "go", holder: "m2_b", program: "hcloud-cloud-controller-manager" }] },
+      },
+    },
+    "worker-1_a (fake-cloud-controller-manager) holds the Lease kube-system/cloud-controller-manager; m2_b (hcloud-cloud-controller-manager) holds the Lease kube-system/go.",
+    "Stop all but one",
+  ],
+  [
+    "TwoManagersLead",
+    "error",
+    { args: ["--leader-elect=false"] },
+    "worker-1_a renews the Lease kube-system/cloud-controller-manager, and a manager with --leader-elect=false does not wait for it.",
+    "Remove --leader-elect=false, so that only one manager leads, or stop the other manager.",
+  ],
+  [
+    "PodCIDROutsideCluster",
+    "error",
+    {
+      args: ["--cluster-cidr=10.99.0.0/16"],
+      cluster: { nodes: { value: [nodeFact("a", { podCIDRs: ["10.244.1.0/24"] })] } },
+    },
+    "No pod CIDR of the Nodes is inside --cluster-cidr=10.99.0.0/16: 10.244.1.0/24.",
+    "Set --cluster-cidr to the pod ranges of the cluster.",
+  ],
+  // Also a manager of the same program.
+  ...["hcloud-cloud-controller-manager", "fake-cloud-controller-manager"].map(
+    (program) =>
+      [
+        "OtherManagerLeads",
+        "error",
+        {
+          cluster: {
+            lease: { value: undefined },
+            otherLeases: { value: [{ name: "go", holder: "m2_b", program }] },
+          },
+        },
+        `m2_b (${program}) leads: it holds the Lease kube-system/go`,
+        "Stop all but one",
+      ] as const,
+  ),
+  [
+    "CloudNeedsClusterDNS",
+    "warning",
+    {
+      cloud: {
+        origins: ["http://cloud.infra.svc.cluster.local"],
+        clock: undefined,
+        failures: [],
+        hasMachines: true,
+      },
+    },
+    "is cloud.infra.svc.cluster.local, a name that only cluster DNS resolves",
+    "in the settings of the cloud",
+  ],
+  [
+    "ClockSkew",
+    "warning",
+    { cluster: { clock: { server: "https://10.0.0.5:6443", aheadMs: 45_000 } } },
+    "is 45s behind that of https://10.0.0.5:6443",
+    "Synchronize the clocks",
+  ],
+  [
+    "ClockSkew",
+    "error",
+    {
+      cloud: {
+        origins: [],
+        clock: { server: "https://api.fake.example", aheadMs: -400_000 },
+        failures: [],
+        hasMachines: true,
+      },
+    },
+    "is 400s ahead of that of https://api.fake.example",
+    "Synchronize the clocks",
+  ],
+  [
+    "PortInUse",
+    "warning",
+    { ports: [{ flag: "secure-port", port: 10258, listener: "other" }] },
+    "Port 10258 of this machine (--secure-port) is in use",
+    "set --secure-port to a free port",
+  ],
+  [
+    "PortInUse",
+    "error",
+    {
+      cluster: { lease: { value: undefined } },
+      ports: [{ flag: "secure-port", port: 10258, listener: "other" }],
+    },
+    "Port 10258 of this machine (--secure-port) is in use",
+    "set --secure-port to a free port",
+  ],
+];
+
+/** What only doctor reports; every other reason is one of docs/events.md. */
+const documented = (reason: string, events: string, commands: string): boolean =>
+  events.includes(`\`${reason}\``) || commands.includes(`| \`${reason}\` |`);
+
+describe("doctor", () => {
+  test.each([
+    ["an error after the leader took the Lease", "2026-01-01T11:50:00Z", {}, ["error"]],
+    ["an error in the second in which the leader took the Lease", "2026-01-01T11:55:00.9Z", {}, ["error"]],
+    ["nothing before the leader took the Lease", "2026-01-01T11:58:00Z", {}, []],
+    ["a warning while no manager leads", "2026-01-01T11:58:00Z", { isExpired: true }, ["warning"]],
+  ])("reports a refused request in an old event as %s [N7]", (_, acquireTime, more, severities) => {
+    const value = { ...lease, renewTime: acquireTime, acquireTime, ...more };
+    const found = findingsOf({ cluster: { refusals: refusedFor(minutes(5)), lease: { value } } });
+    expect(
+      found.flatMap(({ reason, severity }): string | [] => (reason === "KubernetesRefused" ? severity : [])),
+    ).toEqual(severities);
+  });
+
+  test("advises rbac only for a permission that it grants with these flags [N7]", () => {
+    const refusals = (what: string) => ({
+      value: { found: [{ object: "Node a", user: "limited", what, age: seconds(30) }], isCut: false },
+    });
+    const fixOf = (what: string) => findingsOf({ cluster: { refusals: refusals(what) } })[0]?.fix;
+    expect(fixOf("patch nodes")).toContain(" rbac ");
+    for (const what of ["get secrets", "list persistentvolumeclaims", "delete leases.coordination.k8s.io"])
+      expect(fixOf(what)).toBe(
+        `Check which program runs as this user. A manager with these flags needs no permission to ${what}. If the manager has more flags, such as --controllers, pass the same flags to doctor.`,
+      );
+  });
+
+  test("has no reason that neither docs/events.md nor docs/commands.md describes [N7]", async () => {
+    const read = (path: string): Promise<string> =>
+      Bun.file(new URL(`../../../${path}`, import.meta.url)).text();
+    const [events, commands] = await Promise.all([read("docs/events.md"), read("docs/commands.md")]);
+    const sources = await Promise.all(
+      [
+        "inspect/doctor/check-cluster",
+        "inspect/doctor/check-connections",
+        "inspect/doctor/gather",
+        "app/leadership/judge-leases",
+      ].map((path) => read(`src/${path}.ts`)),
+    );
+    const reasons = sources.flatMap((source) =>
+      [
+        ...source.matchAll(
+          /\b(?:(?:error|warning|unchecked|none|finding)(?:If)?\([^"{;]*|reason: )"([A-Z]\w+)"/g,
+        ),
+      ].map(([, reason = ""]) => reason),
+    );
+    expect(reasons.length).toBeGreaterThan(25);
+    expect(reasons.filter((reason) => !documented(reason, events, commands))).toEqual([]);
+  });
+
+  test.each(["CloudAuthFailed", "CloudUnavailable", "RefusedByCloud", "CloudPermissionMissing"] as const)(
+    "says what keeps working during %s, with the counts now [N7]",
+    (reason) => {
+      expect(findingsOf(failing(reason)).map(({ effect }) => effect)).toEqual([whileFailing]);
+    },
+  );
+
+  test("shows the permissions of an administrator as not checked [N7]", () => {
+    const diagnosis = diagnose(factsWith({ cluster: { access: admin } }));
+    expect(diagnosisText(diagnosis)).toContain("permissions:\n  not checked: PermissionsUnchecked\n");
+    expect(diagnosisExitCode(diagnosis)).toBe(4);
+  });
+
+  test.each(cases)("reports %s as %s [N7 S14]", (reason, severity, changes, problem, fix) => {
+    const found = findingsOf(changes).filter((each) => each.reason === reason);
+    expect(found).toHaveLength(1);
+    expect(found[0]?.severity).toBe(severity);
+    expect(found[0]?.problem).toContain(problem);
+    expect(found[0]?.fix).toContain(fix);
+  });
+
+  test.each([
+    ["a listener that is free", { ports: [{ flag: "secure-port", port: 10258, listener: "none" }] }],
+    [
+      "no leader with --leader-elect=false",
+      { args: ["--leader-elect=false"], cluster: { lease: { value: undefined } } },
+    ],
+    [
+      "an expired Lease with --leader-elect=false",
+      { args: ["--leader-elect=false"], cluster: { lease: { value: { ...lease, isExpired: true } } } },
+    ],
+    [
+      "a --cluster-cidr that holds some pod CIDRs, or that creates no routes",
+      {
+        args: ["--cluster-cidr=10.99.0.0/16", "--configure-cloud-routes=false"],
+        cluster: { nodes: { value: [nodeFact("a", { podCIDRs: ["10.244.1.0/24"] })] } },
+      },
+    ],
+    [
+      "the second Lease of the same holder, as during a leader migration",
+      {
+        cluster: {
+          otherLeases: {
+            value: [{ name: "migration", holder: "worker-1_a", program: "fake-cloud-controller-manager" }],
+          },
+        },
+      },
+    ],
+    [
+      "a Node that --node-selector does not match",
+      { cluster: { nodes: { value: [nodeFact("a", { isSelected: false, providerID: undefined })] } } },
+    ],
+    [
+      "another manager without pods",
+      { cluster: { workloads: { value: [workloadFact({ isThisProgram: false, desired: 0 })] } } },
+    ],
+    [
+      "cluster DNS of a pod on the host network, which uses that of the host",
+      { cluster: { workloads: { value: [workloadFact({ dnsPolicy: "ClusterFirst" })] } } },
+    ],
+  ] as const satisfies readonly (readonly [string, FactChanges])[])(
+    "does not report %s [N7]",
+    (_, changes) => {
+      expect(findingsOf(changes)).toEqual([]);
+    },
+  );
+
+  test("shows each part that could not be read as not checked, with exit code 4 [N7]", () => {
+    const unread = { unread: "The API server returned 403 for list things." };
+    const diagnosis = diagnose(
+      factsWith({
+        cluster: { lease: unread, nodes: unread, pods: unread, workloads: unread, signingRequests: unread },
+      }),
+    );
+    expect(diagnosis.checks.filter(({ status }) => status === "unchecked")).toHaveLength(5);
+    expect(diagnosisExitCode(diagnosis)).toBe(4);
+    expect(diagnosisText(diagnosis)).toContain(
+      "  not checked: NotReadable\n    Cannot read the Nodes: The API server returned 403 for list things.",
+    );
+    expect(diagnosisText(diagnosis)).toEndWith("Doctor: 0 errors, 0 warnings, 5 not checked.\n");
+  });
+
+  test("reports an API server that does not answer once, and still checks the cloud [N7]", () => {
+    const diagnosis = diagnose({
+      ...factsWith(failing("CloudAuthFailed")),
+      cluster: { unread: "no answer", otherServer: undefined },
+    });
+    expect(diagnosis.checks.map(({ name, status }) => `${name}: ${status}`)).toEqual([
+      "API server: error",
+      "cloud: error",
+      "clocks: unchecked",
+      "ports: ok",
+    ]);
+    expect(diagnosisExitCode(diagnosis)).toBe(3);
+  });
+
+  test("names the identity whose permissions were checked, and how to check another one [N7]", () => {
+    expect(diagnosisText(diagnose(factsWith()))).toContain(
+      "permissions: ok\n    of system:serviceaccount:kube-system:fairlead\n",
+    );
+    const value = { subject: "ccm", isOfWorkload: false, isAdmin: false, refused: [] };
+    expect(diagnosisText(diagnose(factsWith({ cluster: { access: { value } } })))).toMatch(
+      /permissions: ok\n {4}of ccm, the user of this kubeconfig\. If the manager runs elsewhere as another user, pass its\s+--kubeconfig\.\nLease/,
+    );
+  });
+
+  test("shows what is wrong, its effect and the fix of each finding [N7]", () => {
+    const nodes = { value: [nodeFact("a", { providerIDWriter: "kube-controller-manager" })] };
+    const text = diagnosisText(diagnose(factsWith({ cluster: { nodes } })));
+    expect(text).toContain(
+      [
+        "Nodes and kubelets:",
+        "  warning: ProviderIDsOfInTreeCloud",
+        "    kube-controller-manager wrote the provider ID of 1 Node: a. It ran, or still runs, the loops of",
+        "    a cloud.",
+        "    If it still runs them, both managers initialize and delete Nodes, and create load balancers.",
+        "    Fix: Check that kube-controller-manager runs with --cloud-provider=external or without the flag.",
+      ].join("\n"),
+    );
+  });
+});

@@ -1,0 +1,273 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
+import type { Diagnosis } from "../../../src/inspect/doctor/diagnose.ts";
+import type { TransportRequest } from "../../../src/platform/transport.ts";
+import { type CommandOptions, runCommandIn } from "../../support/command-world.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+const meta = (name: string, namespace?: string) => ({
+  name,
+  namespace,
+  uid: `uid-${name}`,
+  resourceVersion: "1",
+});
+const list = (...items: readonly object[]) => Response.json({ metadata: { resourceVersion: "9" }, items });
+
+const workload = {
+  metadata: meta("fairlead-fake", "ccm"),
+  spec: {
+    template: {
+      spec: {
+        serviceAccountName: "fairlead",
+        dnsPolicy: "ClusterFirst",
+        tolerations: [{ key: "node-role.kubernetes.io/control-plane", operator: "Exists" }],
+        containers: [{ name: "manager", image: "registry.example.com/fake-cloud-controller-manager:1" }],
+      },
+    },
+  },
+  status: { desiredNumberScheduled: 3, numberReady: 2 },
+};
+
+/** What the test API server does not have, as a real one answers it. */
+const answers: Readonly<Record<string, () => Response>> = {
+  "/version": () => Response.json({ major: "1", minor: "35+", gitVersion: "v1.35.4" }),
+  "/apis/apps/v1/daemonsets": () => list(workload),
+  "/apis/apps/v1/deployments": () => list(),
+  "/api/v1/namespaces/kube-system/pods": () =>
+    list({
+      metadata: { ...meta("kcm-m1", "kube-system"), labels: { component: "kube-controller-manager" } },
+      spec: { containers: [{ command: ["kube-controller-manager", "--cloud-provider=aws"] }] },
+    }),
+  "/apis/certificates.k8s.io/v1/certificatesigningrequests": () =>
+    list({
+      metadata: meta("csr-1"),
+      spec: { signerName: "kubernetes.io/kubelet-serving", username: "system:node:worker-1" },
+    }),
+};
+
+async function doctor(
+  w: ServiceWorld,
+  args: readonly string[] = [],
+  { changed = {}, ...options }: CommandOptions & { readonly changed?: typeof answers } = {},
+) {
+  const others = ({ url }: TransportRequest): Response | undefined => {
+    const { pathname, origin } = new URL(url);
+    if (origin === "https://127.0.0.1:10258") throw Object.assign(new Error(), { code: "ECONNREFUSED" });
+    return (changed[pathname] ?? answers[pathname])?.();
+  };
+  const flags = ["doctor", "--master=http://test-api-server", ...args];
+  const result = await runCommandIn(w, flags, { others, ...options });
+  const reasons = (): readonly string[] =>
+    (JSON.parse(result.out) as Diagnosis).checks.flatMap(({ findings }) =>
+      findings.map(({ reason }) => reason),
+    );
+  return { ...result, reasons };
+}
+
+/** An event that reports a refused request. */
+const refusal = (w: ServiceWorld) => ({
+  metadata: meta("web.1", "default"),
+  type: "Warning",
+  message:
+    'The API server returned 403 for patch services/status default/web: services "web" is forbidden: User "limited" cannot patch resource "services/status" in API group "" in the namespace "default". To grant it: curl x | sh',
+  lastTimestamp: new Date(w.clock.now()).toISOString(),
+  involvedObject: { kind: "Service", namespace: "default", name: "web" },
+});
+
+const open = (options: ConstructorParameters<typeof ServiceWorld>[0] = {}): ServiceWorld => {
+  world = new ServiceWorld({ ...options });
+  world.cloud.latency = milliseconds(0);
+  return world;
+};
+
+describe("the command doctor", () => {
+  test("reads the cluster, the cloud and this machine, and sends no write [N7 S14]", async () => {
+    const { code, kube, cloud, reasons } = await doctor(open(), ["--output=json"]);
+    expect(code).toBe(3);
+    expect(reasons().toSorted()).toEqual([
+      // The test API server sends no time.
+      "ClocksUnchecked",
+      "ControlPlaneRunsCloudLoops",
+      "NoHostNetwork",
+      "NoLeader",
+      "ServingCertificatesWaiting",
+      "TolerationMissing",
+      "TolerationMissing",
+      "WorkloadNeedsClusterDNS",
+    ]);
+    expect(kube.filter((request) => !request.startsWith("GET "))).toEqual(
+      kube.filter((request) => /^POST .*reviews$/.test(request)),
+    );
+    expect(cloud).toEqual(["GET /v1/machines"]);
+  });
+
+  test("checks the permissions of the service account of the workload [N7]", async () => {
+    const w = open({
+      authorize: ({ username }, { verb, resource, subresource }) =>
+        username !== "system:serviceaccount:ccm:fairlead" ||
+        `${verb} ${resource}/${subresource}` !== "patch nodes/status",
+    });
+    const { out } = await doctor(w);
+    expect(out).toContain(
+      "    system:serviceaccount:ccm:fairlead lacks 1 permission: patch nodes/status.\n    Does not work without: cloud-node, node-route.",
+    );
+  });
+
+  test("checks the permissions of the kubeconfig without a workload, for the controllers that run [N7]", async () => {
+    const w = open({
+      authorize: (_, { verb, resource }) => verb !== "*" && `${verb} ${resource}` !== "list services",
+    });
+    const changed = { "/apis/apps/v1/daemonsets": () => list() };
+    const all = await doctor(w, [], { changed });
+    expect(all.out).toContain("The user of the kubeconfig lacks 1 permission: list services.");
+    const nodesOnly = await doctor(w, ["--controllers=cloud-node"], { changed });
+    expect(nodesOnly.out).toContain("permissions: ok");
+  });
+
+  test.each([
+    ["reports", false],
+    ["does not report what is granted since:", true],
+  ])("%s a request of the manager that the API server refused [N7]", async (_, isGranted) => {
+    const w = open({
+      authorize: ({ username }, { verb, subresource }) =>
+        isGranted || username !== "limited" || verb !== "patch" || subresource !== "status",
+    });
+    const { out } = await doctor(w, [], { changed: { "/api/v1/events": () => list(refusal(w)) } });
+    if (isGranted) expect(out).not.toContain("KubernetesRefused");
+    else
+      expect(out.replaceAll(/\s+/g, " ")).toContain(
+        'warning: KubernetesRefused An event of Service default/web, 0s old, reports that the API server refused a request of "limited": patch services/status.',
+      );
+    // Others write events, too.
+    expect(out).not.toContain("curl");
+  });
+
+  test.each([
+    ["reads all pages of Warnings, and finds a refused request on the last one", 3, 3],
+    ["stops after 10,000 Warnings, and says so", Number.POSITIVE_INFINITY, 21],
+  ])("%s [N7]", async (_, last, requests) => {
+    const w = open({ authorize: ({ username }) => username !== "limited" });
+    let page = 0;
+    const events = () => {
+      page += 1;
+      const metadata = { resourceVersion: "9", ...(page < last && { continue: `page-${page}` }) };
+      return Response.json({ metadata, items: page === last ? [refusal(w)] : [] });
+    };
+    const { reasons } = await doctor(w, ["--output=json"], { changed: { "/api/v1/events": events } });
+    expect(page).toBe(requests);
+    expect(reasons()).toContain(page === last ? "KubernetesRefused" : "WarningsUnchecked");
+    expect(reasons()).not.toContain(page === last ? "WarningsUnchecked" : "KubernetesRefused");
+  });
+
+  test("counts no Service that another controller serves among those of Fairlead [N7]", async () => {
+    const w = open();
+    w.create("web");
+    w.create("elsewhere", { annotations: { "balancer.fake.example/algorithm": "least-connections" } });
+    w.create("of-class", { spec: { loadBalancerClass: "other.example/x" } });
+    w.cloud.faults.add({ kind: "status", status: 503, calls: 5 });
+    const servedElsewhere = { field: "algorithm", values: ["least-connections"], by: "another controller" };
+    const provider = { ...fake, annotations: { ...fake.annotations, servedElsewhere } };
+    const { out } = await doctor(w, [], { provider });
+    expect(out.replaceAll(/\s+/g, " ")).toContain("0 of 1 Service of type LoadBalancer have an address");
+  });
+
+  test("reports rejected credentials of the cloud, and a clock that differs [N7]", async () => {
+    const w = open();
+    w.cloud.faults.add({ operation: "GET /machines", kind: "status", status: 401, calls: 5 });
+    const changed = {
+      "/version": () =>
+        Response.json(
+          { minor: "35", gitVersion: "v1.35.4" },
+          { headers: { date: new Date(w.clock.now() + 90_000).toUTCString() } },
+        ),
+    };
+    const { out, code } = await doctor(w, [], { changed });
+    expect(code).toBe(3);
+    expect(out).toContain("error: CloudAuthFailed");
+    expect(out).toMatch(/The clock of this machine is 9[01]s behind that of http:\/\/test-api-server\./);
+  });
+
+  test("reports settings of the cloud that are invalid, instead of refusing to run [N7]", async () => {
+    const { out, code, cloud } = await doctor(open(), ["--config-set=latency=x"]);
+    expect([code, cloud]).toEqual([3, []]);
+    expect(out).toContain("error: CloudSettingsInvalid");
+  });
+
+  test("reports a missing kubeconfig, and still checks the cloud [N7]", async () => {
+    const result = await runCommandIn(open(), ["doctor", "--kubeconfig=/absent", "--secure-port=0"]);
+    expect(result.code).toBe(3);
+    expect(result.out).toContain("Cannot read the kubeconfig /absent");
+    expect(result.out).toContain("cloud: ok");
+  });
+
+  test("reports a port that another program uses, and not one of a manager [N7]", async () => {
+    const on =
+      (body: string) =>
+      ({ url }: TransportRequest) =>
+        url === "https://127.0.0.1:10258/healthz" ? new Response(body) : undefined;
+    const other = await runCommandIn(open(), ["doctor", "--kubeconfig=/absent"], { others: on("<html>") });
+    expect(other.out).toContain("Port 10258 of this machine (--secure-port) is in use");
+    const manager = await runCommandIn(open(), ["doctor", "--kubeconfig=/absent"], { others: on("ok") });
+    expect(manager.out).toContain("ports: ok");
+  });
+});
+
+describe("the command rbac", () => {
+  const rbac = async (...args: readonly string[]) => (await runCommandIn(open(), ["rbac", ...args])).out;
+
+  test("prints what deploy/rbac.yaml has if every flag may be set", async () => {
+    const shipped = await Bun.file(new URL("../../../deploy/rbac.yaml", import.meta.url)).text();
+    const printed = await rbac("--enable-leader-migration");
+    expect(shipped).toContain(printed);
+  });
+
+  test("prints no permission on Services without the service controller", async () => {
+    expect(await rbac("--controllers=cloud-node")).not.toMatch(/services|endpointslices|delete/);
+  });
+
+  test("prints only reads with --mode=observe", async () => {
+    const verbs = [...(await rbac("--mode=observe", "--secure-port=0")).matchAll(/verbs: \[(.*)\]/g)];
+    expect(new Set(verbs.flatMap(([, list = ""]) => list.split(", ")))).toEqual(
+      new Set(["list", "watch", "get"]),
+    );
+  });
+
+  test("prints no Role without a Lease and no reader of authorities without the secure port", async () => {
+    const printed = await rbac("--leader-elect=false", "--secure-port=0");
+    expect(printed).not.toMatch(/^[^#\n]*(kind: Role$|leases|authentication-reader|reviews)/m);
+  });
+
+  test("prints the permissions for tokens instead of writes with --use-service-account-credentials", async () => {
+    const printed = await rbac("--use-service-account-credentials");
+    expect(printed).not.toMatch(/verbs: \[.*(patch|delete).*\](?<!create, patch\])/);
+    expect(printed).toContain("resources: [serviceaccounts/token]");
+    expect(printed).toContain("name: fairlead-service-accounts");
+  });
+
+  test("grants the approval of serving certificates only to the controller that is named [F83]", async () => {
+    expect(await rbac("--controllers=*,kubelet-serving-csr")).toContain("verbs: [approve]");
+    expect(await rbac("--controllers=*")).not.toContain("certificates.k8s.io");
+  });
+
+  test("grants the same as manifests for the same flags", async () => {
+    const flags = ["--controllers=service", "--set", "user=ccm", "--set", "name=east"];
+    const manifests = await runCommandIn(open(), ["manifests", "--as=rbac", ...flags]);
+    expect(await rbac(...flags)).toBe(manifests.out);
+  });
+
+  test("blames the address, not the kubeconfig, for a 404 of a server without the API [N7]", async () => {
+    const other = () => new Response("404 page not found", { status: 404 });
+    const { code, out } = await doctor(open(), [], { changed: { "/version": other } });
+    const text = out.replace(/\s+/g, " ");
+    expect([code, text]).toEqual([3, expect.stringContaining("error: NotAnApiServer")]);
+    expect(text).toContain(
+      "http://test-api-server answers, but not as an API server of Kubernetes: The API server returned 404 for get version",
+    );
+    expect(text).toContain("Fix: Correct the address of the API server, including its path, in --master");
+    expect(text).not.toContain("ApiServerUnreachable");
+  });
+});

@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { closestName, describeObject, isNotFound } from "../../../src/inspect/explain/describe-object.ts";
+import type { Description } from "../../../src/inspect/explain/description.ts";
+import { notFoundText } from "../../../src/inspect/explain/explain-text.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// What `explain` says about the load balancer in the cloud, and about Services that do not exist or are not Fairlead's.
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+async function started(...flags: readonly string[]): Promise<ServiceWorld> {
+  world = new ServiceWorld();
+  await world.start(...flags);
+  return world;
+}
+const find = (w: ServiceWorld, name: string) => describeObject(w.manager, "Service", name);
+const factOf = (w: ServiceWorld, fact: string): string | undefined => {
+  const found = find(w, "default/web");
+  return isNotFound(found) ? undefined : found.facts[fact];
+};
+
+describe("the load balancer in the cloud", () => {
+  test("is shown with the age of the listing [F91]", async () => {
+    const w = await started();
+    w.create("web");
+    await w.pass(30);
+    expect(factOf(w, "Load balancer")).toMatch(/^b1 \(ready\), as listed \d\ds ago$/);
+    await w.pass(600);
+    expect(factOf(w, "Load balancer")).toMatch(/^b1 \(ready\), as listed 10m ago$/);
+  });
+
+  test("is not claimed to be absent without saying how old that answer is [F91]", async () => {
+    const w = await started();
+    w.create("web", { annotations: { "balancer.fake.example/algorithm": "fastest" } });
+    await w.pass(120);
+    expect(factOf(w, "Load balancer")).toMatch(/^none with the mark of this Service, as listed .+ ago$/);
+  });
+
+  test("is listed at once when a user changes its Service, at most every 30 s [F52]", async () => {
+    const w = await started();
+    w.create("web");
+    await w.pass(60);
+    const listings = () => w.asked.filter((what) => what === "GET /balancers").length;
+    w.forget();
+    w.annotate("web", { "fairlead.dev/paused": "true" });
+    await w.pass(1);
+    expect(listings()).toBe(1);
+    for (const value of [undefined, "true", undefined]) {
+      w.annotate("web", { "fairlead.dev/paused": value });
+      await w.pass(1);
+    }
+    expect(listings()).toBe(1);
+    await w.pass(30);
+    w.cloud.balancers.remove("b1");
+    w.annotate("web", { "fairlead.dev/paused": "true" });
+    w.annotate("web", { "fairlead.dev/paused": undefined });
+    await w.pass(35);
+    expect(w.addressesOf("web")).toEqual(["192.0.2.2"]);
+  });
+});
+
+describe("a Service that does not exist", () => {
+  const names = ["default/api", "default/shop", "monitoring/grafana"];
+
+  test.each([
+    ["default/web", undefined],
+    ["default/shpo", "default/shop"],
+    ["default/grafana", "monitoring/grafana"],
+    ["monitoring/shopp", undefined],
+    ["default/prometheus", undefined],
+  ])("suggests for %s only a similar name: %p [F91]", (name, meant) => {
+    expect(closestName("Service", name, names).meant).toBe(meant);
+  });
+
+  test("names the load balancer that it has left in the cloud, and why [F91]", async () => {
+    const w = await started();
+    w.create("web", { annotations: { "fairlead.dev/on-delete": "keep" } });
+    w.create("api");
+    await w.pass(30);
+    w.annotate("web", { "fairlead.dev/on-delete": undefined });
+    await w.pass(30);
+    const { service } = { service: w.get("web") };
+    w.server.store.remove(
+      {
+        ...(await import("../../../src/testing/apiserver/objects/resource-table.ts")).resourceNamed(
+          "services",
+        ),
+      },
+      service as never,
+    );
+    await w.pass(5);
+    const answer = find(w, "default/web");
+    if (!isNotFound(answer)) throw new Error("Expected no Service.");
+    expect(notFoundText(answer)).toStartWith(
+      "Service default/web does not exist; kubectl -n default get services lists all. Its load balancer is still in the cloud: b",
+    );
+  });
+});
+
+test("a Service of another class names the class, and who is expected to serve it [F91]", async () => {
+  const w = await started();
+  w.create("web", { spec: { loadBalancerClass: "metallb.example/lb" } });
+  await w.pass(30);
+  const { state, summary } = find(w, "default/web") as Description;
+  expect([state, summary]).toEqual([
+    "unmanaged",
+    'It has loadBalancerClass "metallb.example/lb", so the controller that implements this class serves it: it has no address yet, so check that this controller is installed and runs. Fairlead serves only Services without a class. The field cannot be changed: for a load balancer of this cloud, create the Service again without it.',
+  ]);
+});

@@ -1,0 +1,137 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { describeObject, isNotFound } from "../../../src/inspect/explain/describe-object.ts";
+import { descriptionText } from "../../../src/inspect/explain/explain-text.ts";
+import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
+import { uninitialized } from "../../support/node-controllers.ts";
+import { ServiceWorld } from "../../support/service-world.ts";
+
+// Why a Node keeps its taint, or is not deleted, as an operator reads it.
+
+let world: ServiceWorld | undefined;
+afterEach(() => world?.stop());
+
+const started = async (nodes: number, ...flags: readonly string[]): Promise<ServiceWorld> => {
+  world = new ServiceWorld({ nodes });
+  await world.start("--controllers=cloud-node,cloud-node-lifecycle", ...flags);
+  return world;
+};
+const join = (w: ServiceWorld, name: string, more: Partial<Parameters<typeof toNode>[0]> = {}) =>
+  w.server.store.put(
+    resourceNamed("nodes"),
+    toNode({ name, spec: { taints: [uninitialized] }, ...more }) as unknown as KubeObject,
+  );
+const explain = (w: ServiceWorld, name: string) => {
+  const found = describeObject(w.manager, "Node", name);
+  if (isNotFound(found)) throw new Error(`${name} was not found.`);
+  return found;
+};
+
+describe("a Node", () => {
+  test("explains a Node that is not initialized with the missing instance and the next attempt [F91 N7]", async () => {
+    const w = await started(1, "--node-deletion=off");
+    join(w, "lost");
+    await w.pass(60);
+    const found = explain(w, "lost");
+    expect(found).toMatchObject({
+      state: "problem",
+      notes: [
+        { kind: "problem", reason: "NotFoundInCloud" },
+        { kind: "notice", reason: "ProofOfAbsence" },
+      ],
+    });
+    expect(found.nextAttemptInSeconds).toBeGreaterThanOrEqual(0);
+    const text = descriptionText(found);
+    expect(text).toStartWith(`Node lost: problem
+  It is not Ready and not initialized. The cloud has no instance named "lost", so the Node stays
+  uninitialized.
+
+  Ready:       Unknown
+  Provider ID: none
+  Instance:    none: proved `);
+    expect(text).toContain("set --provider-id on the kubelet.");
+  });
+
+  test("explains a settled Node with its instance, with the age of the answer [F91 N7]", async () => {
+    const w = await started(1);
+    await w.pass(30);
+    w.setReady("node-0", "True");
+    await w.pass(30);
+    const found = explain(w, "node-0");
+    expect([found.state, found.summary, found.notes]).toEqual([
+      "settled",
+      "It is Ready and initialized, and its instance exists.",
+      [],
+    ]);
+    w.setReady("node-0", "False");
+    await w.pass(5);
+    expect(explain(w, "node-0").summary).toBe(
+      "It is initialized, and its instance exists, but it is not Ready. Fairlead has nothing to change; check its kubelet and its network.",
+    );
+    expect(found.facts["Instance"]).toMatch(/^node-0 \(1\), running, .*; seen \d+ s ago in machines$/);
+  });
+
+  test("whose instance is gone names the proofs before the deletion [F91 N7]", async () => {
+    const w = await started(5);
+    await w.pass(30);
+    for (const { id } of w.cloud.machines.list()) if (id === "1") w.cloud.machines.remove(id);
+    w.setReady("node-0", "False");
+    await w.until(() => w.manager.report().evidenceOfAbsence[0]?.proofs.length === 1, "a proof");
+    const found = explain(w, "node-0");
+    expect([found.state, found.notes[0]?.reason]).toEqual(["waiting", "ProofOfAbsence"]);
+    expect(found.notes[0]?.text).toMatch(
+      /^The cloud has answered once without its instance, at first \d+ s ago \((listing|lookup)\)\./,
+    );
+  });
+
+  test("explains a Node that the mass limit holds with the command that releases it [F91 N7]", async () => {
+    const w = await started(10, "--leader-elect=true");
+    await w.pass(30);
+    for (const { id } of w.cloud.machines.list()) w.cloud.machines.remove(id);
+    for (let index = 0; index < 10; index += 1) w.setReady(`node-${index}`, "False");
+    await w.until(
+      () => w.manager.report().findings.some(({ name, kind }) => name === "node-0" && kind === "hold"),
+      "the hold",
+      300,
+    );
+    const found = explain(w, "node-0");
+    expect([found.state, found.notes[0]?.reason]).toEqual(["held", "MassDeletionHeld"]);
+    expect(found.notes[0]?.text).toContain("fairlead.dev/release-hold=nodes");
+  });
+
+  test("advises a release of the hold, and no lifted limit, when a manager only observes [F28]", async () => {
+    const w = await started(5, "--mode=observe", "--leader-elect=false");
+    await w.pass(30);
+    for (const machine of w.cloud.machines.list()) w.cloud.machines.remove(machine.id);
+    for (let index = 0; index < 5; index += 1) w.setReady(`node-${index}`, "Unknown");
+    await w.pass(180);
+    expect(explain(w, "node-0").notes[0]?.text).toContain(
+      "`kubectl -n kube-system annotate lease cloud-controller-manager fairlead.dev/release-hold=nodes`",
+    );
+  });
+
+  test("explains why a Node that is paused or of another cloud is left alone [F91 N7]", async () => {
+    const w = await started(0);
+    join(w, "paused", { annotations: { "fairlead.dev/paused": "true" } });
+    join(w, "foreign", { spec: { providerID: "other://1" } });
+    await w.pass(5);
+    expect(explain(w, "paused")).toMatchObject({
+      state: "paused",
+      summary: expect.stringContaining("kubectl annotate node paused fairlead.dev/paused-"),
+    });
+    expect(explain(w, "foreign")).toMatchObject({
+      state: "unmanaged",
+      summary: expect.stringContaining("other://1 belongs to another cloud"),
+    });
+  });
+
+  test("explains a Node that --node-selector does not match as unmanaged [F91 N7]", async () => {
+    const w = await started(1, "--node-selector=account=east");
+    await w.pass(5);
+    expect(explain(w, "node-0")).toMatchObject({
+      state: "unmanaged",
+      summary: "--node-selector does not match its labels, so Fairlead leaves it alone.",
+    });
+  });
+});

@@ -1047,6 +1047,19 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "believe-a-lookup-against-an-earlier-one",
+    breaks:
+      "A lookup that does not find what an earlier lookup showed is a proof, although the last listing is old and was wrong.",
+    foundBy: { invariants: [18], seed: 132, lookups: true },
+    edits: [
+      {
+        file: "src/controllers/service/reconcile/observe.ts",
+        find: '|| (known?.certainty === "exists" && known.removal === undefined)',
+        replace: "|| known === null",
+      },
+    ],
+  },
+  {
     name: "prove-the-absence-of-a-replaced-route",
     breaks: "Routes that Fairlead removed to replace them count as lost, so that too many are held.",
     foundBy: {

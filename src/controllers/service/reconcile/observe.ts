@@ -46,8 +46,8 @@ export async function observe(context: ReconcileContext, reading: Reading): Prom
   // It has lost its mark since the last listing: only a new one says whose it is now.
   const isStale = found.read !== "after listing" && found.balancer?.ownership === "ours";
   if (isStale && balancer !== undefined && balancer.ownership !== "ours") return freshListing.request(state);
-  // The lookup contradicts the listing. A new one also shows whether it lacks too many others.
-  const isMissed = found.balancer?.ownership === "ours" && balancer === undefined;
+  // The lookup contradicts the listing, or an earlier lookup. A new listing also shows whether it lacks too many others.
+  const isMissed = lookedUpAt !== undefined && balancer === undefined && wasThere(state, found);
   if (isMissed && !freshListing.isJustListed(state)) return freshListing.request(state);
   const isOther = lookedUpAt !== undefined && servesOther(context, balancer);
   const other = isOther
@@ -73,6 +73,11 @@ export async function observe(context: ReconcileContext, reading: Reading): Prom
   const unproved = noteObservation(context, { balancer, lookedUpAt });
   if (unproved !== undefined) return waitForProof(context, await reportOtherCluster(context), unproved);
   return { kind: "observed", balancer, duplicates, read: found.read, listed: found.listed };
+}
+
+/** Nothing shows yet why a lookup should not find it. */
+function wasThere({ evidence: { known } }: ServiceState, { balancer }: Found): boolean {
+  return balancer?.ownership === "ours" || (known?.certainty === "exists" && known.removal === undefined);
 }
 
 /** What later reconciles may use of it. */

@@ -100,7 +100,7 @@ export class NodeControllers {
         nodeHistory,
       );
     const { removals } = this;
-    const lifecycleHistory = new LifecycleHistory({ ...deps, removals });
+    const lifecycleHistory = new LifecycleHistory({ ...deps, removals, formerLeaders: () => 0 });
     this.inventory.subscribe(() => removals.account.note());
     const composeLifecycle = () =>
       new LifecycleController(

@@ -2,6 +2,7 @@
 // run.
 
 import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
+import type { RemovalKind } from "../../controllers/absence/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
@@ -80,13 +81,24 @@ export function composeControllers(deps: ControllersDeps): Controllers {
   const certificates = slotFor("kubelet-serving-csr", certificatesComposer(kept("kubelet-serving-csr")));
   const volume = slotFor("volume", volumesComposer(kept("volume"), provider, volumeWatches, watchDeps));
   const tagging = slotFor("tagging", taggingComposer(kept("tagging")));
+  /** The next session goes on with what the mass limit holds, so that a release during a reload covers it. */
+  const remover = (kind: RemovalKind, task: ControllerTask): ControllerTask => ({
+    name: task.name,
+    run: (signal) => task.run(signal).finally(() => kept(task.name).removals.endHolds(kind)),
+  });
   const serviceTask: ControllerTask = {
     name: "service",
     run: (signal) => runTogether([perSession(service), balancers.endpoints], signal),
   };
-  const others = [node, lifecycle, route, certificates, volume, tagging].filter(
-    ({ current }) => current !== undefined,
-  );
+  const all = [
+    [node, perSession(node)],
+    [lifecycle, remover("nodes", perSession(lifecycle))],
+    [route, remover("routes", perSession(route))],
+    [certificates, perSession(certificates)],
+    [volume, remover("volumes", perSession(volume))],
+    [tagging, perSession(tagging)],
+    [service, remover("load-balancers", serviceTask)],
+  ] as const;
   return {
     node,
     lifecycle,
@@ -105,7 +117,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
         tagging: tagging.current?.queue,
       }) as Readonly<Record<string, WorkQueue>>;
     },
-    tasks: [...others.map(perSession), ...(service.current === undefined ? [] : [serviceTask])],
+    tasks: all.flatMap(([{ current }, task]) => (current === undefined ? [] : task)),
     inProgress() {
       const named = (name: string, key: string): string =>
         name === "service" ? (service.current?.nameOf(key) ?? key) : key;

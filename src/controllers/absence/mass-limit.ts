@@ -48,7 +48,7 @@ export interface HoldState {
   readonly endedAt?: number;
 }
 
-/** Handed in to the limit of the next leadership session, if no other process has led since. */
+/** Handed in to the limit of the next leadership session, so that a reload does not end a hold. */
 export interface HoldMemory {
   state: HoldState;
 }
@@ -117,8 +117,7 @@ export interface MassLimitOptions {
   readonly settings: { readonly removalLimit: RemovalLimitSetting };
   readonly removals: RemovalHistory;
   readonly clock: Clock;
-  /** Without it, a hold ends with the limit. */
-  readonly memory?: HoldMemory;
+  readonly memory: HoldMemory;
 }
 
 export class MassLimit {
@@ -127,7 +126,7 @@ export class MassLimit {
 
   constructor(options: MassLimitOptions) {
     this.#options = options;
-    this.#memory = options.memory ?? { state: {} };
+    this.#memory = options.memory;
   }
 
   /** Whether the last decision was a hold. */

@@ -81,6 +81,7 @@ export class LifecycleController {
   /** Called at most once. */
   async run(signal: AbortSignal): Promise<void> {
     const { nodes, removals, concurrency, clock } = this.#options;
+    this.#history.beginSession();
     // Nodes may have been deleted while another replica was the leader.
     this.#history.reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
     const stops = [
@@ -94,7 +95,6 @@ export class LifecycleController {
         pendingLookups: this.#pendingLookups,
         onInventoryUpdate: (update) => this.#onInventoryUpdate(update),
       }),
-      () => removals.endHolds("nodes"),
     ];
     await runWorkers(
       {

@@ -1,8 +1,9 @@
-// What the node-lifecycle controller keeps from one leadership session to the next: the holds that it reported, which deletions were
-// announced, and when Nodes got their provider id. It also counts the deletions of Nodes, by any client, for the mass limit.
+// What the node-lifecycle controller keeps from one leadership session to the next: the hold of the mass limit, what it reported, which
+// deletions were announced, and when Nodes got their provider id. It also counts the deletions of Nodes, by any client, for the mass limit.
 
 import type { Node } from "../../kube/objects.ts";
 import type { AccountWitness } from "../absence/account-proof.ts";
+import type { HoldMemory } from "../absence/mass-limit.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
@@ -12,10 +13,13 @@ import { isAnnouncedAsLeaving } from "./plan.ts";
 
 export type LifecycleHistoryOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "isSelected"> & {
   readonly removals: RemovalHistory;
+  /** How often other processes have led. */
+  readonly formerLeaders: () => number;
 };
 
 export class LifecycleHistory {
   readonly reports = new ReportsByName<"hold">();
+  readonly limit: HoldMemory = { state: {} };
   readonly #options: LifecycleHistoryOptions;
   /**
    * The resource versions of Nodes whose deletion was announced, and then sent, by uid. The API server deletes no other version. The
@@ -25,6 +29,7 @@ export class LifecycleHistory {
   /** When Nodes got their provider id, by uid. Monotonic. */
   readonly #identifiedAt = new Map<string, number>();
   #judge: ((node: Node) => boolean) | undefined;
+  #formerLeaders = 0;
 
   /** Follows the Nodes for the life of the process: deletions count while another replica leads too. */
   constructor(options: LifecycleHistoryOptions) {
@@ -37,6 +42,13 @@ export class LifecycleHistory {
         this.#identifiedAt.set(after.metadata.uid, clock.monotonic());
       if (before !== undefined && before.metadata.uid !== after?.metadata.uid) this.#noteDeletion(before);
     });
+  }
+
+  /** A leadership session begins. What this process held before another one led says nothing any more. */
+  beginSession(): void {
+    const count = this.#options.formerLeaders();
+    if (count !== this.#formerLeaders) this.limit.state = {};
+    this.#formerLeaders = count;
   }
 
   /** During a session, its evidence decides which deletions count. Returns how to end that. */

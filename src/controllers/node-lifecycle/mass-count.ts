@@ -45,7 +45,7 @@ export class MassCount {
         return node && this.#shareOf(node);
       },
     });
-    this.#limit = new MassLimit({ kind: "nodes", settings, removals, clock });
+    this.#limit = new MassLimit({ kind: "nodes", settings, removals, clock, memory: history.limit });
     this.#candidates = candidates;
     this.#history = history;
   }

@@ -75,7 +75,7 @@ export class ServiceController {
     const freshListing = new FreshListing(deps, desiredServices);
     const evidenceUpdates = new EvidenceUpdates(deps, records, freshListing.index);
     const massLimit = new BalancerMassLimit(
-      { ...deps, onHold: (hold) => onHold(deps, hold) },
+      { ...deps, memory: history.limit, onHold: (hold) => onHold(deps, hold) },
       records,
       freshListing.index,
     );
@@ -121,7 +121,6 @@ export class ServiceController {
       history.endpoints.subscribe((keys) => {
         for (const key of keys) tracking.enqueue(key);
       }),
-      () => removals.endHolds(removalKind),
       () => operations.end(),
     ];
     await runWorkers(

@@ -2,6 +2,7 @@
 // do. A process has one history, which follows Services and Nodes on a standby replica too.
 
 import type { Service } from "../../kube/objects.ts";
+import type { HoldMemory } from "../absence/mass-limit.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
 import type { ServiceHistoryDeps } from "./deps.ts";
 import { followDeletions, relevanceFor, StandbyChanges } from "./queue/relevant-change.ts";
@@ -18,6 +19,7 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
   readonly ownWrites: OwnWrites<Service>;
   readonly seenNodes: SeenNodes = new SeenNodes();
   readonly vanishedNodes: VanishedNodes;
+  readonly limit: HoldMemory = { state: {} };
   /** Its watch stays open between two sessions of one Lease. */
   readonly endpoints: EndpointNodes;
 
@@ -38,7 +40,9 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
 
   beginSession(): void {
     const count = this.#formerLeaders();
-    this.records.beginSession({ hasOtherLed: count !== this.#ledBefore });
+    const hasOtherLed = count !== this.#ledBefore;
+    this.records.beginSession({ hasOtherLed });
+    if (hasOtherLed) this.limit.state = {};
     this.#ledBefore = count;
   }
 }

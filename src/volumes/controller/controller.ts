@@ -150,8 +150,10 @@ export class VolumeController {
         unlink();
       });
       await Promise.all([work, isObserving ? undefined : this.#endBesideSidecars(controller)]);
-      // A sidecar has worked since.
-      if (!signal.aborted) this.#history.begun.clear();
+      if (signal.aborted) continue;
+      // A sidecar works from now on.
+      this.#history.begun.clear();
+      this.#deps.removals.endHolds(removalKind);
     }
   }
 
@@ -192,11 +194,7 @@ export class VolumeController {
         reconcile: (key, stopWork) => this.#reconcile(session, key, stopWork),
         onError: (key, error, failures) => this.#onError(session, key, error, failures),
         clock,
-        stops: [
-          this.#startTriggers(session),
-          () => end.abort(),
-          () => this.#deps.removals.endHolds(removalKind),
-        ],
+        stops: [this.#startTriggers(session), () => end.abort()],
       },
       signal,
     );

@@ -1,6 +1,7 @@
 // What the volume controller keeps from one leadership session to the next: the caches of snapshots, the indexes of its caches, the claims
 // whose deletion this process has seen, creations without a definite end, and what was reported.
 
+import type { HoldMemory } from "../../controllers/absence/mass-limit.ts";
 import { allFindings, type Finding, ReportsByName } from "../../controllers/reporter.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";
@@ -28,6 +29,14 @@ export class VolumeHistory {
   readonly begun = new Map<ObjectRef, Provisioning>();
   /** The last renewal of sidecars' Leases that are not renewed any more. Clocks of two machines are never compared. */
   readonly expiredLeases = new Map<string, string>();
+  /** By what is missing. */
+  readonly limits = {
+    machines: { state: {} },
+    volumes: { state: {} },
+    claims: { state: {} },
+  } satisfies Readonly<Record<string, HoldMemory>>;
+  /** Since when the cloud has lacked the volume of a PersistentVolume, by uid. It decides what the mass limit counts, and proves nothing. */
+  missingSince: ReadonlyMap<string, number> = new Map();
   readonly #watches: SnapshotWatches;
   /** By uid. */
   readonly #deletedClaims = new Set<string>();
@@ -57,7 +66,11 @@ export class VolumeHistory {
   /** A leadership session begins. `formerLeaders`: how often other processes have led before. */
   noteFormerLeaders(formerLeaders: number): void {
     // What another process has done since decides.
-    if (formerLeaders !== this.#formerLeaders) this.begun.clear();
+    if (formerLeaders !== this.#formerLeaders) {
+      this.begun.clear();
+      this.missingSince = new Map();
+      for (const memory of Object.values(this.limits)) memory.state = {};
+    }
     this.#formerLeaders = formerLeaders;
   }
 

@@ -18,13 +18,11 @@ export class MissingVolumes {
   readonly #actions: VolumeActions;
   readonly #answers: SecondAnswers;
   readonly #limit: VolumeLimit;
-  /** Since when the cloud has lacked the volume of a PersistentVolume, by uid. */
-  #since: ReadonlyMap<string, number> = new Map();
 
   constructor(actions: VolumeActions) {
     this.#actions = actions;
     this.#answers = new SecondAnswers(actions.deps.clock, actions.deps.settings);
-    this.#limit = new VolumeLimit(actions.deps);
+    this.#limit = new VolumeLimit(actions.deps, actions.history.limits.volumes);
   }
 
   /** A different answer arrived, so earlier answers no longer count. */
@@ -81,8 +79,10 @@ export class MissingVolumes {
       return isManagedVolume(volume, driver.name) && isNeeded && !isExempt;
     });
     const missing = recorded.filter(({ spec }) => !shown.has(spec?.csi?.volumeHandle ?? ""));
-    this.#since = new Map(missing.map(({ metadata: { uid } }) => [uid, this.#since.get(uid) ?? now]));
-    const lasts = [...this.#since.values()].filter((since) => now - since >= settings.confirmAfter);
+    history.missingSince = new Map(
+      missing.map(({ metadata: { uid } }) => [uid, history.missingSince.get(uid) ?? now]),
+    );
+    const lasts = [...history.missingSince.values()].filter((since) => now - since >= settings.confirmAfter);
     const recent = removals.count(removalKind);
     return { affected: lasts.length, recent, total: recorded.length + recent };
   }

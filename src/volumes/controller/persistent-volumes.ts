@@ -45,7 +45,7 @@ export class PersistentVolumes {
     this.#actions = actions;
     this.#missing = missing;
     this.works = new BackgroundWork(enqueue);
-    this.#limit = new VolumeLimit(actions.deps);
+    this.#limit = new VolumeLimit(actions.deps, actions.history.limits.claims);
   }
 
   /** Those that the mass limit may hold. */

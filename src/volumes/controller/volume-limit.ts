@@ -1,7 +1,12 @@
 // A mass limit of the volume controller. There is one for missing machines, one for missing volumes, and one for vanished claims. A release
 // ends the holds of all three.
 
-import { type LimitDecision, type LimitedCounts, MassLimit } from "../../controllers/absence/mass-limit.ts";
+import {
+  type HoldMemory,
+  type LimitDecision,
+  type LimitedCounts,
+  MassLimit,
+} from "../../controllers/absence/mass-limit.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import type { VolumeDeps } from "./deps.ts";
 
@@ -11,9 +16,9 @@ export class VolumeLimit {
   readonly #removals: VolumeDeps["removals"];
   readonly #limit: MassLimit;
 
-  constructor({ settings, removals, clock }: VolumeDeps) {
+  constructor({ settings, removals, clock }: VolumeDeps, memory: HoldMemory) {
     this.#removals = removals;
-    this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
+    this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock, memory });
   }
 
   /** Why the object is held; undefined if it is not, or was released. */

@@ -59,7 +59,7 @@ export class WriterProofs {
     const { inventory, clock } = actions.deps;
     this.#actions = actions;
     this.#lookups = new PendingLookups(inventory, clock);
-    this.#limit = new VolumeLimit(actions.deps);
+    this.#limit = new VolumeLimit(actions.deps, actions.history.limits.machines);
   }
 
   forget(ref: ObjectRef): void {

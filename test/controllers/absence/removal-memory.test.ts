@@ -51,7 +51,7 @@ describe("the memory of removals", () => {
     };
     memory.storeWith({ store, howToRelease: () => "" });
     const settings = { removalLimit: defaultRemovalLimit };
-    const limit = new MassLimit({ kind: "routes", settings, removals: memory, clock });
+    const limit = new MassLimit({ kind: "routes", settings, removals: memory, clock, memory: { state: {} } });
     expect(await limit.record(["a"])).toBe("decide again");
     expect(await limit.record(["a"])).toBe("recorded");
     await clock.advance(minutes(9));

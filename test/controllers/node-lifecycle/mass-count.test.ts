@@ -24,17 +24,20 @@ const setUp = () => {
   const removals = vouchedRemovals(clock);
   const isSelected = (node: Node) => node.metadata.labels?.["account"] !== "other";
   const { store: nodes } = w.nodes;
-  const history = new LifecycleHistory({ nodes, inventory, clock, removals, isSelected });
+  const formerLeaders = () => 0;
+  const newHistory = () =>
+    new LifecycleHistory({ nodes, inventory, clock, removals, isSelected, formerLeaders });
+  const history = newHistory();
   const candidates = new Candidates(clock, new PendingLookups(inventory, clock), history.reports);
   const logged: string[] = [];
   const note = (message: string) => void logged.push(message);
-  const newCount = () =>
+  const newCount = (of = newHistory()) =>
     new MassCount(
       { nodes, inventory, clock, removals, settings: lifecycleDefaults, note, isSelected },
       candidates,
-      history,
+      of,
     );
-  const count = newCount();
+  const count = newCount(history);
   count.follow();
   inventory.subscribe(() => count.refresh());
   const add = (prefix: string, amount: number, { ready = "True", hasID = true, account }: Draft = {}) => {

@@ -164,6 +164,7 @@ export class RouteWorld {
     this.#session.abort(new Error("The leadership session is over."));
     if (from === "another process") this.#formerLeaders += 1;
     await this.#running;
+    if (from === "another process") this.removals.endHolds("routes");
     this.#session = new AbortController();
     this.start();
   }

@@ -144,6 +144,43 @@ describe("the next session of the same process", () => {
     await w.until(() => w.isBound("second"), "bound", 14);
   });
 
+  test.each(["the claims", "the volumes"])(
+    "deletes no PersistentVolume that it holds because too many of %s are missing, although there are more volumes since",
+    async (what) => {
+      const { w, interrupt } = await interrupted();
+      const claim = async (...names: readonly string[]): Promise<void> => {
+        for (const name of names) w.claim(name);
+        await w.until(() => names.every((name) => w.isBound(name)), "bound", 300);
+      };
+      const old = Array.from({ length: 5 }, (_, index) => `old-${index}`);
+      await claim(...old);
+      await w.pass(35);
+      const lost = old.slice(0, 3);
+      if (what === "the volumes") {
+        const ids = new Set(lost.map((name) => w.volumeOf(name).spec?.csi?.volumeHandle));
+        w.cloud.view = { ...trueView, volumes: (all) => all.filter(({ id }) => !ids.has(id)) };
+        for (const name of lost) w.deleteClaim(name);
+      } else {
+        // The watches are closed, and the next lists lack the claims.
+        w.server.faults.intercept = (_, { verb, plural }) =>
+          verb === "watch" && plural === "persistentvolumeclaims" ? "drop" : undefined;
+        await w.pass(300);
+        for (const name of lost) w.deleteClaim(name);
+        w.server.compact();
+        w.server.faults.intercept = undefined;
+      }
+      const held = () => w.manager.report().massLimits.find(({ kind }) => kind === "volumes")?.held;
+      await w.until(() => held()?.length === 3, "the hold", 600);
+      const added = Array.from({ length: 12 }, (_, index) => `new-${index}`);
+      await claim(...added);
+      const attachments = added.map((name) => w.attach(name, w.nodesFor(name)[0]));
+      await w.until(() => attachments.every((name) => w.isAttached(name)), "attached", 300);
+      await interrupt();
+      await w.pass(600);
+      expect([held()?.length, w.volumes().length]).toEqual([3, 17]);
+    },
+  );
+
   test("reports no failure again that lasts", async () => {
     const { w, interrupt } = await interrupted();
     w.claim("data", { size: "2Ti" });

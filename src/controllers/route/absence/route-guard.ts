@@ -52,12 +52,6 @@ export class RouteGuard {
     this.#holdEndedAt = history.limit.state.endedAt;
   }
 
-  /** Nothing is held while no controller decides; what was held stays in the history. */
-  end(): void {
-    const { removals } = this.#options;
-    for (const { id } of this.#held) removals.endHold("routes", id);
-  }
-
   /** When another listing may prove an absence or show that the cloud has recovered, monotonic. */
   get nextListing(): number {
     const { lastListing } = this.evidence;
@@ -170,7 +164,7 @@ export class RouteGuard {
 
   #hold(held: readonly CandidateChange[]): void {
     const { removals, table, history } = this.#options;
-    for (const { id } of this.#held) removals.endHold("routes", id);
+    for (const id of history.held) removals.endHold("routes", id);
     for (const { id, destination } of held) removals.hold("routes", id, `${destination}${inTable(table)}`);
     this.#held = held;
     history.held = new Set(held.map(({ id }) => id));

@@ -61,7 +61,6 @@ export class TableSync {
     return () => {
       unfollow();
       stopPolling();
-      this.#guard.end();
     };
   }
 

@@ -3,7 +3,7 @@
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { MassLimit, type Share, Tally } from "../../absence/mass-limit.ts";
+import { type HoldMemory, MassLimit, type Share, Tally } from "../../absence/mass-limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { Existence } from "../state/balancer-evidence.ts";
@@ -16,6 +16,7 @@ import type { ListingIndex } from "./listing-index.ts";
 export const removalKind = "load-balancers";
 
 type MassLimitDeps = Pick<ServiceControllerDeps, "removals" | "settings" | "services" | "clock"> & {
+  readonly memory: HoldMemory;
   /** A hold begins, or ends. */
   readonly onHold: (hold: MassHold | undefined) => void;
 };
@@ -37,9 +38,9 @@ export class BalancerMassLimit {
   readonly #limit: MassLimit;
 
   constructor(deps: MassLimitDeps, records: Pick<ServiceRecords, "all" | "get">, index: ListingIndex) {
-    const { settings, removals, clock } = deps;
+    const { settings, removals, clock, memory } = deps;
     this.#deps = deps;
-    this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock });
+    this.#limit = new MassLimit({ kind: removalKind, settings, removals, clock, memory });
     this.#index = index;
     this.#tally = new Tally<Counted>({
       clock,

@@ -110,7 +110,10 @@ export async function reconcileService(
     if (!signal.aborted && !isFenced(error)) await showFailure(context, error);
     throw error;
   } finally {
-    if (state.hold?.isReleasable !== true) deps.controller.removals.endHold(removalKind, uid);
+    // A hold outlives the session in which the absence was proved.
+    const staysHeld =
+      state.hold?.isReleasable === true || (deps.massLimit.isHolding && state.evidence.needsProof);
+    if (!staysHeld) deps.controller.removals.endHold(removalKind, uid);
     records.end(uid);
   }
 }

@@ -78,7 +78,8 @@ export function composeControllers(deps: ControllersDeps): Controllers {
   const lifecycle = slotFor("cloud-node-lifecycle", lifecycleComposer(kept("cloud-node-lifecycle")));
   const service = slotFor("service", balancers.compose);
   const route = slotFor("node-route", routesComposer(kept("node-route")));
-  const certificates = slotFor("kubelet-serving-csr", certificatesComposer(kept("kubelet-serving-csr")));
+  const serving = certificatesComposer(kept("kubelet-serving-csr"));
+  const certificates = slotFor("kubelet-serving-csr", serving.compose);
   const volume = slotFor("volume", volumesComposer(kept("volume"), provider, volumeWatches, watchDeps));
   const tagging = slotFor("tagging", taggingComposer(kept("tagging")));
   /** The next session goes on with what the mass limit holds, so that a release during a reload covers it. */
@@ -86,18 +87,19 @@ export function composeControllers(deps: ControllersDeps): Controllers {
     name: task.name,
     run: (signal) => task.run(signal).finally(() => kept(task.name).removals.endHolds(kind)),
   });
-  const serviceTask: ControllerTask = {
-    name: "service",
-    run: (signal) => runTogether([perSession(service), balancers.endpoints], signal),
-  };
+  /** The watch lasts as long as a Lease is held. */
+  const beside = (watch: Task, task: ControllerTask): ControllerTask => ({
+    name: task.name,
+    run: (signal) => runTogether([perSession(task), watch], signal),
+  });
   const all = [
     [node, perSession(node)],
     [lifecycle, remover("nodes", perSession(lifecycle))],
     [route, remover("routes", perSession(route))],
-    [certificates, perSession(certificates)],
+    [certificates, beside(serving.requests, certificates)],
     [volume, remover("volumes", perSession(volume))],
     [tagging, perSession(tagging)],
-    [service, remover("load-balancers", serviceTask)],
+    [service, remover("load-balancers", beside(balancers.endpoints, service))],
   ] as const;
   return {
     node,

@@ -7,8 +7,7 @@ import { shortList } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type CertificateSigningRequest, type Node, toTime } from "../../kube/objects.ts";
 import { certificateSigningRequests } from "../../kube/resources.ts";
-import type { ReadonlyStore } from "../../kube/watch/store.ts";
-import { runTogether } from "../../runtime/run-together.ts";
+import type { Index, ReadonlyStore } from "../../kube/watch/store.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { delayAfterError, problemOfError } from "../classify-error.ts";
@@ -29,16 +28,20 @@ import {
 } from "./decide-request.ts";
 import type { ServingCertificateHistory } from "./history.ts";
 
-export interface RequestWatch {
+export interface RequestCache {
   readonly store: ReadonlyStore<CertificateSigningRequest>;
-  readonly run: (signal: AbortSignal) => Promise<void>;
+  readonly byNode: Index<CertificateSigningRequest>;
 }
+
+export const nodesOfRequest = (request: CertificateSigningRequest): readonly string[] => [
+  nodeOfRequest(request) ?? "",
+];
 
 export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
   readonly api: Pick<KubeApi, "patch">;
   readonly send: JournalledSend;
-  /** Watches the requests of kubelets for one leadership session. */
-  readonly openRequests: () => RequestWatch;
+  /** The requests of kubelets, which are watched while this replica leads. */
+  readonly requests: () => RequestCache;
   /** Reads the PEM of a request. */
   readonly readRequest: (pem: string) => RequestContent;
   readonly onDecision: (kind: "approved" | "denied") => void;
@@ -91,11 +94,11 @@ export class ServingCertificateController {
 
   /** Called at most once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, inventory, openRequests, clock, concurrency } = this.#deps;
-    const { store, run } = openRequests();
+    const { nodes, inventory, requests, clock, concurrency } = this.#deps;
+    const { store, byNode } = requests();
     this.#requests = store;
     void this.#forgetReports(store, signal);
-    const byNode = store.index((request) => [nodeOfRequest(request) ?? ""]);
+    for (const { metadata } of store.list()) this.queue.add(metadata.name);
     const stops = [
       store.subscribe(({ key }) => this.queue.add(key)),
       nodes.subscribe(({ key, before, after }) => {
@@ -107,29 +110,21 @@ export class ServingCertificateController {
       }),
       inventory.subscribe(() => this.#enqueue(this.#seen.keys())),
     ];
-    const work = (stop: AbortSignal): Promise<void> =>
-      runWorkers(
-        {
-          queue: this.queue,
-          count: concurrency,
-          reconcile: (name, end) => this.#reconcile(name, end),
-          onError: (name, error, failures) => this.#onError(name, error, failures),
-          clock,
-          stops,
-        },
-        stop,
-      );
-    await runTogether(
-      [
-        { name: "the watch of certificate signing requests", run },
-        { name: "kubelet-serving-csr", run: work },
-      ],
+    await runWorkers(
+      {
+        queue: this.queue,
+        count: concurrency,
+        reconcile: (name, end) => this.#reconcile(name, end),
+        onError: (name, error, failures) => this.#onError(name, error, failures),
+        clock,
+        stops,
+      },
       signal,
     );
   }
 
   /** Requests may have been deleted while another replica was the leader. */
-  async #forgetReports(store: RequestWatch["store"], signal: AbortSignal): Promise<void> {
+  async #forgetReports(store: RequestCache["store"], signal: AbortSignal): Promise<void> {
     const isSynced = await store.whenSynced(signal).then(
       () => true,
       () => false,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -149,6 +150,33 @@ describe("a reload", () => {
     },
     30_000,
   );
+});
+
+test("a reload does not list the requests of kubelets for certificates again", async () => {
+  const world = new ServiceWorld({ controllers: "kubelet-serving-csr" });
+  const metadata = { resourceVersion: "5", annotations: { "k8s.io/initial-events-end": "true" } };
+  const bookmark = JSON.stringify({ type: "BOOKMARK", object: { metadata } });
+  world.readFault = (path) =>
+    path.endsWith("/certificatesigningrequests")
+      ? new Response(
+          new ReadableStream<Uint8Array>({
+            start: (stream) => stream.enqueue(new TextEncoder().encode(`${bookmark}\n`)),
+          }),
+        )
+      : undefined;
+  const listings = () => world.read.filter((path) => path.endsWith("/certificatesigningrequests")).length;
+  await world.start();
+  await world.pass(20);
+  expect(listings()).toBe(1);
+  const { flags, ...settings } = readFlags(["--master=http://test-api-server", "--leader-elect=false"]);
+  const applied = world.manager.prepareReload({
+    settings: { ...settings, flags: { ...flags, "concurrent-node-syncs": 9 } },
+    affectsControllers: true,
+  })();
+  await world.pass(20);
+  await applied;
+  expect(listings()).toBe(1);
+  await world.stop();
 });
 
 test("collects evidence of absence again: reloads delay the deletion of a Node, and never hasten it", async () => {

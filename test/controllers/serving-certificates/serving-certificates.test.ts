@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import {
+  nodesOfRequest,
   ServingCertificateController,
   type ServingCertificateDeps,
 } from "../../../src/controllers/serving-certificates/controller.ts";
@@ -43,10 +44,7 @@ class World {
       note: (message) => this.events.push({ reason: "", message }),
       api: { patch: (_, { name }, patch) => this.#patch(name, patch) },
       send: journalledSend({ journal: new Journal(), clock, mode }, "cluster", () => false),
-      openRequests: () => ({
-        store: this.store,
-        run: (signal) => new Promise((end) => signal.addEventListener("abort", () => end())),
-      }),
+      requests: () => ({ store: this.store, byNode: this.store.index(nodesOfRequest) }),
       readRequest: (pem) => {
         this.reads += 1;
         return JSON.parse(pem) as RequestContent;
@@ -55,6 +53,14 @@ class World {
     };
     const history = new ServingCertificateHistory(deps);
     this.#compose = () => new ServingCertificateController(deps, history);
+    this.#ended = this.#compose().run(this.#session.signal);
+  }
+
+  /** Another session of the same process begins, which goes on with the watch. */
+  async reload(): Promise<void> {
+    this.#session.abort();
+    await this.#ended;
+    this.#session = new AbortController();
     this.#ended = this.#compose().run(this.#session.signal);
   }
 
@@ -318,6 +324,17 @@ describe("the controller of serving certificates", () => {
     w.at.nodes.annotate("n0", { [pausedAnnotation]: "false" });
     await w.at.pass(60);
     expect(w.answers).toEqual(["first Approved", "second Approved"]);
+  });
+
+  test("decides in the next session what waited in the last one, without another list", async () => {
+    const w = open();
+    w.request("csr");
+    await w.at.pass(60);
+    expect(w.answers).toEqual([]);
+    await w.reload();
+    w.join();
+    await w.at.pass(60);
+    expect(w.answers).toEqual(["csr Approved"]);
   });
 
   test("tries again after a conflict, and forgets a request that is gone [F83]", async () => {

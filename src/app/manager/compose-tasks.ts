@@ -81,13 +81,14 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
     removals,
     reportOnLease: (controller, event) => leadership.report(controller, event),
     formerLeaders: () => leadership.formerLeaders,
+    life,
   };
   const sessionsOf = (task: ControllerName): CloudSessions =>
     sessions[leadership.placeOf(task)] ?? sessions.main;
   const sessionOf = (task: ControllerName): CloudSession => sessionsOf(task).current;
   const contextOf = (task: ControllerName): ControllerContext => ({
-    ...shared,
     ...sessionOf(task),
+    ...shared,
     api: access.clientOf(task),
   });
   const isSelected = isSelectedBy(settings.flags);
@@ -95,7 +96,6 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
     ...shared,
     controllers: settings.controllers,
     isSelected,
-    life,
     get session() {
       return sessionOf(task);
     },
@@ -131,7 +131,7 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
   const tasksUnder = (place: keyof SessionsByLease): readonly Task[] => {
     const own = sessions[place];
     if (own === undefined) return [];
-    const session = (): ControllerContext => ({ ...shared, ...own.current });
+    const session = (): ControllerContext => ({ ...own.current, ...shared });
     const others: readonly Task[] = [
       { name: "inventory", run: (stop) => composeRefresh(session()).run(stop) },
       ...(place === "main" ? [composeSettingsCheck(session), followChanges] : []),

@@ -42,11 +42,13 @@ export interface ProcessContext {
   readonly reportOnLease: (controller: ControllerName, event: LeaseEvent) => void;
   /** How often the holder of a Lease of this manager has changed. */
   readonly formerLeaders: () => number;
+  /** Aborted when the manager has ended. */
+  readonly life: AbortSignal;
 }
 
 export interface ControllerContext
   extends ProcessContext,
-    Pick<CloudSession, "settings" | "connected" | "instances" | "inventory" | "life"> {}
+    Pick<CloudSession, "settings" | "connected" | "instances" | "inventory"> {}
 
 /** What a composer of a controller makes its history of, which outlives sessions. */
 export interface HistoryContext extends ProcessContext {
@@ -54,8 +56,6 @@ export interface HistoryContext extends ProcessContext {
   readonly controllers: ReadonlySet<string>;
   /** Whether --node-selector matches the Node. */
   readonly isSelected: (node: Node) => boolean;
-  /** Aborted when the manager has ended. */
-  readonly life: AbortSignal;
   /** The current session. */
   readonly session: CloudSession;
   /** Of the current session. */

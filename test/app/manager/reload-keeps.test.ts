@@ -152,6 +152,20 @@ describe("a reload", () => {
   );
 });
 
+test("logs at the end what a burst of warnings held back, after a reload too", async () => {
+  const { world, process } = await start({ nodes: 10 });
+  await world.pass(60);
+  process.hangUp(configPath, flagsFile("concurrent-service-syncs: 9"));
+  await world.pass(10);
+  for (let index = 0; index < 8; index += 1) {
+    world.cloud.machines.remove(`node-${index}`);
+    world.setReady(`node-${index}`, "Unknown");
+  }
+  await world.until(() => process.linesWith("MassDeletionHeld").length === 5, "the hold", 300);
+  await process.end();
+  expect(process.linesWith("3 more Nodes have the same problem")).toHaveLength(1);
+});
+
 test("a reload does not list the requests of kubelets for certificates again", async () => {
   const world = new ServiceWorld({ controllers: "kubelet-serving-csr" });
   const metadata = { resourceVersion: "5", annotations: { "k8s.io/initial-events-end": "true" } };

@@ -160,7 +160,8 @@ export class RouteHistory {
   /** A leadership session begins. `formerLeaders`: how often other processes have led before. */
   noteFormerLeaders(formerLeaders: number): void {
     const { nodes, clock } = this.#deps;
-    if (formerLeaders > this.#formerLeaders)
+    // A Lease that was created again counts from zero.
+    if (formerLeaders !== this.#formerLeaders)
       for (const table of this.#tables.values()) table.noteFormerLeader(nodes.list(), clock.monotonic());
     this.#formerLeaders = formerLeaders;
   }

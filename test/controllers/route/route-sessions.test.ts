@@ -200,13 +200,20 @@ describe("the next session of the same process", () => {
   });
 });
 
-test("a session after another process led drops a hold, and holds again what is proved again", async () => {
-  const w = await settled(10);
-  hide(w, "n1", "n2", "n3");
-  await w.pass(240);
-  await w.handOver();
-  await w.pass(10);
-  expect(w.removals.held("routes")).toEqual([]);
-  await w.pass(120);
-  expect([w.removals.held("routes").length, w.cloud.changes]).toEqual([3, []]);
-});
+test.each([
+  ["", 3],
+  [", and created the Lease again", 1],
+])(
+  "a session after another process led%s drops a hold, and holds again what is proved again",
+  async (_, leaders) => {
+    const w = await settled(10);
+    await w.handOver("another process", 2);
+    hide(w, "n1", "n2", "n3");
+    await w.pass(240);
+    await w.handOver("another process", leaders);
+    await w.pass(10);
+    expect(w.removals.held("routes")).toEqual([]);
+    await w.pass(120);
+    expect([w.removals.held("routes").length, w.cloud.changes]).toEqual([3, []]);
+  },
+);

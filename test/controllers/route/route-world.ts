@@ -160,9 +160,12 @@ export class RouteWorld {
   }
 
   /** Another leadership session begins, after one of this process or of another one. */
-  async handOver(from: "another process" | "this process" = "another process"): Promise<void> {
+  async handOver(
+    from: "another process" | "this process" = "another process",
+    formerLeaders = this.#formerLeaders + 1,
+  ): Promise<void> {
     this.#session.abort(new Error("The leadership session is over."));
-    if (from === "another process") this.#formerLeaders += 1;
+    if (from === "another process") this.#formerLeaders = formerLeaders;
     await this.#running;
     if (from === "another process") this.removals.endHolds("routes");
     this.#session = new AbortController();

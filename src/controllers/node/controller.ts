@@ -86,6 +86,7 @@ export class NodeController {
     const { reports, ownWrites, usedNames } = this.#history;
     // Nodes may have been deleted while another replica was the leader.
     reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
+    ownWrites.beginSession(nodes);
     const stops = [
       usedNames.followListings(nodes, inventory),
       startTriggers({

@@ -108,6 +108,7 @@ export class ServiceController {
     const { controller, history, operations, evidenceUpdates, tracking } = deps;
     const { removals, listing } = controller;
     history.beginSession();
+    history.ownWrites.beginSession(controller.services);
     evidenceUpdates.start();
     operations.begin(signal);
     for (const { uid, operation } of history.records.all)

@@ -4,6 +4,7 @@
 import { isNewer, type KubeObject } from "../../kube/objects.ts";
 import { applySteps, type Patch } from "../../kube/patches/patch.ts";
 import type { Change } from "../../kube/watch/store.ts";
+import type { ObjectStore } from "../latest-objects.ts";
 
 export interface OwnWrite<T> {
   /** The object that the patch was computed from. */
@@ -25,6 +26,14 @@ export class OwnWrites<T extends KubeObject> {
 
   constructor(isRelevantChange: (before: T, after: T) => boolean) {
     this.#isRelevantChange = isRelevantChange;
+  }
+
+  /**
+   * A session begins, and reconciles every object. What the watch has delivered since the last one is not compared with later changes: a
+   * user may restore what Fairlead wrote.
+   */
+  beginSession(store: Pick<ObjectStore<T>, "isAhead">): void {
+    for (const key of this.#written.keys()) if (store.isAhead?.(key) !== true) this.#written.delete(key);
   }
 
   begin(key: string): void {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { putEndpoints } from "../../support/put-endpoints.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -72,6 +73,36 @@ describe("a session that begins again in the same process", () => {
     earlier?.request(Number.POSITIVE_INFINITY, "refresh");
     await w.pass(60);
     expect(w.asked).toEqual([]);
+  });
+
+  test("reconciles a Service that a user restores to what the last session wrote", async () => {
+    const w = await settledWorld(["web"]);
+    const algorithm = () => w.cloud.balancers.list()[0]?.algorithm;
+    const set = (value?: string) => w.annotate("web", { "balancer.fake.example/algorithm": value });
+    const before = algorithm();
+    // The watch does not return the last write before the session ends.
+    let isSilent = false;
+    w.readFault = (path, query) => {
+      if (!path.endsWith("/services") || !query.has("watch")) return undefined;
+      isSilent = true;
+      return new Response(new ReadableStream());
+    };
+    await w.until(() => isSilent, "the next watch", 600);
+    const ip = "192.0.2.77";
+    w.cloud.view = { ...trueView, balancers: (all) => all.map((one) => ({ ...one, ip })) };
+    w.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+    await w.until(() => w.addressesOf("web")[0] === ip, "the write", 10);
+    for (let time = 0; time < 300; time += 5) {
+      w.holdLease("other");
+      await w.pass(5);
+      if (time === 0) w.readFault = undefined;
+      if (time === 200) set("least-connections");
+    }
+    w.holdLease("");
+    await w.until(() => algorithm() === "least-connections", "the change", 60);
+    await w.pass(60);
+    set();
+    await w.until(() => algorithm() === before, "what it was before", 60);
   });
 
   test("publishes no event again that still applies", async () => {

@@ -7,6 +7,7 @@ import type { Service } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
 import type { ExposedService, NodeFirewall } from "../../provider/node-firewall.ts";
 import type { Step } from "../../provider/plan.ts";
+import { removalWindow } from "../absence/removal-history.ts";
 import { isPaused } from "../pause.ts";
 import { annotationKey, readAnnotations } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
@@ -87,7 +88,10 @@ export class FirewallHistory {
     deps.services.subscribe((change) => {
       if (exposureOf(change.before) === exposureOf(change.after)) return;
       const ports = closedBy(deps, change);
-      if (isSeen(change) && ports > 0) this.#seen.push({ at: deps.clock.monotonic(), ports });
+      const at = deps.clock.monotonic();
+      // On a standby replica, no controller asks for them.
+      this.seenSince(at - removalWindow);
+      if (isSeen(change) && ports > 0) this.#seen.push({ at, ports });
     });
   }
 

@@ -159,10 +159,14 @@ export class RouteHistory {
 
   /** A leadership session begins. `formerLeaders`: how often other processes have led before. */
   noteFormerLeaders(formerLeaders: number): void {
-    const { nodes, clock } = this.#deps;
-    // A Lease that was created again counts from zero.
-    if (formerLeaders !== this.#formerLeaders)
-      for (const table of this.#tables.values()) table.noteFormerLeader(nodes.list(), clock.monotonic());
+    const { nodes, clock, removals } = this.#deps;
+    const isSame = formerLeaders === this.#formerLeaders;
     this.#formerLeaders = formerLeaders;
+    // A Lease that was created again counts from zero.
+    if (isSame) return;
+    for (const table of this.#tables.values()) {
+      for (const id of table.held) removals.endHold("routes", id);
+      table.noteFormerLeader(nodes.list(), clock.monotonic());
+    }
   }
 }

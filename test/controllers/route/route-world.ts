@@ -167,7 +167,6 @@ export class RouteWorld {
     this.#session.abort(new Error("The leadership session is over."));
     if (from === "another process") this.#formerLeaders = formerLeaders;
     await this.#running;
-    if (from === "another process") this.removals.endHolds("routes");
     this.#session = new AbortController();
     this.start();
   }

@@ -100,6 +100,8 @@ export class Claims {
       this.#actions.forget(kind, ref);
       return settled;
     }
+    // From now on, the PersistentVolume leads to the volume, although the answer to its creation may have been lost.
+    if (stores.volumes.get(volumeNameOf(claim)) !== undefined) this.#begun.delete(ref);
     if (isPaused(claim)) return settled;
     const bound = stores.volumes.get(claim.spec?.volumeName ?? "");
     if (bound !== undefined) return this.#expand(ref, claim, bound, work, signal);

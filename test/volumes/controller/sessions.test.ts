@@ -134,6 +134,23 @@ describe("the next session of the same process", () => {
     await w.until(() => left() === 0, "the deletion", 300);
   });
 
+  test("provisions nothing for a deleted claim whose PersistentVolume was created, although the answer was lost", async () => {
+    const { w, interrupt } = await interrupted();
+    w.onCrossing = (what, when) => {
+      if (when === "after" && what === "POST /api/v1/persistentvolumes") throw new Error("connection reset");
+    };
+    w.claim("data");
+    await w.until(() => w.isBound("data"), "bound");
+    await interrupt();
+    w.onCrossing = undefined;
+    await w.pass(60);
+    w.forget();
+    w.deleteClaim("data");
+    await w.pass(600);
+    expect([...w.changes, ...w.written].filter((what) => what.startsWith("POST "))).toEqual([]);
+    expect([w.volumes(), w.cloud.volumes.list()]).toEqual([[], []]);
+  });
+
   test("waits for no sidecar whose Lease had expired before", async () => {
     const { w, interrupt } = await interrupted();
     w.renewSidecar("csi-fake-example");

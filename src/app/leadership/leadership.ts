@@ -82,6 +82,8 @@ export class Leadership {
   readonly #options: LeadershipOptions;
   readonly #leases: Readonly<Record<HeldPlace, string | undefined>>;
   readonly #elections = new Map<string, LeaderElection>();
+  /** By the Lease: how often the holder of the other one had changed when its first session began. */
+  readonly #otherChanges = new Map<HeldPlace, number>();
   /** Leases on which this process has stored its removals. */
   readonly #leasesWithRemovals = new Set<string>();
   /** This replica has acquired a Lease, or knows that another one holds it. */
@@ -133,10 +135,21 @@ export class Leadership {
     return this.gateOf("migrated")() === true ? true : main;
   }
 
-  /** How often the holder of a Lease has changed. All Leases count, because a leader migration moves controllers from one to the other. */
-  get formerLeaders(): number {
-    const changes = [...this.#elections.values()].map(({ lease }) => lease?.spec?.leaseTransitions ?? 0);
-    return changes.reduce((sum, count) => sum + count, 0);
+  /**
+   * How often the holder of the Lease of this controller has changed. Before its first session, all Leases count, because a leader
+   * migration moves controllers from one to the other.
+   */
+  formerLeadersOf(task: string): number {
+    const place = this.placeOf(task);
+    return this.#changesOf(place) + (this.#otherChanges.get(place) ?? this.#changesBeside(place));
+  }
+
+  #changesOf(place: HeldPlace): number {
+    return this.#elections.get(this.#leases[place] ?? "")?.lease?.spec?.leaseTransitions ?? 0;
+  }
+
+  #changesBeside(place: HeldPlace): number {
+    return this.#changesOf(place === "main" ? "migrated" : "main");
   }
 
   /** Each Lease that this replica has read; empty without leader election. */
@@ -266,6 +279,8 @@ export class Leadership {
       stop,
       identity,
       work: (signal, stepDown) => {
+        const earlier = this.#otherChanges.get(place) ?? this.#changesBeside(place);
+        this.#otherChanges.set(place, earlier);
         run.onBegin(place);
         return run.caches.run(run.tasks[place], signal, stepDown);
       },

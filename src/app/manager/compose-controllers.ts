@@ -23,7 +23,7 @@ import { lifecycleComposer, nodesComposer, routesComposer } from "./compose-node
 import { type ComposedServices, servicesComposer } from "./compose-services.ts";
 import { taggingComposer } from "./compose-tagging.ts";
 import { type VolumeWatches, volumesComposer } from "./compose-volumes.ts";
-import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
+import type { Composer, ControllerContext, HistoryContext, SessionContext } from "./controller-context.ts";
 import { ControllerSlot, type ControllerTask } from "./controller-slot.ts";
 import type { WatchDeps } from "./watched-resource.ts";
 
@@ -135,7 +135,7 @@ export function composeControllers(deps: ControllersDeps): Controllers {
 const checkPause = minutes(1);
 
 /** Checks what the settings of the cloud name, until the cloud has answered once. */
-export function composeSettingsCheck(session: () => ControllerContext): Task {
+export function composeSettingsCheck(session: () => SessionContext): Task {
   const run = async (signal: AbortSignal): Promise<void> => {
     const { connected, clock, log, reportOnLease } = session();
     while (!signal.aborted) {
@@ -163,7 +163,7 @@ export function composeSettingsCheck(session: () => ControllerContext): Task {
 }
 
 /** Lists all instances periodically. Each answer may vouch for the account. */
-export function composeRefresh({ inventory, clock, settings, removals }: ControllerContext): Task {
+export function composeRefresh({ inventory, clock, settings, removals }: SessionContext): Task {
   const policy = defined({ fixed: settings.flags["node-status-update-frequency"] });
   const run = async (stop: AbortSignal): Promise<void> => {
     const unsubscribe = inventory.subscribe(() => removals.account.note());

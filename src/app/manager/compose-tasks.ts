@@ -20,7 +20,12 @@ import {
 } from "./compose-controllers.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import { type VolumeWatches, watchVolumes } from "./compose-volumes.ts";
-import type { ControllerContext, HistoryContext, ProcessContext } from "./controller-context.ts";
+import type {
+  ControllerContext,
+  HistoryContext,
+  ProcessContext,
+  SessionContext,
+} from "./controller-context.ts";
 import type { Instruments } from "./instruments.ts";
 import type { ManagerOptions } from "./manager-options.ts";
 import { type AnyWatch, WatchedResource } from "./watched-resource.ts";
@@ -64,7 +69,7 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
   const watchDeps = { api, clock, random, problems: apiServerProblems, collectGarbage };
   const nodes = new WatchedResource(nodeResource, watchDeps);
   const services = new WatchedResource(serviceResource, watchDeps);
-  const shared: ProcessContext = {
+  const shared: Omit<ProcessContext, "formerLeaders"> = {
     api,
     reader: api,
     clock,
@@ -80,20 +85,22 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
     followCache: (cache, task) => caches.follow(cache, task),
     removals,
     reportOnLease: (controller, event) => leadership.report(controller, event),
-    formerLeaders: () => leadership.formerLeaders,
     life,
   };
   const sessionsOf = (task: ControllerName): CloudSessions =>
     sessions[leadership.placeOf(task)] ?? sessions.main;
   const sessionOf = (task: ControllerName): CloudSession => sessionsOf(task).current;
+  const formerLeadersOf = (task: ControllerName) => (): number => leadership.formerLeadersOf(task);
   const contextOf = (task: ControllerName): ControllerContext => ({
     ...sessionOf(task),
     ...shared,
+    formerLeaders: formerLeadersOf(task),
     api: access.clientOf(task),
   });
   const isSelected = isSelectedBy(settings.flags);
   const kept = (task: ControllerName): HistoryContext => ({
     ...shared,
+    formerLeaders: formerLeadersOf(task),
     controllers: settings.controllers,
     isSelected,
     get session() {
@@ -131,7 +138,7 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
   const tasksUnder = (place: keyof SessionsByLease): readonly Task[] => {
     const own = sessions[place];
     if (own === undefined) return [];
-    const session = (): ControllerContext => ({ ...own.current, ...shared });
+    const session = (): SessionContext => ({ ...own.current, ...shared });
     const others: readonly Task[] = [
       { name: "inventory", run: (stop) => composeRefresh(session()).run(stop) },
       ...(place === "main" ? [composeSettingsCheck(session), followChanges] : []),

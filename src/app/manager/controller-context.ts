@@ -40,7 +40,7 @@ export interface ProcessContext {
   readonly removals: RemovalHistory;
   /** Reports what concerns a whole controller as an event on its Lease. */
   readonly reportOnLease: (controller: ControllerName, event: LeaseEvent) => void;
-  /** How often the holder of a Lease of this manager has changed. */
+  /** How often other processes have led with this controller. */
   readonly formerLeaders: () => number;
   /** Aborted when the manager has ended. */
   readonly life: AbortSignal;
@@ -49,6 +49,9 @@ export interface ProcessContext {
 export interface ControllerContext
   extends ProcessContext,
     Pick<CloudSession, "settings" | "connected" | "instances" | "inventory"> {}
+
+/** For what serves all controllers of a session. */
+export type SessionContext = Omit<ControllerContext, "formerLeaders">;
 
 /** What a composer of a controller makes its history of, which outlives sessions. */
 export interface HistoryContext extends ProcessContext {

@@ -48,8 +48,8 @@ test("a reload does not end a hold of Nodes because the cluster has grown since"
   await process.end();
 });
 
-const settledServices = async () => {
-  const { world, ...rest } = await start(2, "controllers: [service]");
+const settledServices = async (...flags: readonly string[]) => {
+  const { world, ...rest } = await start(2, "controllers: [service]", ...flags);
   const names = Array.from({ length: 10 }, (_, index) => `old-${index}`);
   for (const name of names) world.create(name);
   await world.until(() => names.every((name) => world.addressesOf(name).length === 1), "addresses", 120);
@@ -71,6 +71,23 @@ test("a reload does not end a hold of load balancers because there are more Serv
   const added = Array.from({ length: 20 }, (_, index) => `new-${index}`);
   for (const name of added) world.create(name);
   await world.until(() => added.every((name) => world.addressesOf(name).length === 1), "addresses", 300);
+  await world.pass(120);
+  process.forget();
+  reload();
+  await world.pass(900);
+  expect(process.cloud.filter((what) => what === "POST /v1/balancers")).toEqual([]);
+  await process.end();
+});
+
+test("a reload does not end a hold because another process had the other Lease of a leader migration", async () => {
+  const { world, process, reload, hide } = await settledServices("enable-leader-migration: true");
+  await hide("old-0", "old-1", "old-2");
+  const added = Array.from({ length: 20 }, (_, index) => `new-${index}`);
+  for (const name of added) world.create(name);
+  await world.until(() => added.every((name) => world.addressesOf(name).length === 1), "addresses", 300);
+  world.holdLease("another-replica");
+  await world.pass(5);
+  world.holdLease("");
   await world.pass(120);
   process.forget();
   reload();

@@ -64,6 +64,7 @@ export type {
   Values,
   WhenChanged,
 } from "./core/settings.ts";
+export * from "./kit/changed-targets.ts";
 export * from "./kit/deletions.ts";
 export * from "./kit/etag-update.ts";
 export { type GcfgOptions, readGcfg } from "./kit/gcfg.ts";

@@ -149,8 +149,7 @@ export function digitalOceanLoadBalancers(
     ownKeys,
     list: (call) => mapEntries(api.loadBalancers(call), (one) => toObserved(one, ownTag)),
     // The tag names a cluster, but not with --cluster-name.
-    marksNameCluster: false,
-    clusterSetting: { name: "DO_CLUSTER_ID", value: operator["cluster-id"] ?? "a cluster without an id" },
+    marksNameCluster: { name: "DO_CLUSTER_ID", value: operator["cluster-id"] ?? "a cluster without an id" },
     adopts: (desired, found) => adopts(desired, found, ownTag),
     prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : ""),
     prefetch: async (desired, call) => ({
@@ -159,10 +158,6 @@ export function digitalOceanLoadBalancers(
     settingsOf,
     reaches: (desired, observed) => (target) => reach(desired, target, observed, operator),
     plan: (desired, observed, prefetched) => planLoadBalancer(desired, observed, prefetched, operator),
-    targetsOnly: (step) => (isOfTargets(step.request) ? step : undefined),
-    hasTarget: ({ balancer: { droplet_ids, tag } }, { machine }) =>
-      Boolean(tag) || droplet_ids?.includes(Number(machine?.key)) === true,
-    targetCount: ({ balancer }) => balancer.droplet_ids?.length ?? 0,
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) => {
       const { hostname, "ip-mode": ipMode = operator["load-balancer-ip-mode"] } = desired.settings;

@@ -1,16 +1,19 @@
 // Plans the steps from the observed to the desired load balancer. Pure.
 
 import {
+  changedTargets,
   errorProblem,
   type Facts,
   hasAll,
   hasErrors,
   heldDeletionText,
+  nodesByMachine,
   type Plan,
   type ProviderProblem,
   planError,
   requestTo,
   seconds,
+  type TargetChanges,
   waitFor,
 } from "#ccm";
 import { disown, keyOf } from "./annotations.ts";
@@ -81,10 +84,6 @@ export function planLoadBalancer(
 const handlesOf = ({ targets }: Desired) =>
   targets.flatMap(({ machine }) => (machine === undefined ? [] : [machine.handles]));
 
-function nodesOf({ targets }: Desired): Readonly<Record<string, string>> {
-  return Object.fromEntries(targets.map(({ machine, node }) => [machine?.key ?? "", node]));
-}
-
 /** REGIONAL ones translate. The others need Nodes of the same family. */
 function networkStackOf(desired: Desired, operator: Settings): string | ProviderProblem {
   const { "network-stack": requested, network } = desired.settings;
@@ -113,7 +112,7 @@ function planCreation(desired: Desired, spec: Spec, operator: Settings): Balance
   const place = { region, type, network, network_stack, vpc_uuid: operator["vpc-id"], subnet_uuid, ip };
   const body = { ...spec, ...place, tags: tag === undefined ? undefined : [tag] };
   const request = requestTo("POST /load_balancers", {}, body);
-  const own = { nodes: nodesOf(desired) };
+  const own = { nodes: nodesByMachine(desired.targets) };
   return { steps: [{ do: "create load balancer", on: spec.name, ...own, request }] };
 }
 
@@ -132,7 +131,7 @@ function planChanges(
     const text = `${which} is of type GLOBAL, which serves no Nodes, so it is not changed. To get another one, remove ${keyOf("type")} and kubernetes.digitalocean.com/load-balancer-id.`;
     return planError("UnsupportedByCloud", text);
   }
-  const own = { on: name, id, nodes: nodesOf(desired) };
+  const own = { on: name, id, nodes: nodesByMachine(desired.targets) };
   const read = requestTo(reading, { id });
   const steps: DigitalOceanStep[] = [];
   // The listing may be older than its deletion, so it is read again.
@@ -152,7 +151,7 @@ export const taggingTitle = "tag load balancer";
 
 export const deletionTitle = "delete load balancer";
 
-type Own = Pick<DigitalOceanStep, "on" | "id" | "nodes">;
+type Own = Required<Pick<DigitalOceanStep, "on" | "id" | "nodes">>;
 
 /** Each changes nothing else. */
 function targetSteps(
@@ -161,13 +160,22 @@ function targetSteps(
   own: Own,
 ): readonly DigitalOceanStep[] {
   const [has, wants] = [new Set(droplet_ids), new Set(wanted)];
-  const change = (title: string, method: "POST" | "DELETE", ids: readonly number[]) => {
+  const change = (
+    title: string,
+    method: "POST" | "DELETE",
+    ids: readonly number[],
+    targets: TargetChanges,
+  ) => {
     const request = requestTo(`${method} /load_balancers/{id}/droplets`, { id }, { droplet_ids: ids });
-    return ids.length === 0 ? [] : [{ ...own, do: title, request }];
+    return ids.length === 0 ? [] : [{ ...own, do: title, request, targets, targetsPart: "all" as const }];
   };
   const added = wanted.filter((one) => !has.has(one));
   const removed = [...has].filter((one) => !wants.has(one));
-  return [...change("add targets", "POST", added), ...change("remove targets", "DELETE", removed)];
+  const adds = added.flatMap((one) => own.nodes[one] ?? []);
+  return [
+    ...change("add targets", "POST", added, { adds }),
+    ...change("remove targets", "DELETE", removed, { removes: removed.map(String) }),
+  ];
 }
 
 type Rules = Pick<ApiLoadBalancer, "forwarding_rules">;
@@ -180,7 +188,8 @@ function updatesOf(spec: Spec, balancer: ApiLoadBalancer, own: Own): readonly Di
     // Instead of droplets with the tag.
     const targets = tag ? { droplet_ids } : {};
     const request = requestTo("PUT /load_balancers/{id}", { id }, { ...rest, name: newName, ...targets });
-    return { ...own, do: title, request, certificate: certificateOf(before) };
+    const changes = tag ? changedTargets(own.nodes, balancer.droplet_ids ?? []) : undefined;
+    return { ...own, do: title, request, certificate: certificateOf(before), targets: changes };
   };
   const isSame = !tag && hasAll({ ...balancer, name: spec.name }, rest);
   return [

@@ -4,11 +4,13 @@ import {
   allAddresses,
   type Call,
   type Context,
+  changedTargets,
   type DesiredLoadBalancer,
   deletedWithProof,
   done,
   inProgress,
   type LoadBalancers,
+  nodesByMachine,
   type ObservedLoadBalancer,
   type Plan,
   parseCidr,
@@ -87,11 +89,22 @@ function changesOf(desired: Desired, observed: ApiBalancer): BalancerSpec {
   return Object.fromEntries(Object.entries(spec).filter(([key]) => isSame[key] !== true));
 }
 
-function targetsOnly(step: FakeStep): FakeStep | undefined {
-  if (step.do !== "change balancer") return undefined;
-  const { targets, draining } = step.spec;
-  const spec = { ...(targets !== undefined && { targets }), ...(draining !== undefined && { draining }) };
-  return Object.keys(spec).length === 0 ? undefined : { ...step, spec };
+const changesOfTargets = (desired: Desired, { targets, draining }: ApiBalancer) =>
+  changedTargets(nodesByMachine(desired.targets), [...targets, ...draining]);
+
+/** Everything that differs, and the part of it that changes only targets. */
+function changeSteps(desired: Desired, observed: ApiBalancer): readonly FakeStep[] {
+  const { id, name } = observed;
+  const spec = changesOf(desired, observed);
+  const changed = Object.keys(spec);
+  const ofTargets = changed.filter((one) => one === "targets" || one === "draining");
+  const targets = changesOfTargets(desired, observed);
+  const change = { do: "change balancer", on: name, id, spec, targets } as const;
+  if (ofTargets.length === 0) return changed.length === 0 ? [] : [change];
+  const wanted = specOf(desired);
+  const own = { targets: wanted.targets, draining: wanted.draining };
+  const part = { ...change, spec: own, targetsPart: "all" } as const;
+  return [ofTargets.length === changed.length ? part : { ...change, targetsPart: part }];
 }
 
 const states = { active: "ready", changing: "changing", failed: "failed" } as const;
@@ -166,7 +179,8 @@ export function fakeLoadBalancers(
         labels: { ...labels, ...marked(desired.owner.uid) },
         ...changesOf(desired, observed.balancer),
       };
-      return { steps: [{ do: "adopt balancer", on: name, id, spec }] };
+      const targets = changesOfTargets(desired, observed.balancer);
+      return { steps: [{ do: "adopt balancer", on: name, id, spec, targets }] };
     }
     if (desired?.ending === "release") {
       const others = Object.entries(labels).filter(
@@ -183,8 +197,7 @@ export function fakeLoadBalancers(
       const replacement = create(desired, { ip: observed.balancer.ip });
       return { steps: [{ do: "delete balancer", on: name, id }, replacement] };
     }
-    const spec = changesOf(desired, observed.balancer);
-    return { steps: Object.keys(spec).length === 0 ? [] : [{ do: "change balancer", on: name, id, spec }] };
+    return { steps: changeSteps(desired, observed.balancer) };
   };
 
   const apply = async (step: FakeStep, call: Call): Promise<StepOutcome> => {
@@ -217,10 +230,6 @@ export function fakeLoadBalancers(
     supports: ["sourceRanges", "UDP", "SCTP", "draining", "release"],
     targetLimit: () => targetLimit,
     plan,
-    targetsOnly,
-    hasTarget: ({ balancer: { targets, draining } }, { machine }) =>
-      [targets, draining].some((ids) => ids.includes(machine?.key ?? "")),
-    targetCount: ({ balancer: { targets, draining } }) => targets.length + draining.length,
     apply,
     moveMark: ({
       owners: [owner],

@@ -27,13 +27,7 @@ export interface Observed extends ObservedLoadBalancer {
 /** One request. */
 export interface HetznerStep extends Step {
   readonly request: JsonRequest;
-  /** With a request that adds a target: its Node. */
-  readonly node?: string | undefined;
 }
-
-/** The part of a step that changes only targets. */
-export const targetsOnly = (step: HetznerStep): HetznerStep | undefined =>
-  step.do === "add target" || step.do === "remove target" ? step : undefined;
 
 /** What plans need besides load balancers. */
 export interface Prefetched {

@@ -27,7 +27,6 @@ import {
   ownerLabel,
   type Prefetched,
   settingsOf,
-  targetsOnly,
   withDefaults,
 } from "./balancer.ts";
 import { needsCertificates } from "./certificates.ts";
@@ -36,7 +35,7 @@ import { creation, hasAddresses, planLoadBalancer } from "./plan-balancer.ts";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 import type { NetworkID } from "./routes.ts";
 import { hasRobotAccess, type Settings } from "./settings.ts";
-import { hasTarget, reach } from "./targets.ts";
+import { reach } from "./targets.ts";
 
 function toObserved(balancer: ApiLoadBalancer): Observed {
   const { id, name, labels } = balancer;
@@ -104,7 +103,8 @@ function withoutTargets(body: unknown): object | undefined {
 
 /** One target that the cloud refuses must not hold up the others, nor the creation. Later plans add targets one by one. */
 async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutcome> {
-  const { request, node } = step;
+  const { request } = step;
+  const node = step.targets?.adds?.[0];
   const title = `"${step.do}" of ${step.on}`;
   try {
     const { action, load_balancer: changed } = await api.change<{ load_balancer?: ApiLoadBalancer }>(
@@ -174,9 +174,6 @@ export function hetznerLoadBalancers(
     targetLimit: (desired, observed) =>
       targetLimit(chosen(desired, observed).settings.type, observed?.balancer.load_balancer_type),
     plan: (desired, observed, prefetched) => planLoadBalancer(desired, observed, prefetched, operator),
-    targetsOnly,
-    hasTarget: ({ balancer }, target) => hasTarget(balancer.targets, target),
-    targetCount: ({ balancer }) => balancer.targets.filter(({ type }) => type !== "label_selector").length,
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) =>
       observed === undefined || !hasAddresses(observed.balancer)

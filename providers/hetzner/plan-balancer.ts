@@ -171,10 +171,14 @@ function planChanges(wanted: Wanted, balancer: ApiLoadBalancer): readonly Hetzne
 
 /** Targets that are reached in another way are replaced one by one, so that the others get the traffic. */
 function targetChanges({ targets }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
-  const add = ({ node, target }: TargetSpec) => ({ ...act(balancer, "add_target", target), node });
-  // The action accepts only these fields.
-  const remove = ({ type, server, ip }: ApiTarget) =>
-    act(balancer, "remove_target", { type, ...(server && { server: { id: server.id } }), ...(ip && { ip }) });
+  const step = (action: string, body: object, changes: HetznerStep["targets"]) =>
+    ({ ...act(balancer, action, body), targets: changes, targetsPart: "all" }) as const;
+  const add = ({ node, target }: TargetSpec) => step("add_target", target, { adds: [node] });
+  const remove = ({ type, server, ip }: ApiTarget) => {
+    // The action accepts only these fields.
+    const body = { type, ...(server && { server: { id: server.id } }), ...(ip && { ip }) };
+    return step("remove_target", body, { removes: [String(server?.id ?? ip?.ip)] });
+  };
   const diff = diffTargets(targets, balancer.targets);
   return [
     ...diff.remove.map(remove),

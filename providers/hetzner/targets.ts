@@ -61,15 +61,6 @@ function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
   return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
 }
 
-/** Whether the target is among the observed targets. A dedicated server matches by any of its addresses. */
-export function hasTarget(observed: readonly ApiTarget[], target: BalancerTarget): boolean {
-  return observed.some(({ type, server, ip }) =>
-    type === "server"
-      ? !isDedicated(target) && server?.id === Number(target.machine?.key)
-      : target.addresses.some((address) => address === ip?.ip),
-  );
-}
-
 /** The targets that the load balancer needs. */
 export interface WantedTargets {
   /** One per server, even if several Nodes have its provider id. */

@@ -89,8 +89,6 @@ export interface OpenStackStep extends Step {
   readonly floating?: Floating | undefined;
   /** The security group to add to this port, or to remove from it. */
   readonly port?: { readonly id: string; readonly group: string; readonly isAdded: boolean } | undefined;
-  /** It changes members only. */
-  readonly isTargets?: true | undefined;
 }
 
 /** Where the Go manager stores what it remembers. Only Fairlead has `creating`: the id of its new load balancer, until that serves. */

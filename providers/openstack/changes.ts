@@ -1,6 +1,6 @@
 // The steps from the observed to the wanted listeners, pools, members and health monitors. Pure.
 
-import { hasAll } from "#ccm";
+import { changedTargets, hasAll } from "#ccm";
 import type { Observed, OpenStackStep } from "./balancer.ts";
 import { detachedPools, isForwarding, isOwnListener, monitorOf, poolOf } from "./balancer.ts";
 import type { ApiListener, ApiMember, ApiMonitor, ApiPool } from "./resources.ts";
@@ -103,10 +103,19 @@ function poolSteps(
   const [has, wants] = [new Set(current?.map(memberKey)), new Set(members.map(memberKey))];
   const isComplete =
     current === undefined || (has.size === wants.size && [...wants].every((key) => has.has(key)));
+  const nodes = Object.fromEntries(members.map(({ name, address }) => [address, name]));
+  const changesFrom = (all: readonly ApiMember[]) =>
+    changedTargets(
+      nodes,
+      all.map(({ address }) => address),
+    );
+  // A Node that another pool has too is no new target: only the port is new.
+  const adds = changesFrom(Object.values(observed.members ?? {}).flat())?.adds;
+  const targets = { adds, removes: changesFrom(current ?? [])?.removes };
   const batch = steps.change("change members", pool.name, "PUT", `pools/${pool.id}/members`, { members });
   return [
     ...(isSame ? [] : [steps.change("change pool", pool.name, "PUT", `pools/${pool.id}`, wantedPool)]),
-    ...(isComplete ? [] : [{ ...batch, isTargets: true as const }]),
+    ...(isComplete ? [] : [{ ...batch, targets, targetsPart: "all" as const }]),
     ...monitorSteps(pool, monitorOf(observed, pool), monitor, steps),
   ];
 }

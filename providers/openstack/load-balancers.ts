@@ -324,8 +324,6 @@ export function octaviaLoadBalancers(
       },
     plan: (desired, observed, prefetched) =>
       planLoadBalancer(desired, observed, { prefetched, operator, cluster }),
-    targetsOnly: (step) => (step.isTargets === true ? step : undefined),
-    targetCount: ({ pools }) => Math.max(0, ...pools.map(({ members = [] }) => members.length)),
     apply: (step, call) => applyWhileTagged(api, locks, step, call),
     moveMark: ({ balancer, mark }) => {
       const read = readMark(mark);

@@ -111,7 +111,7 @@ export function groupSteps(
       ...lacking.map((port) =>
         steps.network("add security group to port", port, undefined, {
           port: { id: port, group: group.id, isAdded: true },
-          isTargets: true as const,
+          targetsPart: "all",
         }),
       ),
       ...closed.map((rule) =>

@@ -41,10 +41,8 @@ export interface Prefetched {
 }
 
 /** One change. `apply.ts` sends it. */
-export type RancherStep = Step & {
-  /** The part of the step that changes only targets: all of it, or a change with this body. */
-  readonly targets?: "all" | object;
-} & (
+export type RancherStep = Step &
+  (
     | {
         readonly kind: "create load balancer";
         readonly body: object;
@@ -73,13 +71,6 @@ export type RancherStep = Step & {
         readonly isLeftover: boolean;
       }
   );
-
-/** The part of a step that changes only targets. */
-export function targetsOnly(step: RancherStep): RancherStep | undefined {
-  const { targets } = step;
-  if (targets === undefined || targets === "all") return targets && step;
-  return step.kind === "change" ? { ...step, body: targets, targets: "all" } : undefined;
-}
 
 export function waitForBalancer({ balancer }: Observed, what: string) {
   const { name, transitioningMessage } = balancer;

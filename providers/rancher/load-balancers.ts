@@ -13,7 +13,6 @@ import {
   type Prefetched,
   type RancherStep,
   type ServiceInUse,
-  targetsOnly,
 } from "./balancer.ts";
 import { hostsIn } from "./instances.ts";
 import { settingsOf } from "./launch.ts";
@@ -127,11 +126,6 @@ export function rancherLoadBalancers(
       target.machine === undefined || addressOf(target) !== undefined || "they have no IPv4 address",
     plan: (desired, observed, prefetched) =>
       planLoadBalancer(desired, observed, prefetched, { stack, cluster }),
-    targetsOnly,
-    targetCount: ({ balancer, services }) => {
-      const ruled = ruledIDs(balancer.lbConfig);
-      return [...services.values()].filter(({ service }) => ruled.has(service.id)).length;
-    },
     apply: (step, call) => applyStep({ api, isTakenByOtherKind, cluster }, step, call),
     moveMark: (observed) => moveMark(observed, cluster),
     publish: ({ settings }, observed) => {

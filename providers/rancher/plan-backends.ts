@@ -2,8 +2,10 @@
 
 import {
   type BalancerTarget,
+  changedTargets,
   ipFamily,
   isSameIp,
+  type NodesByTarget,
   type Plan,
   type RefusedTarget,
   seconds,
@@ -114,19 +116,19 @@ export function planBackends(
 
 function planBackend(
   { name, ips, nodes, healthCheck }: Backend,
-  { owner }: Desired,
+  desired: Desired,
   { services, balancer }: Observed,
   cluster: string,
 ): Outcome {
   const known = services.get(name.toLowerCase());
   if (known === undefined) {
     const common = { name, stackId: balancer.stackId, externalIpAddresses: ips, startOnCreate: true };
-    const body = { ...common, healthCheck, metadata: metadataOf(cluster, owner.uid) };
+    const body = { ...common, healthCheck, metadata: metadataOf(cluster, desired.owner.uid) };
     const creation = { do: "create external service", kind: "create service" } as const;
-    return { step: { ...creation, on: name, body, nodes, targets: "all" } };
+    return { step: { ...creation, on: name, body, nodes, targetsPart: "all" } };
   }
   const { service } = known;
-  const { id, metadata, hostname, externalIpAddresses } = service;
+  const { id, metadata } = service;
   const why = service.transitioningMessage ? ` (${service.transitioningMessage})` : "";
   if (service.state === "removing") return { waitingFor: `external service ${name} to be removed${why}` };
   const waitingFor = `external service ${service.name}, which is ${service.state}${why}`;
@@ -137,20 +139,36 @@ function planBackend(
     if (link === undefined) return { id, waitingFor };
     const activation = { do: "activate external service", kind: "act", link } as const;
     const isRetry = service.transitioning === "error";
-    return { id, step: { ...activation, on: service.name, isRetry, targets: "all" } };
+    return { id, step: { ...activation, on: service.name, isRetry, targetsPart: "all" } };
   }
   if (isOthers(known, balancer.id, cluster)) {
-    const addresses = [hostname ?? externalIpAddresses ?? []].flat().join(", ");
+    const addresses = addressesIn(service).join(", ");
     return {
       refused: `The external service ${name} in Rancher has another address (${addresses}) and may belong to another cluster or a user. Remove it or rename the Node, or give each cluster its own load-balancers-stack.`,
     };
   }
   const link = linkFor(service, "update");
   if (link === undefined) return { id, waitingFor };
-  const marked = metadataOf(cluster, markedOwner(metadata) ?? owner.uid, metadata);
+  const marked = metadataOf(cluster, markedOwner(metadata) ?? desired.owner.uid, metadata);
   const body = { externalIpAddresses: ips, metadata: marked };
   const change = { do: "change external service", kind: "change", link, body } as const;
-  return { id, step: { ...change, on: name, targets: "all" } };
+  const targets = changedTargets(nodesAt(desired, ips), addressesIn(service));
+  return { id, step: { ...change, on: name, targets, targetsPart: "all" } };
+}
+
+const addressesIn = ({ hostname, externalIpAddresses }: ApiExternalService): readonly string[] =>
+  [hostname || (externalIpAddresses ?? [])].flat();
+
+function nodesAt({ targets }: Desired, ips: readonly string[]): NodesByTarget {
+  const nodes = new Map<string | undefined, string>(targets.map((one) => [addressOf(one), one.node]));
+  return Object.fromEntries(ips.map((ip) => [ip, nodes.get(ip) ?? ip]));
+}
+
+/** What changes when these external services have rules, and no others. */
+export function targetsAfter(desired: Desired, { services, balancer }: Observed, ids: ReadonlySet<string>) {
+  const addressesOf = (some: ReadonlySet<string>) =>
+    [...services.values()].flatMap(({ service }) => (some.has(service.id) ? addressesIn(service) : []));
+  return changedTargets(nodesAt(desired, addressesOf(ids)), addressesOf(ruledIDs(balancer.lbConfig)));
 }
 
 function hasAddresses(
@@ -192,7 +210,7 @@ function removalsOf(observed: Observed, cluster: string) {
     const step: RancherStep = {
       do: "remove external service",
       on: service.name,
-      targets: "all",
+      targetsPart: "all",
       kind: "remove unused",
       link,
       consumers,

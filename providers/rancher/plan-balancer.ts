@@ -25,7 +25,7 @@ import {
   sameConfig,
   sameRules,
 } from "./lb-config.ts";
-import { planBackends, removalsAfterChange, removalsAtEnd } from "./plan-backends.ts";
+import { planBackends, removalsAfterChange, removalsAtEnd, targetsAfter } from "./plan-backends.ts";
 import { type LbConfig, linkFor, ruledIDs } from "./resources.ts";
 import { reasons } from "./settings.ts";
 
@@ -154,11 +154,13 @@ function planChanges(
     launchConfig: isPublished ? undefined : { ...launchConfig, ports },
     metadata: isMarked ? undefined : metadataOf(cluster, desired.owner.uid, metadata),
   };
-  const change = { do: "change load balancer", on: name, kind: "change", link, body } as const;
+  const targets = targetsAfter(desired, observed, wanted);
+  const change = { do: "change load balancer", on: name, kind: "change", link, body, targets } as const;
   const retargeted = retarget(before, desired, [...wanted]);
   const isAll = isScaled && isPublished && sameConfig(config, retargeted);
-  const targets = isAll ? "all" : { lbConfig: retargeted };
-  return { steps: [sameRules(retargeted, before) ? change : { ...change, targets }, ...obsolete] };
+  const part = { ...change, body: { lbConfig: retargeted }, targetsPart: "all" } as const;
+  const split = { ...change, targetsPart: isAll ? "all" : part } as const;
+  return { steps: [sameRules(retargeted, before) ? change : split, ...obsolete] };
 }
 
 /** The server derives the links from the rules. Without a link, another client could take an external service for unused. */
@@ -168,7 +170,7 @@ function planLinks({ balancer }: Observed, wanted: ReadonlySet<string>): readonl
   if (!linkedServices || link === undefined || transitioning === "yes") return [];
   if (wanted.isSubsetOf(new Set(Object.values(linkedServices)))) return [];
   const body = { serviceLinks: [...wanted].map((serviceId) => ({ serviceId })) };
-  return [{ do: "set service links", on: name, kind: "act", link, body, targets: "all" }];
+  return [{ do: "set service links", on: name, kind: "act", link, body, targetsPart: "all" }];
 }
 
 /** After an upgrade, an operator decides when to finish it. */

@@ -260,23 +260,6 @@ export interface LoadBalancers<
    * is removed; when all steps are done, nothing of it may be left that a listing could hide. `prefetched`: the result of `prefetch`.
    */
   plan(desired: DesiredLoadBalancer<A> | undefined, observed: O | undefined, prefetched: V): Plan<S>;
-  /**
-   * Pure. The part of a step that changes only targets: the step itself, a smaller one, or undefined. With
-   * `--load-balancer-drift=report`, Nodes that join or leave apply these parts and nothing else. Absent: they apply nothing while
-   * the plan has steps, and the Service reports it.
-   */
-  targetsOnly?(step: S): S | undefined;
-  /**
-   * Pure. Whether the load balancer has this target. Implement it if the cloud removes the targets of deleted machines: a target whose
-   * machine the cloud does not show is then neither added nor removed.
-   */
-  hasTarget?(observed: O, target: BalancerTarget): boolean;
-  /**
-   * Pure. How many targets for Nodes the load balancer has. While the API server shows fewer than half as many Nodes, and no deletion of the
-   * others was seen, steps with a part that changes targets wait: it may be another cluster, or one that was restored. Absent: they
-   * never wait.
-   */
-  targetCount?(observed: O): number;
   /** Applies one step. The process may stop at any moment: the next plan starts from what is observed then. */
   apply(step: S, call: Call): Promise<StepOutcome>;
   /**
@@ -286,13 +269,12 @@ export interface LoadBalancers<
   moveMark?(observed: O): readonly S[];
   /** Pure. The status of one Service. */
   publish(desired: DesiredLoadBalancer<A>, observed: O | undefined): Publication;
-  /** What names the cluster in marks, where that is not `--cluster-name`: a setting and its value. Shown in messages. */
-  readonly clusterSetting?: { readonly name: string; readonly value: string } | undefined;
   /**
-   * False where marks name only the Service, so that load balancers of another cluster in the same account look like orphans. Those
-   * of Services that this process never saw are then reported as possible orphans; they are never changed anyway. Absent: true.
+   * What names the cluster in marks, where that is not `--cluster-name`: a setting and its value, for messages; or false, where marks name
+   * only the Service. Load balancers of another cluster in the same account may then look like orphans. Those of Services that this
+   * process never saw are reported as possible orphans; they are never changed anyway.
    */
-  readonly marksNameCluster?: false | undefined;
+  readonly marksNameCluster?: false | { readonly name: string; readonly value: string } | undefined;
   /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */
   readonly supports?: readonly ServiceFeature[] | undefined;
   /**

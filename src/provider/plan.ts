@@ -8,6 +8,17 @@ import type { ProviderProblem } from "./reasons.ts";
 /** Small strings stored on the Service for the provider, such as the id of its load balancer. */
 export type Facts = Readonly<Record<string, string>>;
 
+/** What a step changes in the targets of a load balancer that exists. */
+export interface TargetChanges {
+  /** `BalancerTarget.node` of those to which it begins to forward. A port that is added to others adds none. */
+  readonly adds?: readonly string[] | undefined;
+  /**
+   * Those to which it stops forwarding, as the load balancer shows them: by Node, by the key of the machine, or by address. The first plan
+   * without them names them. A port that is removed, and the end of the load balancer, remove none.
+   */
+  readonly removes?: readonly string[] | undefined;
+}
+
 /**
  * One change. `do` names it in logs, events, metrics and dry runs; further members are what `apply` needs, as plain data. Two steps with
  * the same data are the same step.
@@ -27,6 +38,17 @@ export interface Step {
    * protects it against deletion. The Service then reports a release, and not a deletion. Not needed if `ending` is `release`.
    */
   readonly releases?: true | undefined;
+  /**
+   * Absent: the step changes no targets, or creates the load balancer. A plan that removes more targets than there were ever Nodes changes
+   * none: the API server may be that of another cluster, or restored. A target whose machine the cloud does not show is neither added nor
+   * removed.
+   */
+  readonly targets?: TargetChanges | undefined;
+  /**
+   * The smaller step that makes only the changes of targets, or `all`. With `--load-balancer-drift=report`, Nodes that join or leave apply
+   * these parts and nothing else. Absent: the step cannot be split, or has nothing to do with targets.
+   */
+  readonly targetsPart?: this | "all" | undefined;
   /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
   readonly changesPrefetched?: true | undefined;
   /**

@@ -56,6 +56,8 @@ export class ScriptedBalancers {
   readonly checks: (readonly string[])[] = [];
   /** Thrown by every check of operations. */
   checkRefusal: CloudError | undefined;
+  /** Those of all Nodes. */
+  readonly #machines = new Set(["node-0"]);
   readonly #open = new Map<string, ScriptedStep>();
   readonly #busy = new Set<string>();
   readonly #clock: Clock;
@@ -86,11 +88,14 @@ export class ScriptedBalancers {
           sources: [
             {
               name: "machines",
-              keyOf: (id: string) => /^scripted:\/\/(.+)$/.exec(id)?.[1],
-              list: async function* () {
-                // One of the Nodes is enough to vouch for the account.
-                yield [machine("node-0")];
+              keyOf: (id: string) => {
+                const key = /^scripted:\/\/(.+)$/.exec(id)?.[1];
+                if (key !== undefined) this.#machines.add(key);
+                return key;
               },
+              list: async function* (this: ScriptedBalancers) {
+                yield [...this.#machines].map((key) => machine(key));
+              }.bind(this),
             },
           ],
           matchBy: ["name"],

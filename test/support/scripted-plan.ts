@@ -64,9 +64,11 @@ export const planOf = (
     return { steps: [{ do: "make", on: uid, thing, owner: uid }] };
   }
   const thing = { ...observed.thing, ...wanted };
+  // The script counts targets, and knows no names.
+  const targets = wanted.targets === observed.thing.targets ? undefined : {};
   if (observed.ownership === "unmarked") return { steps: [{ do: "adopt", on: thing.id, thing, owner: uid }] };
   const isSame = JSON.stringify(thing) === JSON.stringify(observed.thing);
-  return { steps: isSame ? [] : [{ do: "change", on: uid, thing, owner: uid }] };
+  return { steps: isSame ? [] : [{ do: "change", on: uid, thing, owner: uid, targets }] };
 };
 
 function planToLeave(desired: Desired | undefined, observed: Observed | undefined): Plan<ScriptedStep> {

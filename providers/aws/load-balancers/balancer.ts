@@ -1,6 +1,12 @@
 // What plans of load balancers work with: the desired and the observed load balancer, and the settings of the operator. Pure.
 
-import type { DesiredLoadBalancer, ObservedLoadBalancer, Values } from "#ccm";
+import {
+  changedTargets,
+  type DesiredLoadBalancer,
+  nodesByMachine,
+  type ObservedLoadBalancer,
+  type Values,
+} from "#ccm";
 import type { ApiClassicAttributes, ApiClassicBalancer } from "../api/elb.ts";
 import type { ApiBalancer, ApiListener, ApiTargetGroup, ApiTargetHealth } from "../api/elbv2.ts";
 import type { ApiSecurityGroup } from "../api/resources.ts";
@@ -108,9 +114,10 @@ export function hasTLS(
 export const instanceIDs = ({ targets }: Desired): readonly string[] =>
   [...new Set(targets.flatMap(({ machine }) => machine?.key ?? []))].toSorted();
 
-export function nodesOf({ targets }: Desired): Readonly<Record<string, string>> {
-  return Object.fromEntries(targets.map(({ machine, node }) => [machine?.key ?? "", node]));
-}
+export const nodesOf = ({ targets }: Desired) => nodesByMachine(targets);
+
+/** For a step after which the targets are no longer these instances, but the desired ones. */
+export const replaced = (desired: Desired, ids: readonly string[]) => changedTargets(nodesOf(desired), ids);
 
 /** The settings that AWS takes at creation only, and the type, as an existing load balancer has them. */
 export function settingsOf({ classic, network }: Observed): Partial<Values<Annotations>> {

@@ -258,8 +258,7 @@ export function awsLoadBalancers(
   return {
     ownKeys: ({ defaultName }) => [defaultName],
     // The tag names the cluster, but not with --cluster-name.
-    marksNameCluster: false,
-    clusterSetting: { name: "KubernetesClusterID", value: id ?? "the tag of the machine" },
+    marksNameCluster: { name: "KubernetesClusterID", value: id ?? "the tag of the machine" },
     list: async function* (call) {
       yield await listBalancers(api, await identity(call), call);
     },
@@ -275,18 +274,6 @@ export function awsLoadBalancers(
       ({ machine }) =>
         machine === undefined || machine.key.startsWith("i-") || { byDesign: "they are no EC2 instances" },
     plan: (desired, observed, network) => planLoadBalancer(desired, observed, { operator, network }),
-    targetsOnly: (step) => (step.isTargets === true ? step : undefined),
-    hasTarget: ({ classic, inDepth }, { machine }) => {
-      const ofGroups = Object.values(inDepth?.targets ?? {}).map((all) => all.map(({ Target }) => Target.Id));
-      const ofClassic =
-        classic === undefined ? [] : [classic.Instances?.map(({ InstanceId }) => InstanceId) ?? []];
-      return [...ofGroups, ...ofClassic].every((ids) => ids.includes(machine?.key ?? ""));
-    },
-    targetCount: ({ classic, inDepth }) =>
-      Math.max(
-        classic?.Instances?.length ?? 0,
-        ...Object.values(inDepth?.targets ?? {}).map((all) => all.length),
-      ),
     apply: async (step, call) => new Sender(api, await identity(call), call).apply(step),
     publish: (desired, observed) => {
       if (isOthers(desired)) return { kind: "not-ours" };

@@ -191,14 +191,16 @@ function targetSteps(lb: string, desired: Desired, classic: ApiClassicBalancer):
   const list = (ids: readonly string[]) => ({ Instances: ids.map((InstanceId) => ({ InstanceId })) });
   const added = wanted.filter((id) => !has.includes(id));
   const removed = has.filter((id) => !wanted.includes(id));
-  const targets = { on: lb, isTargets: true, nodes: nodesOf(desired) } as const;
+  const nodes = nodesOf(desired);
+  const step = { on: lb, nodes, targetsPart: "all" } as const;
+  const adds = added.flatMap((id) => nodes[id] ?? []);
   return [
     ...stepFor(
-      { ...targets, do: "register targets" },
+      { ...step, do: "register targets", targets: { adds } },
       added.length > 0 && elb("RegisterInstancesWithLoadBalancer", lb, list(added)),
     ),
     ...stepFor(
-      { ...targets, do: "deregister targets" },
+      { ...step, do: "deregister targets", targets: { removes: removed } },
       removed.length > 0 && elb("DeregisterInstancesFromLoadBalancer", lb, list(removed)),
     ),
   ];

@@ -9,7 +9,7 @@ import {
   planError,
   warningProblem,
 } from "#ccm";
-import type { ApiBalancer, ApiListener, ApiTargetHealth, Attribute, Listener } from "../api/elbv2.ts";
+import type { ApiBalancer, ApiListener, Attribute, Listener } from "../api/elbv2.ts";
 import type { ApiSubnet } from "../api/resources.ts";
 import { keyOf, preserveClientIP, proxyProtocolV2 } from "./annotations.ts";
 import {
@@ -22,6 +22,7 @@ import {
   type ObservedTargetGroup,
   type PlanInput,
   rangesOf,
+  replaced,
 } from "./balancer.ts";
 import { managedDescription, networkGroupName, newTags, tagIn } from "./balancer-names.ts";
 import {
@@ -172,7 +173,16 @@ function attributeSteps(
   );
 }
 
-/** New targets first. Those that leave already are none. */
+/** Draining targets do not count as registered. */
+const registeredIn = ({ inDepth }: Observed, group: ObservedTargetGroup | undefined) =>
+  (inDepth?.targets[group?.TargetGroupArn ?? ""] ?? []).flatMap(({ Target, TargetHealth }) =>
+    TargetHealth?.State === "draining" ? [] : Target,
+  );
+
+const idsIn = (observed: Observed, group: ObservedTargetGroup | undefined): readonly string[] =>
+  registeredIn(observed, group).map(({ Id }) => Id);
+
+/** New targets first. */
 function targetSteps(
   desired: Desired,
   { nodePort }: Mapping,
@@ -180,21 +190,24 @@ function targetSteps(
   observed: Observed,
 ): Steps {
   const { TargetGroupArn: arn, TargetGroupName = arn } = found;
-  const all: readonly ApiTargetHealth[] = observed.inDepth?.targets[arn] ?? [];
-  const has = all.flatMap(({ Target: { Id, Port }, TargetHealth }) =>
-    TargetHealth?.State === "draining" ? [] : [{ Id, Port: Number(Port ?? nodePort) }],
-  );
+  const has = registeredIn(observed, found).map(({ Id, Port }) => ({ Id, Port: Number(Port ?? nodePort) }));
   const wanted = instanceIDs(desired).map((Id) => ({ Id, Port: nodePort }));
   const lacks = (some: readonly Target[], { Id, Port }: Target) =>
     !some.some((one) => one.Id === Id && one.Port === Port);
   const added = wanted.filter((one) => lacks(has, one));
   const removed = has.filter((one) => lacks(wanted, one));
-  const targets = { on: TargetGroupName ?? arn, isTargets: true, nodes: nodesOf(desired) } as const;
-  const register = stepFor({ ...targets, do: "register targets" }, ...registering(arn, added));
+  const nodes = nodesOf(desired);
+  const step = { on: TargetGroupName ?? arn, nodes, targetsPart: "all" } as const;
+  const adds = added.flatMap(({ Id }) => nodes[Id] ?? []);
+  const register = stepFor(
+    { ...step, do: "register targets", targets: { adds } },
+    ...registering(arn, added),
+  );
   const leaving = inBatches(removed, perRequest).map((Targets) =>
     elbv2("DeregisterTargets", { TargetGroupArn: arn, Targets }),
   );
-  const deregister = stepFor({ ...targets, do: "deregister targets" }, ...leaving);
+  const removes = removed.map(({ Id }) => Id);
+  const deregister = stepFor({ ...step, do: "deregister targets", targets: { removes } }, ...leaving);
   return has.length + added.length > usualTargets
     ? [...deregister, ...register]
     : [...register, ...deregister];
@@ -244,11 +257,14 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
     group !== undefined && isDeletable(group, LoadBalancerArn) && !isShared(group)
       ? [deleteTargetGroup(group)]
       : [];
+  const known = observed.targetGroups.flatMap((group) => idsIn(observed, group));
+  const { adds = [] } = replaced(desired, known) ?? {};
+  const fresh = adds.length === 0 ? undefined : { adds };
   const present = mappings.flatMap((mapping): Steps => {
     const listener = at(mapping.port);
     if (listener === undefined)
       return stepFor(
-        { do: "create listener", on: on(mapping.port), nodes },
+        { do: "create listener", on: on(mapping.port), nodes, targets: fresh },
         ...newListener(part, mapping, LoadBalancerArn),
       );
     const group = groupOf(listener, observed);
@@ -266,9 +282,10 @@ function listenerSteps(part: Part, observed: Observed, { LoadBalancerArn }: ApiB
       ];
     }
     const modify = elbv2("ModifyListener", { ListenerArn, ...listenerTo(mapping, created.targetGroup) });
+    const targets = replaced(desired, idsIn(observed, group));
     return [
       ...stepFor(
-        { do: "replace target group", on: on(mapping.port), nodes },
+        { do: "replace target group", on: on(mapping.port), nodes, targets },
         ...[...newTargetGroup(part, mapping), modify],
       ),
       ...deleteOwn(group),
@@ -369,7 +386,7 @@ function planCreation(
       ...openSteps(leftOver, "clients"),
       ...closeSteps(leftOver, "clients"),
       ...stepFor(
-        { do: "create load balancer", on: lb, nodes: nodesOf(desired) },
+        { do: "create load balancer", on: lb, nodes: nodesOf(desired), targets: replaced(desired, []) },
         ...(isCreated ? groupCreation(group, desired, input.network.identity) : []),
         elbv2("CreateLoadBalancer", balancer),
         opens && { open: { lists: nodes, rules: nodeRules(part, subnets) } },

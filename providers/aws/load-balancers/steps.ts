@@ -52,8 +52,6 @@ export interface AwsStep extends Step {
   readonly on: string;
   /** Sent in order. */
   readonly requests: readonly Request[];
-  /** It changes targets only. */
-  readonly isTargets?: true | undefined;
   /** The last step of a deletion: the load balancer with this name is looked up. */
   readonly proves?: { readonly lb: string; readonly kind: "classic" | "network" } | undefined;
   /** The Nodes of instances that are registered, by id. */

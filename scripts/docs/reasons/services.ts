@@ -71,7 +71,7 @@ export const onServices: Reasons = {
   },
   TargetRemovalHeld: {
     type: "Warning",
-    when: "The API server shows fewer than half as many Nodes as the load balancer has targets, or fewer than have vanished, and no deletion of the others was seen. The load balancer keeps its targets",
+    when: "The load balancer would lose more targets than the API server has shown Nodes since the start, or more Nodes have vanished than are left, and no deletion of the others was seen. The load balancer keeps its targets",
     whatToDo:
       "check which cluster the kubeconfig names, and whether etcd was restored; to remove the targets anyway, run the command in the message",
   },

@@ -104,7 +104,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       instruments,
       marksNameCluster: () => {
         const { loadBalancers } = sessions.main.current.connected.cloud;
-        return loadBalancers !== undefined && loadBalancers.marksNameCluster !== false;
+        return loadBalancers !== undefined && loadBalancers.marksNameCluster === undefined;
       },
     },
     signal,

@@ -217,7 +217,7 @@ export class ServiceController {
   /** Without the cluster in the mark, an owner that was never seen may be a Service of another cluster. */
   #mayBeForeign({ owners, marksNameCluster }: ObservedLoadBalancer): boolean {
     const { records, controller } = this.#parts;
-    const isNamed = marksNameCluster ?? controller.balancers.marksNameCluster ?? true;
+    const isNamed = marksNameCluster ?? controller.balancers.marksNameCluster === undefined;
     return !isNamed && !owners.some((uid) => records.wasKnown(uid));
   }
 }

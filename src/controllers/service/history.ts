@@ -29,7 +29,7 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
 
   constructor(deps: ServiceHistoryDeps) {
     this.#formerLeaders = deps.formerLeaders;
-    this.records = new ServiceRecords({ remembersFormer: deps.balancers.marksNameCluster === false });
+    this.records = new ServiceRecords({ remembersFormer: deps.balancers.marksNameCluster !== undefined });
     this.standbyChanges = new StandbyChanges(deps);
     this.isRelevant = relevanceFor(deps);
     this.ownWrites = new OwnWrites<Service>(this.isRelevant);

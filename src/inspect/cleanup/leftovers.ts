@@ -79,7 +79,8 @@ export function leftoverOf(
   const isNamesake = balancer.ownership === "foreign" && balancer.cluster === clusterName;
   if (loadBalancers === undefined || (balancer.ownership !== "ours" && !isNamesake)) return undefined;
   const addresses = addressesOf(provider, loadBalancers, balancer);
-  const marksNameCluster = loadBalancers.marksNameCluster !== false && balancer.marksNameCluster !== false;
+  const marksNameCluster =
+    loadBalancers.marksNameCluster === undefined && balancer.marksNameCluster !== false;
   const { name } = balancer;
   return {
     what: "load balancer",

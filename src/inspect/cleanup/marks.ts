@@ -126,7 +126,7 @@ async function findMarks(operator: Operator, given?: AnyCloud) {
 
 function whyNot({ loadBalancers }: AnyCloud): string | undefined {
   if (loadBalancers === undefined) return "This cloud has no load balancers.";
-  if (loadBalancers.marksNameCluster === false)
+  if (loadBalancers.marksNameCluster !== undefined)
     return "In this cloud, marks name only the Service, so a different --cluster-name changes nothing.";
   return loadBalancers.moveMark === undefined
     ? "This provider cannot move marks. Change them in the cloud."

@@ -3,6 +3,7 @@
 
 import { needsLookup } from "../../controllers/service/observed/needs-lookup.ts";
 import { keptAfter } from "../../controllers/service/state/record-parts.ts";
+import { changedTargets, namesOf, targetsPartOf } from "../../controllers/service/targets/changed-targets.ts";
 import { type Milliseconds, milliseconds, type ServiceUID } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -28,6 +29,8 @@ import { Crash, endOfOperation, memoryOf, ProcessMemory, repeatPasses } from "./
 
 /** Which Services are unknown to `converge`, and where the process crashes. */
 export interface ConvergeOptions {
+  /** Applies only the parts of steps that change targets. */
+  readonly onlyTargets?: true;
   /**
    * Owners that are not among the desired load balancers and may still exist: their parts must stay. Every other
    * owner without a desired load balancer counts as deleted.
@@ -75,6 +78,12 @@ export function actOnListing(
   return new Convergence(lab, desired, {}, new ProcessMemory()).runOnce(listed);
 }
 
+interface AppliedSteps {
+  readonly steps: readonly Step[];
+  /** What the load balancer had before. */
+  readonly targets: ReadonlySet<string>;
+}
+
 /** Everything that one reconcile needs. */
 interface Listed {
   readonly found: ObservedLoadBalancer | undefined;
@@ -92,6 +101,7 @@ interface Result {
 class Convergence {
   readonly #lab: Lab;
   readonly #crash: ConvergeOptions["crash"];
+  readonly #onlyTargets: boolean;
   readonly #desired: readonly Desired[];
   readonly #presentOwners: ReadonlySet<ServiceUID>;
   readonly #balancers: Balancers;
@@ -99,6 +109,8 @@ class Convergence {
   readonly #refused = new Set<string>();
   /** What the next pass reads again, by Service, to compare it with the listing. */
   readonly #kept = new Map<ServiceUID, ObservedLoadBalancer>();
+  /** What was applied last, with the targets from before, by Service. */
+  readonly #applied = new Map<ServiceUID, AppliedSteps>();
   readonly #observed = new Map<ServiceUID, ObservedLoadBalancer | undefined>();
   readonly #planned = new Map<ServiceUID, Desired>();
   #steps = 0;
@@ -107,11 +119,12 @@ class Convergence {
   constructor(
     lab: Lab,
     desired: readonly Desired[],
-    { unknownOwners = [], crash }: ConvergeOptions,
+    { unknownOwners = [], crash, onlyTargets }: ConvergeOptions,
     memory = memoryOf(lab.cloud),
   ) {
     this.#lab = lab;
     this.#crash = crash;
+    this.#onlyTargets = onlyTargets === true;
     this.#desired = desired;
     this.#memory = memory;
     this.#presentOwners = new Set([...unknownOwners, ...desired.map(({ owner }) => owner.uid)]);
@@ -181,8 +194,12 @@ class Convergence {
     await this.#checkKept(uid, desired, (again) =>
       JSON.stringify(again === "listed" ? plan : balancers.plan(planned, again, prefetched)),
     );
-    const isConverged = await this.#apply(uid, planned, plan);
-    if (isConverged && planned !== undefined && observed !== undefined && listed.found?.shallow === true) {
+    const targets = planned && this.#checkTargets(uid, planned, listed, observed);
+    const steps = this.#onlyTargets ? plan.steps.flatMap((step) => targetsPartOf(step) ?? []) : plan.steps;
+    const isConverged = await this.#apply(uid, planned, { ...plan, steps });
+    if (targets !== undefined && steps.length > 0) this.#applied.set(uid, { steps, targets });
+    const isRead = listed.found?.shallow === true && !this.#onlyTargets;
+    if (isConverged && planned !== undefined && observed !== undefined && isRead) {
       const recalled = balancers.recall?.(planned, listed.found, observed);
       const { steps } = recalled === undefined ? plan : balancers.plan(planned, recalled, prefetched);
       if (steps.length > 0)
@@ -191,13 +208,40 @@ class Convergence {
         );
     }
     const isLeaving = planned === undefined || planned.ending !== undefined;
-    const { steps } = plan;
     const kept =
       observed?.ownership === "ours" && listed.isOnlyOne
         ? keptAfter({ ...observed, outdated: [] }, { isLeaving, steps })
         : undefined;
     if (kept !== undefined && steps.length > 0) this.#kept.set(uid, kept);
     return { isConverged, observed, planned };
+  }
+
+  /**
+   * The targets of the load balancer, as a plan without targets names them; undefined while it names none because it waits. Throws if they
+   * have changed by others than the applied steps have named.
+   */
+  #checkTargets(
+    uid: ServiceUID,
+    planned: Desired,
+    { prefetched }: Listed,
+    observed: ObservedLoadBalancer | undefined,
+  ): ReadonlySet<string> | undefined {
+    const applied = this.#applied.get(uid);
+    const bare = this.#balancers.plan({ ...planned, targets: [] }, observed, prefetched);
+    const isUnknown = bare.wait !== undefined || bare.problems?.some(({ severity }) => severity === "error");
+    if (planned.ending !== undefined || observed?.ownership !== "ours" || isUnknown) return undefined;
+    this.#applied.delete(uid);
+    const now = changedTargets(bare.steps);
+    if (applied === undefined) return now.removed;
+    const { added, removed } = changedTargets(applied.steps);
+    const joined = planned.targets.filter(({ node }) => added.has(node) && !this.#refused.has(node));
+    const names = new Set(joined.flatMap(namesOf));
+    const others = [applied.targets.difference(removed), now.removed].map((all) => all.difference(names));
+    const [expected, found] = others.map((all) => [...all].toSorted().join(" "));
+    if (expected === found && joined.every(now.isRemoved)) return now.removed;
+    throw new Error(
+      `The targets of Service ${uid} were ${[...applied.targets].join(" ") || "none"}, and are ${[...now.removed].join(" ") || "none"} after the steps ${JSON.stringify(applied.steps)}. Name in \`Step.targets\` what they change.`,
+    );
   }
 
   /** After a change, what `observe` reads again leads to the same plan as a new listing does. */

@@ -143,40 +143,23 @@ export function loadBalancersConformance(
       expect(states[1] !== states[0]).toBe(parts?.supports?.includes(feature) === true);
     });
 
-    if (parts?.targetsOnly !== undefined) {
-      test("distinguishes steps that change only targets from those that change more", async () => {
-        const lab = fresh();
-        const [web] = first;
-        const { observed, planned } = await converge(lab, web === undefined ? [] : [web]);
-        const [current] = planned.values();
-        if (current === undefined) throw new Error("Expected a Service.");
-        const { loadBalancers } = lab;
-        const prefetched = await prefetchFor(lab, [current]);
-        const planFor = (changes: Partial<typeof current>) =>
-          loadBalancers.plan({ ...current, ...changes }, observed.get(current.owner.uid), prefetched).steps;
-        const targetsIn = (steps: ReturnType<typeof planFor>) =>
-          steps.flatMap((step) => loadBalancers.targetsOnly?.(step) ?? []);
-        const ports = desired({ name: "web", ports: [80, 8443] }).ports;
-        const forTargets = planFor({ targets });
-        expect(forTargets.length).toBeGreaterThan(0);
-        expect(targetsIn(forTargets)).toEqual([...forTargets]);
-        expect(targetsIn(planFor({ ports }))).toEqual([]);
-        const forBoth = planFor({ ports, targets });
-        expect(targetsIn(forBoth).length).toBeGreaterThan(0);
-        expect(targetsIn(forBoth)).not.toEqual([...forBoth]);
-      });
-    }
-
-    if (parts?.hasTarget !== undefined) {
-      test("`hasTarget` is true for the targets of a load balancer, and false for all other Nodes", async () => {
-        const lab = fresh();
-        const { observed, planned } = await converge(lab, first.slice(0, 1));
-        const [web] = planned.values();
-        const [balancer] = observed.values();
-        const has = targets.filter((one) => balancer && lab.loadBalancers.hasTarget?.(balancer, one));
-        expect(has.map(({ node }) => node)).toEqual(web?.targets.map(({ node }) => node) ?? []);
-      });
-    }
+    test("applies the targets of a change alone, where steps have a part for them, and changes nothing else", async () => {
+      const web = (ports: readonly number[], some: typeof targets) => [
+        desired({ name: "web", ports, targets: some }),
+      ];
+      const [run, expected] = [fresh(), fresh()];
+      for (const lab of [run, expected]) await converge(lab, web([80], targets.slice(0, 2)));
+      const before = run.state;
+      await converge(run, web([80, 8443], targets.slice(0, 2)), { onlyTargets: true });
+      expect(run.state).toBe(before);
+      const { steps } = await converge(run, web([80, 8443], targets.slice(1)), { onlyTargets: true });
+      // A cloud without such parts cannot change targets alone.
+      if (steps > 0) await converge(expected, web([80], targets.slice(1)));
+      expect(run.state).toBe(expected.state);
+      const all = await converge(expected, web([80], targets));
+      const alone = await converge(run, web([80], targets), { onlyTargets: true });
+      expect([0, all.steps]).toContain(alone.steps);
+    });
 
     test("publishes addresses once converged, or declares that it does not own the status", async () => {
       const lab = fresh();
@@ -196,7 +179,7 @@ export function loadBalancersConformance(
       const listed = all.filter((balancer) => balancer.owners.some((uid) => owners.includes(uid)));
       expect(cluster.observed.size).toBeGreaterThan(0);
       // A mark without the cluster does not show it, but nothing is changed for an owner that this cluster does not have.
-      const isNamed = lab.loadBalancers.marksNameCluster !== false;
+      const isNamed = lab.loadBalancers.marksNameCluster === undefined;
       for (const { ownership, cluster: name = "conformance" } of listed)
         expect([ownership, name]).toEqual([isNamed ? "foreign" : "ours", "conformance"]);
     });

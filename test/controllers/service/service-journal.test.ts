@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Desired } from "../../../src/controllers/service/deps.ts";
-import { changesBetween, fingerprintOf } from "../../../src/controllers/service/desired/difference.ts";
+import { describeTargets, fingerprintOf } from "../../../src/controllers/service/desired/difference.ts";
 import { nodeName } from "../../../src/core/brand.ts";
+import { ipAddress } from "../../../src/core/ip.ts";
 import type { BalancerTarget } from "../../../src/provider/load-balancers.ts";
+import type { TargetChanges } from "../../../src/provider/plan.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // Why a load balancer was changed, in the words of the journal, and which changes of a Node count.
@@ -39,27 +41,32 @@ const target = (name: string, changes: Partial<BalancerTarget> = {}): BalancerTa
 });
 
 describe("a change of targets", () => {
-  const before = ["a", "b", "c"].map((name) => target(name));
-  test.each<[string, readonly BalancerTarget[], string]>([
-    ["of one Node that left", before.slice(1), "a is no longer a target"],
+  const before = ["a", "b", "c"].map((name, index) =>
+    target(name, { addresses: [ipAddress(`10.0.0.${index + 1}`)] }),
+  );
+  test.each<[string, readonly BalancerTarget[], TargetChanges, string]>([
+    ["of one Node that left", before.slice(1), { removes: ["a"] }, "a is no longer a target"],
     [
       "of several Nodes",
       [target("d"), target("e")],
+      { adds: ["d", "e"], removes: ["a", "b", "c"] },
       "3 Nodes are no longer targets (a, b, c); 2 Nodes are new targets (d, e)",
     ],
     [
       "of a Node that drains",
       [target("a", { draining: true }), ...before.slice(1)],
+      {},
       "a gets no new connections",
     ],
     [
-      "of a label",
-      [target("a", { labels: { pool: "web" } }), ...before.slice(1)],
-      "a has another machine, address or label",
+      "of an address",
+      [target("a", { addresses: [ipAddress("10.0.0.2")] }), ...before.slice(1)],
+      { adds: ["a"], removes: ["10.0.0.1"] },
+      "a has another machine or address",
     ],
-    ["of nothing", before.map((one) => ({ ...one })), ""],
-  ])("%s is described", (_, now, text) => {
-    expect(changesBetween(before, now).join("; ")).toBe(text);
+    ["of nothing", before.map((one) => ({ ...one })), {}, ""],
+  ])("%s is described", (_, now, targets, text) => {
+    expect(describeTargets(before, now, [{ do: "change", targets }])).toBe(text);
   });
 });
 

@@ -578,7 +578,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/targets/vanished-nodes.ts",
-        find: "return !this.#haveMostVanished && targets <= 2 * this.#most;",
+        find: "return targets === 0 || (!this.#haveMostVanished && targets <= this.#most);",
         replace: "return true;",
       },
     ],

@@ -3,6 +3,7 @@
 
 import {
   CloudError,
+  changedTargets,
   type DesiredLoadBalancer,
   deleted,
   diffByKey,
@@ -100,7 +101,15 @@ export const awkwardLoadBalancers = (
     if (desired.ending !== undefined) return { steps: [{ do: "delete balancer", on: id, id }] };
     const fronts = frontsOf(desired);
     const remember: AwkwardStep = { do: "remember balancer", on: id, id };
-    const write: AwkwardStep = { do: "write fronts", on: id, id, fronts };
+    const nodesOf = (all: readonly AwkwardFront[]) => [...new Set(all.flatMap(({ nodes }) => nodes))];
+    const wanted = Object.fromEntries(nodesOf(fronts).map((node) => [node, node]));
+    const targets = changedTargets(wanted, nodesOf(observed.fronts));
+    const change = { do: "write fronts", on: id, id, fronts, targets } as const;
+    const retargeted = observed.fronts.map((front) => ({ ...front, nodes: nodesOf(fronts) }));
+    const part = { ...change, fronts: retargeted, targetsPart: "all" } as const;
+    const isAll = sameFronts(fronts, retargeted);
+    const isPort = sameFronts(retargeted, observed.fronts);
+    const write: AwkwardStep = isPort ? change : { ...change, targetsPart: isAll ? "all" : part };
     return {
       steps: [
         ...(desired.facts["balancer"] === id ? [] : [remember]),

@@ -128,11 +128,6 @@ export function loadBalancers(
       ranges === null ? "unspecified" : ranges?.flatMap((range) => parseCidr(range) ?? []),
     supports: ["sourceRanges", "UDP"],
     plan: (desired, observed) => planPool(desired, observed, names),
-    targetsOnly: (step) => {
-      if (step.do !== "change pool" || step.spec.members === undefined) return undefined;
-      return { ...step, spec: { members: step.spec.members } };
-    },
-    targetCount: ({ pool: { members = [] } }) => members.length,
     apply: (step, call) => {
       const region = regions.get(step.region);
       if (region === undefined)

@@ -1,9 +1,11 @@
 // Plans the steps from the observed load balancer to the desired one. Pure.
 
 import {
+  changedTargets,
   type Deletion,
   type DesiredLoadBalancer,
   deletionsInOrder,
+  nodesByMachine,
   type ObservedLoadBalancer,
   type Plan,
   planError,
@@ -33,6 +35,8 @@ export type QuarryStep = Step & { readonly region: string } & (
     | { readonly do: "change pool"; readonly id: string; readonly spec: Partial<PoolSpec> }
     | Deletion<"front" | "pool">
   );
+
+type PoolChange = Extract<QuarryStep, { readonly do: "change pool" }>;
 
 function specOf({ ports, targets, sourceRanges }: Desired): PoolSpec {
   return {
@@ -71,9 +75,20 @@ function planToStay(desired: Desired, regions: readonly string[], observed?: Obs
   const refused = rejected.flatMap(({ node, why }) => (wanted.has(node) ? [{ node, text: why }] : []));
   if (refused.length > 0) return { steps: [], refused };
   const changes = changesOf(pool, spec);
-  const change = { do: "change pool", on: id, region, id, spec: changes } as const;
+  const nodes = nodesByMachine(desired.targets);
+  const targets = changedTargets(nodes, pool.members?.map(({ machine }) => machine) ?? []);
+  const change = { do: "change pool", on: id, region, id, spec: changes, targets } as const;
+  const ofTargets = { ...change, spec: { members: spec.members }, targetsPart: "all" } as const;
   const create = { do: "create front", on: id, region, pool: id } as const;
-  return { steps: [...(Object.keys(changes).length === 0 ? [] : [change]), ...(front ? [] : [create])] };
+  return { steps: [...splitChange(change, ofTargets), ...(front ? [] : [create])] };
+}
+
+/** One request, which changes the members too if they differ. */
+function splitChange(change: PoolChange, ofTargets: PoolChange): readonly QuarryStep[] {
+  const { members, ...others } = change.spec;
+  const hasOthers = Object.keys(others).length > 0;
+  if (members === undefined) return hasOthers ? [change] : [];
+  return [hasOthers ? { ...change, targetsPart: ofTargets } : ofTargets];
 }
 
 export function planPool(

@@ -6,7 +6,7 @@ import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import {
   mergeObserved,
   otherControllerWith,
@@ -187,10 +187,7 @@ export class DesiredServices {
     const { balancers } = this.#deps;
     const cloud = targetsOfCloud(balancers, desired, observed);
     const chosen = this.targets.choose(service, state, read, cloud);
-    // Adds no machine that the cloud does not show, but keeps it as a target: the cloud may hide the machine.
-    const isTarget = (target: BalancerTarget): boolean =>
-      !this.targets.isMissing(target) ||
-      (observed !== undefined && balancers.hasTarget?.(observed, target) === true);
+    const gone = chosen.targets.filter((target) => this.targets.isGone(target));
     const cannotRelease = read.own.values["on-delete"] === "release" && !this.#canRelease;
     const problems = [
       ...read.problems,
@@ -211,8 +208,9 @@ export class DesiredServices {
       desired: {
         ...desired,
         settings: { ...desired.settings, ...Object.fromEntries(kept) },
-        targets: chosen.targets.every(isTarget) ? chosen.targets : chosen.targets.filter(isTarget),
+        targets: gone.length === 0 ? chosen.targets : chosen.targets.filter((one) => !gone.includes(one)),
       },
+      gone,
       problems,
       isAwaited: chosen.isAwaited,
       isBlocked: chosen.rules === undefined || isUnreadable,
@@ -237,6 +235,7 @@ function targetsOfCloud(
 const idleMember = ({ service, desired }: ReadService): Member => ({
   service,
   desired,
+  gone: [],
   problems: [],
   recreate: [],
   isAwaited: false,

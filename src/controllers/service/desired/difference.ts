@@ -12,6 +12,7 @@ import type { Desired } from "../deps.ts";
 import type { ServiceSettings } from "../settings.ts";
 import type { ChangeKind, Fingerprint } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
+import { changedTargets, targetsPartOf } from "../targets/changed-targets.ts";
 import type { Member } from "./member.ts";
 
 const targetHashes = new WeakMap<BalancerTarget, string>();
@@ -63,6 +64,7 @@ export type Difference = "desired" | "targets" | "drift";
 interface Planned extends Now {
   readonly difference: Difference;
   readonly isLost: boolean;
+  readonly steps: readonly Step[];
 }
 
 /** What the last reconciles left. */
@@ -109,15 +111,12 @@ export function allowedSteps(
   steps: readonly Step[],
   difference: Difference,
   drift: ServiceSettings["drift"],
-  /** The part of a step that changes only targets. Undefined: the provider does not say. */
-  targetsOnly: ((step: Step) => Step | undefined) | undefined,
 ): AllowedSteps {
   if (drift === "repair" || difference === "desired") return { steps, withheld: [] };
-  if (difference === "drift" || targetsOnly === undefined) return { steps: [], withheld: steps };
-  const parts = steps.map((step) => ({ step, part: targetsOnly(step) }));
+  if (difference === "drift") return { steps: [], withheld: steps };
   return {
-    steps: parts.flatMap(({ part }) => part ?? []),
-    withheld: parts.flatMap(({ step, part }) => (JSON.stringify(part) === JSON.stringify(step) ? [] : step)),
+    steps: steps.flatMap((step) => targetsPartOf(step) ?? []),
+    withheld: steps.filter(({ targetsPart }) => targetsPart !== "all"),
   };
 }
 
@@ -144,7 +143,7 @@ export function describeReason(planned: Planned, change: ChangeKind, state: Befo
 }
 
 function reasonOf(
-  { difference, observed, fingerprint, isLost }: Planned,
+  { difference, observed, fingerprint, isLost, steps }: Planned,
   change: ChangeKind,
   { session: { change: current, lastCompleted }, knownSpec }: Before,
 ): string {
@@ -152,10 +151,8 @@ function reasonOf(
   if (difference === "drift") return "load balancer changed outside Fairlead";
   if (observed === undefined) return "load balancer needed";
   if (observed.ownership === "unmarked") return `adopts load balancer ${observed.name}`;
-  if (change === "update" && lastCompleted !== undefined) {
-    const changes = changesBetween(lastCompleted.list, fingerprint?.list ?? []).join("; ");
-    return changes === "" ? "targets changed" : changes;
-  }
+  if (change === "update" && lastCompleted !== undefined)
+    return describeTargets(lastCompleted.list, fingerprint?.list ?? [], steps) || "targets changed";
   const hasChanged = current !== undefined || (knownSpec !== undefined && knownSpec !== fingerprint?.spec);
   return hasChanged ? "the Service changed" : "load balancer differs from the Service";
 }
@@ -163,47 +160,27 @@ function reasonOf(
 type Targets = readonly BalancerTarget[];
 
 const maxNames = 80;
-const described = new WeakMap<Targets, WeakMap<Targets, readonly string[]>>();
 
-/** From one list to another: "node-3 is no longer a target". */
-export function changesBetween(before: Targets, now: Targets): readonly string[] {
-  if (before === now) return [];
-  const known = described.get(now)?.get(before);
-  if (known !== undefined) return known;
-  const changes = compare(before, now);
-  const byBefore = described.get(now) ?? new WeakMap<Targets, readonly string[]>();
-  described.set(now, byBefore.set(before, changes));
-  return changes;
-}
-
-function compare(before: Targets, now: Targets): readonly string[] {
-  const old = new Map(before.map((target) => [target.node as string, target]));
-  const current = new Set<string>(now.map(({ node }) => node));
-  const both = now.filter(({ node }) => old.has(node));
-  const drains = both.filter((target) => target.draining && old.get(target.node)?.draining === false);
-  const others = both.filter((target) => {
-    const last = old.get(target.node);
-    return last !== target && !drains.includes(target) && !Bun.deepEquals(last, target);
-  });
-  const names = (targets: Targets): readonly string[] => targets.map(({ node }) => node);
+/** What the steps change in the targets that the load balancer had: "node-3 is no longer a target". */
+export function describeTargets(before: Targets, now: Targets, steps: readonly Step[]): string {
+  const { added, isRemoved } = changedTargets(steps);
+  const left = new Set<string>(before.filter(isRemoved).map(({ node }) => node));
+  const accepting = new Set<string>(before.flatMap(({ node, draining }) => (draining ? [] : node)));
+  const drains = now.filter(({ node, draining }) => draining && accepting.has(node));
   return [
+    ...sentence([...left.difference(added)], "is no longer a target", "are no longer targets"),
+    ...sentence([...added.difference(left)], "is a new target", "are new targets"),
     ...sentence(
-      [...old.keys()].filter((node) => !current.has(node)),
-      "is no longer a target",
-      "are no longer targets",
+      drains.map(({ node }) => node),
+      "gets no new connections",
+      "get no new connections",
     ),
     ...sentence(
-      [...current].filter((node) => !old.has(node)),
-      "is a new target",
-      "are new targets",
+      [...left.intersection(added)],
+      "has another machine or address",
+      "have other machines or addresses",
     ),
-    ...sentence(names(drains), "gets no new connections", "get no new connections"),
-    ...sentence(
-      names(others),
-      "has another machine, address or label",
-      "have other machines, addresses or labels",
-    ),
-  ];
+  ].join("; ");
 }
 
 function sentence(names: readonly string[], one: string, many: string): readonly string[] {

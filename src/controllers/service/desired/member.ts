@@ -2,13 +2,16 @@
 
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
 
 export interface Member {
   readonly service: Service;
+  /** Without the targets that are `gone`. */
   readonly desired: Desired;
+  /** Targets whose machines the cloud does not show. The load balancer keeps them, because the cloud may hide them, and gets none of them. */
+  readonly gone: readonly BalancerTarget[];
   /** Errors freeze the settings that they concern. No load balancer is created until they are fixed. */
   readonly problems: readonly Problem[];
   /** Its endpoints are not known yet: nothing can be planned. Their arrival enqueues the Service. */

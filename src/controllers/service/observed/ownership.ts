@@ -140,13 +140,12 @@ export interface OwnershipContext {
   readonly isRemoving: boolean;
 }
 
-/** The value of --cluster-name, or of the setting that names the cluster instead. */
-function clusterNameOf({
-  balancers: { clusterSetting },
-  clusterName,
-}: OwnershipContext["controller"]): string {
-  return clusterSetting === undefined ? clusterName : clusterSetting.value;
-}
+/** The setting that names the cluster in marks instead of --cluster-name. */
+const settingOf = ({ balancers: { marksNameCluster } }: OwnershipContext["controller"]) =>
+  marksNameCluster || undefined;
+
+const clusterNameOf = (controller: OwnershipContext["controller"]): string =>
+  settingOf(controller)?.value ?? controller.clusterName;
 
 /** Adds the problems of the marks to a member, and keeps its finalizer while only another cluster's load balancer exists. */
 export function withOwnership(member: Member, context: OwnershipContext): Member {
@@ -206,7 +205,7 @@ function otherCluster(
     return { severity: "error", reason, text };
   }
   const setting = cluster ?? "the name of that cluster";
-  const { clusterSetting: own } = controller.balancers;
+  const own = settingOf(controller);
   const flag = own?.name ?? "--cluster-name";
   const unmark = "remove the mark of that cluster in the cloud";
   if (desired.ending !== undefined) {

@@ -16,6 +16,7 @@ import { isManaged } from "../predicates.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
+import { changedTargets } from "../targets/changed-targets.ts";
 import type { PlanInput, PlannedChange, ReconcileContext, ReconcileDeps } from "./context.ts";
 import { holdTargets } from "./limit-changes.ts";
 
@@ -116,7 +117,7 @@ export async function planSteps(
   if (isRemoval && input.read === "after listing" && !freshListing.showsWhatIsRemoved(state))
     return freshListing.request(state);
   // What leaves needs no targets.
-  const held = isLeaving ? undefined : holdTargets(context, input.observed, plan.steps);
+  const held = isLeaving ? undefined : holdTargets(context, plan.steps);
   const problems = [...(plan.problems ?? []), ...(held === undefined ? [] : [held.problem])];
   if (noteRefused(context, plan.refused)) {
     return requeue(milliseconds(0), "a plan without the refused targets");
@@ -141,7 +142,12 @@ async function planWithProvider(
   const alone = member && desiredServices.of(member.service).desired;
   const prefetched = await prefetch.current(alone, () => allDesired(context), call);
   const desired = member === undefined ? releasedDesired(context, observed) : desiredFor(member, observed);
-  const plan = balancers.plan(desired, observed, prefetched);
+  const shown = balancers.plan(desired, observed, prefetched);
+  const kept = member?.gone.filter(changedTargets(shown.steps).isRemoved) ?? [];
+  const plan =
+    desired === undefined || kept.length === 0
+      ? shown
+      : balancers.plan({ ...desired, targets: [...desired.targets, ...kept] }, observed, prefetched);
   const fingerprint = alone && fingerprintOf(alone);
   return { plan, fingerprint, isLeaving: desired === undefined || desired.ending !== undefined };
 }
@@ -178,32 +184,32 @@ export function reportRepair(
 }
 
 /**
- * Whether the load balancer may lack targets only because their machines are gone: it lost them after it was complete or, after a start,
- * the cloud has not answered about these machines yet. Requests the missing answers.
+ * Whether the cloud may have removed targets that the plan adds again, because their machines are gone: the load balancer lost them after
+ * it was complete or, after a start, the cloud has not answered about these machines yet. Requests the missing answers.
  */
-function mayLackMachines(
-  { controller, state }: Pick<ReconcileContext, "controller" | "state">,
-  { member, observed }: Pick<PlannedChange, "member" | "observed">,
+function awaitsMachines(
+  { controller: { nodes, clock, machines }, state }: Pick<ReconcileContext, "controller" | "state">,
+  { member, observed, steps }: Pick<PlannedChange, "member" | "observed" | "steps">,
 ): boolean {
-  const { balancers, nodes, clock, machines } = controller;
-  const { targets = [] } = member?.desired ?? {};
-  if (observed === undefined || (balancers.targetCount?.(observed) ?? 0) >= targets.length) return false;
+  const { added, isRemoved } = changedTargets(steps);
+  if (observed === undefined || added.size === 0) return false;
   const { lastCompleted } = state.session;
   const had = lastCompleted && new Set(lastCompleted.list.map(({ node }) => node));
-  const unproved = targets.filter((target) => {
-    const node = had?.has(target.node) === false ? undefined : nodes.get(target.node);
-    if (node === undefined || target.machine === undefined) return false;
-    if (balancers.hasTarget?.(observed, target) !== false) return false;
+  const lost = member?.desired.targets.filter(
+    (target) => added.has(target.node) && had?.has(target.node) !== false && !isRemoved(target),
+  );
+  const unproved = lost?.filter(({ node: name, machine }) => {
+    const node = nodes.get(name);
+    if (node === undefined || machine === undefined) return false;
     const answer = machines.check(node);
     if (answer.kind === "foreign" || (had === undefined && answer.kind === "exists")) return false;
     const since = state.lossSeenAt(clock.monotonic());
-    const isAnswered = answer.kind !== "unknown" && answer.asOf >= since;
-    if (isAnswered) return answer.kind === "gone";
+    if (answer.kind !== "unknown" && answer.asOf >= since) return answer.kind === "gone";
     machines.request(node, since);
     // While requests fail, no answer is expected soon, and other changes must not wait for one.
     return !machines.isFailing(node);
   });
-  return unproved.length > 0;
+  return unproved !== undefined && unproved.length > 0;
 }
 
 /** Settled: there is nothing that may be changed, and the status cannot be written either. */
@@ -212,13 +218,12 @@ function withholdDrift(
   plan: Omit<PlannedChange, "kind" | "withheld" | "difference" | "areOnlyTargets" | "isLost">,
 ): PlannedChange | Outcome {
   const { member, observed, fingerprint } = plan;
-  const { balancers, settings } = controller;
+  const { settings } = controller;
   const hasStandbyChange = member !== undefined && history.standbyChanges.has(member.service);
   const difference = differenceOf(state, plan, hasStandbyChange);
-  if (plan.steps.length > 0 && mayLackMachines({ controller, state }, plan))
+  if (awaitsMachines({ controller, state }, plan))
     return requeue(machinesRecheck, "answers about the machines of missing targets");
-  const targetsOnly = balancers.targetsOnly?.bind(balancers);
-  const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift, targetsOnly);
+  const { steps, withheld } = allowedSteps(plan.steps, difference, settings.drift);
   const areOnlyTargets = settings.drift === "report" && difference !== "desired";
   // While a change is under way, Fairlead may have removed it to create another one.
   const isServed = member?.desired.ending === undefined && member !== undefined;
@@ -229,7 +234,8 @@ function withholdDrift(
     addressesOf(member.service).length > 0;
   if (withheld.length > 0 && member !== undefined && fingerprint !== undefined) {
     state.noteDrift(fingerprint.spec);
-    const canChangeTargets = difference === "drift" || targetsOnly !== undefined;
+    const isWhole = withheld.some(({ targets, targetsPart }) => targets && targetsPart === undefined);
+    const canChangeTargets = difference === "drift" || observed === undefined || !isWhole;
     reporter.report(member.service, "drift", [driftWithheld(withheld, { canChangeTargets, isLost })]);
     const isUsable = observed?.state === "ready" && canChangeTargets;
     if (steps.length === 0 && !isUsable) return settled;

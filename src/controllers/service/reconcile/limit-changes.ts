@@ -32,6 +32,7 @@ import {
 } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
+import { changedTargets } from "../targets/changed-targets.ts";
 import { holdReleasably, type PlannedChange, type ReconcileContext } from "./context.ts";
 
 /** Only a newer listing shows whether the cloud has recovered. */
@@ -271,23 +272,15 @@ interface HeldTargets {
 }
 
 /** Withholds changes of targets while the Nodes of the API server cannot be all Nodes of this cluster. Undefined: all may be applied. */
-export function holdTargets(
-  context: ReconcileContext,
-  observed: ObservedLoadBalancer | undefined,
-  steps: readonly Step[],
-): HeldTargets | undefined {
-  const { balancers, nodes, removals, settings } = context.controller;
-  const { vanishedNodes } = context.history;
-  const count = observed === undefined ? 0 : (balancers.targetCount?.(observed) ?? 0);
-  if (count === 0 || settings.removalLimit === "off" || vanishedNodes.allowRemovalFrom(count))
-    return undefined;
-  // Without this function, any step may remove targets.
-  const others = steps.filter((step) => balancers.targetsOnly !== undefined && !balancers.targetsOnly(step));
-  if (others.length === steps.length) return undefined;
+export function holdTargets(context: ReconcileContext, steps: readonly Step[]): HeldTargets | undefined {
+  const { nodes, removals, settings } = context.controller;
+  const { size } = changedTargets(steps).removed;
+  if (settings.removalLimit === "off" || context.history.vanishedNodes.allowRemovalOf(size)) return undefined;
+  const others = steps.filter((step) => step.targets === undefined && step.targetsPart === undefined);
   const problem: LastingProblem = {
     severity: "warning",
     reason: targetRemovalHeld,
-    text: `The load balancer has ${countOf(count, "target")}, but the API server shows ${countOf(nodes.size, "Node")}, and no deletion of the others was seen. That is treated as another cluster or a restored etcd, so the load balancer keeps its targets. Check which cluster this is. To remove the targets anyway: ${removals.howToRelease(removalKind)}`,
+    text: `The load balancer would lose ${countOf(size, "target")}, but the API server shows ${countOf(nodes.size, "Node")}, and no deletion of the others was seen. That is treated as another cluster or a restored etcd, so the load balancer keeps its targets. Check which cluster this is. To remove the targets anyway: ${removals.howToRelease(removalKind)}`,
     // The counts change while Nodes return.
     identity: "",
   };

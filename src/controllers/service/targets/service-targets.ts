@@ -59,8 +59,8 @@ export class Targets {
   /** Built when a Service first needs it: without Services, thousands of Nodes cost nothing. */
   #all: readonly BalancerTarget[] | undefined;
   #staying: readonly BalancerTarget[] = [];
-  /** The Nodes whose machine the cloud does not show. Empty if the provider has no `hasTarget`. */
-  #missing: ReadonlySet<string> = new Set();
+  /** The Nodes whose machine the cloud does not show. */
+  #gone: ReadonlySet<string> = new Set();
   /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;
 
@@ -73,9 +73,9 @@ export class Targets {
   /** Rebuilds the list from the Nodes. Returns false when nothing that load balancers use has changed. */
   refresh(): boolean {
     if (this.#all === undefined) return false;
-    const missing = this.#missing;
+    const gone = this.#gone;
     const next = this.#build();
-    if (isSameTargets(this.#all, next) && missing.symmetricDifference(this.#missing).size === 0) return false;
+    if (isSameTargets(this.#all, next) && gone.symmetricDifference(this.#gone).size === 0) return false;
     this.#keep(next);
     return true;
   }
@@ -121,23 +121,22 @@ export class Targets {
     return this.#all?.find(({ node }) => node === name);
   }
 
-  isMissing({ node }: BalancerTarget): boolean {
-    return this.#missing.has(node);
+  isGone({ node }: BalancerTarget): boolean {
+    return this.#gone.has(node);
   }
 
   #build(): readonly BalancerTarget[] {
-    const { nodes, isSelected, machineOf, machines, balancers, clock } = this.#deps;
+    const { nodes, isSelected, machineOf, machines, clock } = this.#deps;
     const selected = nodes.list().filter(isSelected);
     const now = clock.monotonic();
     const keyOf = ({ metadata: { uid }, spec: { providerID } }: Node) => `${uid} ${providerID}`;
     const seen = new Map(selected.map((node) => [keyOf(node), this.#seen.since.get(keyOf(node)) ?? now]));
-    const isMissing = (node: Node): boolean => {
+    const isGone = (node: Node): boolean => {
       const answer = machines.check(node);
       return answer.kind === "gone" && answer.asOf > (seen.get(keyOf(node)) ?? now);
     };
     this.#seen.since = seen;
-    const missing = balancers.hasTarget === undefined ? [] : selected.filter(isMissing);
-    this.#missing = new Set(missing.map(({ metadata }) => metadata.name));
+    this.#gone = new Set(selected.filter(isGone).map(({ metadata }) => metadata.name));
     const { departures: known, candidates } = this.#seen;
     const departures = departuresOf(selected, known, (name) => candidates.has(name), clock.now());
     const targets = targetsOf(selected, machineOf, (name) => departures.has(name));

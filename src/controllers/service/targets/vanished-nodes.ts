@@ -27,9 +27,9 @@ export class VanishedNodes {
     deps.nodes.subscribe((change) => this.#note(change));
   }
 
-  /** Whether the Nodes that are shown may take targets from a load balancer that has this many. */
-  allowRemovalFrom(targets: number): boolean {
-    return !this.#haveMostVanished && targets <= 2 * this.#most;
+  /** Whether a load balancer may lose this many targets. It keeps no more than there are Nodes, so this allows at most about half. */
+  allowRemovalOf(targets: number): boolean {
+    return targets === 0 || (!this.#haveMostVanished && targets <= this.#most);
   }
 
   /** An operator confirmed that these are all Nodes. */

@@ -1,0 +1,23 @@
+// What a step changes in the targets of a load balancer, from the Nodes that it is for and the targets that the cloud shows.
+
+import type { BalancerTarget } from "../provider/load-balancers.ts";
+import type { TargetChanges } from "../provider/plan.ts";
+
+/** Nodes by what the cloud calls their targets. Plain data, so that a step can have it. */
+export type NodesByTarget = Readonly<Record<string, string>>;
+
+/** For clouds that call a target by the key of its machine. */
+export function nodesByMachine(targets: readonly BalancerTarget[]): NodesByTarget {
+  return Object.fromEntries(targets.flatMap(({ machine, node }) => (machine ? [[machine.key, node]] : [])));
+}
+
+/** For `Step.targets`. Undefined: the step changes no targets. */
+export function changedTargets(
+  wanted: NodesByTarget,
+  observed: Iterable<string | number>,
+): TargetChanges | undefined {
+  const has = new Set(Array.from(observed, String));
+  const adds = Object.entries(wanted).flatMap(([name, node]) => (has.has(name) ? [] : node));
+  const removes = [...has].filter((name) => !Object.hasOwn(wanted, name));
+  return adds.length + removes.length === 0 ? undefined : { adds, removes };
+}

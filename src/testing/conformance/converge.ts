@@ -232,7 +232,8 @@ class Convergence {
     if (planned.ending !== undefined || observed?.ownership !== "ours" || isUnknown) return undefined;
     this.#applied.delete(uid);
     const now = changedTargets(bare.steps);
-    if (applied === undefined) return now.removed;
+    // A fault may hide what a step did, or what is there.
+    if (applied === undefined || this.#lab.faulty.isDisturbed) return now.removed;
     const { added, removed } = changedTargets(applied.steps);
     const joined = planned.targets.filter(({ node }) => added.has(node) && !this.#refused.has(node));
     const names = new Set(joined.flatMap(namesOf));

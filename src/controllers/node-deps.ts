@@ -38,5 +38,5 @@ export interface NodeDeps {
   readonly random: Random;
   /** Whether this manager's --node-selector matches the Node. */
   readonly isSelected: (node: Node) => boolean;
-  readonly concurrency: () => number;
+  readonly concurrency: number;
 }

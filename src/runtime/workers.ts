@@ -32,8 +32,8 @@ export function requeue(after: Milliseconds, why: string, priority?: Priority): 
 
 export interface WorkerOptions {
   readonly queue: WorkQueue;
-  /** The number of workers. Read at the start. */
-  readonly count: () => number;
+  /** The number of workers. */
+  readonly count: number;
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
   /** The outcome of an error. `failures` counts consecutive failures of this key, including this one. */
   readonly onError: (key: string, error: unknown, failures: number) => Outcome;
@@ -119,7 +119,7 @@ export async function runWorkers(options: WorkerOptions, signal: AbortSignal): P
     }
   };
   try {
-    await Promise.all(Array.from({ length: Math.min(options.count(), maxWorkers) }, work));
+    await Promise.all(Array.from({ length: Math.min(options.count, maxWorkers) }, work));
   } finally {
     end.abort();
     for (const stop of options.stops ?? []) stop();

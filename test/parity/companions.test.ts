@@ -74,7 +74,7 @@ describe("TestItemExponentialFailureRateLimiter", () => {
     const running = runWorkers(
       {
         queue,
-        count: () => 1,
+        count: 1,
         clock,
         reconcile: (key): Promise<Outcome> =>
           works.has(key) ? Promise.resolve(settled) : Promise.reject(new Error("no")),
@@ -137,7 +137,7 @@ describe("work queue", () => {
     const running = runWorkers(
       {
         queue,
-        count: () => 1,
+        count: 1,
         clock,
         reconcile: () => work.promise,
         onError: () => requeue(seconds(1), "failed"),

@@ -25,7 +25,7 @@ const startWorkers = (takes: number) => {
   };
   const workers = {
     name: "workers",
-    run: (signal: AbortSignal) => runWorkers({ queue, count: () => 2, reconcile, onError, clock }, signal),
+    run: (signal: AbortSignal) => runWorkers({ queue, count: 2, reconcile, onError, clock }, signal),
   };
   let hasEnded = false;
   void runTogether([workers], stop.signal).then(() => {

@@ -18,7 +18,7 @@ describe("workers", () => {
     const running = runWorkers(
       {
         queue,
-        count: () => count,
+        count,
         reconcile,
         onError: (key, error, failures) => {
           errors.push(`${key} ${messageOf(error)} ${failures}`);
@@ -84,7 +84,7 @@ describe("workers", () => {
       began.push(timers.length);
       return new Promise(() => undefined);
     };
-    const options = { queue, count: () => 25, reconcile, onError: () => settled, clock: clock as Clock };
+    const options = { queue, count: 25, reconcile, onError: () => settled, clock: clock as Clock };
     void runWorkers(options, new AbortController().signal);
     for (let key = 0; key < 25; key++) queue.add(`key-${key}`);
     for (let turn = 1; turn <= 25; turn++) {

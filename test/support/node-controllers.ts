@@ -86,7 +86,7 @@ export class NodeControllers {
       clock,
       random,
       isSelected: options.isSelected ?? (() => true),
-      concurrency: () => options.concurrency ?? 8,
+      concurrency: options.concurrency ?? 8,
     };
     const nodeHistory = new NodeHistory(deps);
     const composeNode = () =>

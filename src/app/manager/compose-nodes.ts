@@ -32,7 +32,7 @@ export function nodeDeps(context: ControllerContext, component: EventSource): No
     inventory,
     clock,
     random,
-    concurrency: () => flags["concurrent-node-syncs"],
+    concurrency: flags["concurrent-node-syncs"],
     writes: createNodeWrites({
       api,
       journal,

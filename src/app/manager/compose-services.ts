@@ -234,7 +234,7 @@ function composeServices(
     isObserving,
     clock,
     random,
-    concurrency: () => flags["concurrent-service-syncs"],
+    concurrency: flags["concurrent-service-syncs"],
     settings: settings.services,
     writes: createServiceWrites({
       api,

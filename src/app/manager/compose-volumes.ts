@@ -128,7 +128,7 @@ function composeVolumes(
     note: (message, fields) => log.info(message, fields),
     settings: settings.lifecycle,
     sidecarNamespace: settings.flags["leader-elect-resource-namespace"],
-    concurrency: () => settings.flags["concurrent-node-syncs"],
+    concurrency: settings.flags["concurrent-node-syncs"],
     onCall: metrics.volumeCall(shared.driver.name),
   };
   return new VolumeController(deps, history);

@@ -100,7 +100,7 @@ export class RouteController {
     await runWorkers(
       {
         queue: this.queue,
-        count: () => concurrentConditions + this.#tables.size,
+        count: concurrentConditions + this.#tables.size,
         reconcile: (key, stop) => this.#reconcile(key, stop),
         onError: (key, error, failures) => this.#onError(key, error, failures),
         clock,

@@ -108,7 +108,7 @@ export interface ServiceControllerDeps {
   readonly program: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly concurrency: () => number;
+  readonly concurrency: number;
   readonly settings: ServiceSettings;
 }
 

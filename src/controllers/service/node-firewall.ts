@@ -69,7 +69,7 @@ export class NodeFirewallController {
     await runWorkers(
       {
         queue: this.queue,
-        count: () => 1,
+        count: 1,
         reconcile: (_, stop) => this.#reconcile(stop),
         onError: (_, error, failures) => this.#onError(error, failures),
         clock,

@@ -60,7 +60,7 @@ export class TaggingController {
     await runWorkers(
       {
         queue: this.queue,
-        count: () => 1,
+        count: 1,
         reconcile: (_, end) => this.#reconcile(end),
         onError: (_, error, failures) => this.#onError(error, failures),
         clock,

@@ -85,7 +85,7 @@ export interface VolumeDeps {
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
-  readonly concurrency: () => number;
+  readonly concurrency: number;
   /** After each call, by CSI's name of it. */
   readonly onCall: (method: CallName, code: StatusCode, durationMs: number) => void;
 }

@@ -39,7 +39,7 @@ class World {
       nodes: nodes.store,
       random: seededRandom(1),
       isSelected: () => true,
-      concurrency: () => 4,
+      concurrency: 4,
       report: (_, event) => this.events.push(event),
       note: (message) => this.events.push({ reason: "", message }),
       api: { patch: (_, { name }, patch) => this.#patch(name, patch) },

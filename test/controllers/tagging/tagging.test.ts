@@ -36,7 +36,7 @@ class World {
       writes: nodes.writes,
       random: seededRandom(1),
       isSelected: () => true,
-      concurrency: () => 1,
+      concurrency: 1,
       report: () => undefined,
       note: () => undefined,
       tags: {

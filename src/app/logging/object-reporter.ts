@@ -87,17 +87,6 @@ class WarningLog {
   }
 }
 
-/** By the recorder of the process: a controller that is composed again continues the bursts of the last one. */
-const warningLogs = new WeakMap<EventRecorder, Map<string, WarningLog>>();
-
-function warningLogOf({ events, log, clock, life }: ReporterDeps, key: string): WarningLog {
-  const known = warningLogs.get(events) ?? new Map<string, WarningLog>();
-  warningLogs.set(events, known);
-  const warnings = known.get(key) ?? new WarningLog(log, clock, life);
-  known.set(key, warnings);
-  return warnings;
-}
-
 export interface ReporterDeps {
   readonly log: Log;
   readonly events: EventRecorder;
@@ -106,19 +95,33 @@ export interface ReporterDeps {
   readonly life: AbortSignal;
 }
 
+type ObjectReporter = (object: KubeObject, event: ObjectEvent) => void;
+
+/** Returns the reporter of a component for objects of a kind. */
+export type ReporterOf = (component: EventSource, kind: "Node" | "Service" | ReportedKind) => ObjectReporter;
+
 const apiVersions: Readonly<Record<string, string>> = {
   VolumeAttachment: apiVersionOf(volumeAttachments),
   VolumeSnapshot: apiVersionOf(volumeSnapshots),
   VolumeSnapshotContent: apiVersionOf(volumeSnapshotContents),
 };
 
-export function objectReporter(
-  deps: ReporterDeps,
-  component: EventSource,
-  kind: "Node" | "Service" | ReportedKind,
-): (object: KubeObject, event: ObjectEvent) => void {
-  const { log, events, isObserving } = deps;
-  const warnings = warningLogOf(deps, `${component} ${kind}`);
+/** Each reporter exists once: a controller that is composed again continues the bursts of the last one. */
+export function objectReporters(deps: ReporterDeps): ReporterOf {
+  const known = new Map<string, ObjectReporter>();
+  return (component, kind) => {
+    const key = `${component} ${kind}`;
+    const reporter = known.get(key) ?? objectReporter(deps, component, kind);
+    known.set(key, reporter);
+    return reporter;
+  };
+}
+
+function objectReporter(
+  { log, events, isObserving, clock, life }: ReporterDeps,
+  ...[component, kind]: Parameters<ReporterOf>
+): ObjectReporter {
+  const warnings = new WarningLog(log, clock, life);
   return ({ metadata: { name: bare, namespace, uid } }, { type, reason, message, quiet }) => {
     // In observe mode the plan reporter logs planned changes; "Ensuring …" would claim that they are made.
     if (isObserving && type === "Normal") return;

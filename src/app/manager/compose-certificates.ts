@@ -51,7 +51,7 @@ class WatchOfRequests implements Task {
   }
 
   #create() {
-    const { reader: api, clock, random, log } = this.#context;
+    const { api, clock, random, log } = this.#context;
     const watch = new Reflector({
       api,
       clock,

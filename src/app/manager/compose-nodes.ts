@@ -15,7 +15,6 @@ import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts
 import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import { objectReporter } from "../logging/object-reporter.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 
 /** Whether --node-selector matches a Node; without a selector every Node matches. */
@@ -41,7 +40,7 @@ export function nodeDeps(context: ControllerContext, component: EventSource): No
       remember: (node) => nodes.remember(node),
     }),
     isSelected: isSelectedBy(flags),
-    report: objectReporter(context, component, "Node"),
+    report: context.reporterOf(component, "Node"),
     note: (message, fields) => log.info(message, fields),
   };
 }
@@ -85,7 +84,7 @@ export function routesComposer(kept: HistoryContext): Composer<RouteController |
   const { cidrs: clusterCIDRs } = ranges;
   const history = new RouteHistory(kept);
   return (context) => {
-    const { clock, journal, connected, settings, metrics, removals, reportOnLease, formerLeaders } = context;
+    const { clock, journal, connected, settings, metrics, removals, reportOnLease } = context;
     const { routes, pending } = connected.cloud;
     if (routes === undefined) return undefined;
     const options = {
@@ -96,7 +95,6 @@ export function routesComposer(kept: HistoryContext): Composer<RouteController |
       pending,
       reportProblem: ({ reason, message }: ObjectEvent) => log.warn(message, { reason }),
       removals,
-      formerLeaders,
       reportHold: (event: ObjectEvent) => {
         log.warn(event.message, { reason: event.reason });
         reportOnLease("node-route", event);

@@ -28,7 +28,6 @@ import type { AnyProvider } from "../../provider/provider.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { annotationsOf } from "../configuration/cloud-settings.ts";
-import { objectReporter } from "../logging/object-reporter.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 
@@ -81,8 +80,6 @@ export interface ComposedServices
 /** What the sessions of a process share. */
 interface ServiceHistories {
   readonly controller: ServiceHistory;
-  /** Collects warnings that come together. */
-  readonly report: ServiceControllerDeps["report"];
   /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
   readonly firewall: FirewallHistory | undefined;
 }
@@ -115,25 +112,17 @@ export function servicesComposer(
   });
   const firewall =
     nodeFirewall && new FirewallHistory({ firewall: nodeFirewall, clock, services, annotations, facts });
-  const report = objectReporter(kept, "service-controller", "Service");
-  const histories = { controller, report, firewall };
+  const histories = { controller, firewall };
   return {
     compose: (context) => composeServices(context, provider, services, histories),
     endpoints: { name: "endpoints", run: (stop) => controller.endpoints.run(stop) },
   };
 }
 
-function openSlicesOf({
-  reader,
-  clock,
-  random,
-  collectGarbage,
-  log,
-  followCache,
-}: HistoryContext): OpenSlices {
+function openSlicesOf({ api, clock, random, collectGarbage, log, followCache }: HistoryContext): OpenSlices {
   return (onProblem) => {
     const slices = new Reflector({
-      api: reader,
+      api,
       resource: endpointSlices,
       clock,
       random,
@@ -214,7 +203,7 @@ function composeServices(
     annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
     pending,
-    report: histories.report,
+    report: context.reporterOf("service-controller", "Service"),
     removals,
     warn: (message, fields) => log.warn(message, fields),
     note: (message, fields) => log.info(message, fields),

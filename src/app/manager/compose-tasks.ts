@@ -8,6 +8,7 @@ import type { Node, Service } from "../../kube/objects.ts";
 import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
+import { objectReporters } from "../logging/object-reporter.ts";
 import type { CloudSession } from "./cloud-session.ts";
 import type { CloudSessions } from "./cloud-sessions.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
@@ -63,44 +64,41 @@ export interface ComposedTasks {
 
 export function composeTasks({ options, instruments, access, sessions, life }: TasksDeps): ComposedTasks {
   const { provider, settings, platform, log } = options;
-  const { clock, random, files, collectGarbage } = platform;
+  const { clock, random, collectGarbage } = platform;
   const { journal, metrics, apiServerProblems } = instruments;
   const { api, leadership, caches, removals, events } = access;
   const watchDeps = { api, clock, random, problems: apiServerProblems, collectGarbage };
   const nodes = new WatchedResource(nodeResource, watchDeps);
   const services = new WatchedResource(serviceResource, watchDeps);
-  const shared: Omit<ProcessContext, "formerLeaders"> = {
-    api,
-    reader: api,
+  const isObserving = settings.flags.mode === "observe";
+  const shared: ProcessContext = {
     clock,
     random,
-    files,
-    collectGarbage,
     log,
     journal,
     metrics,
-    events: events.events,
-    isObserving: settings.flags.mode === "observe",
+    reporterOf: objectReporters({ log, events: events.events, isObserving, clock, life }),
+    isObserving,
     nodes: nodes.objects,
-    followCache: (cache, task) => caches.follow(cache, task),
     removals,
     reportOnLease: (controller, event) => leadership.report(controller, event),
-    life,
   };
   const sessionsOf = (task: ControllerName): CloudSessions =>
     sessions[leadership.placeOf(task)] ?? sessions.main;
   const sessionOf = (task: ControllerName): CloudSession => sessionsOf(task).current;
-  const formerLeadersOf = (task: ControllerName) => (): number => leadership.formerLeadersOf(task);
   const contextOf = (task: ControllerName): ControllerContext => ({
     ...sessionOf(task),
     ...shared,
-    formerLeaders: formerLeadersOf(task),
     api: access.clientOf(task),
   });
   const isSelected = isSelectedBy(settings.flags);
   const kept = (task: ControllerName): HistoryContext => ({
     ...shared,
-    formerLeaders: formerLeadersOf(task),
+    api,
+    collectGarbage,
+    followCache: (cache, controller) => caches.follow(cache, controller),
+    formerLeaders: () => leadership.formerLeadersOf(task),
+    life,
     controllers: settings.controllers,
     isSelected,
     get session() {

@@ -2,10 +2,8 @@
 
 import { isLostRace } from "../../controllers/classify-error.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
-import type { ObjectEvent } from "../../controllers/reporter.ts";
 import { journalledCloudSend, journalledSend } from "../../controllers/writes/journalled-send.ts";
 import type {
-  KubeObject,
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
@@ -18,12 +16,11 @@ import {
   volumeAttachments,
 } from "../../kube/resources.ts";
 import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
-import { reportedKinds, VolumeController } from "../../volumes/controller/controller.ts";
-import type { ReportedKind, VolumeDeps } from "../../volumes/controller/deps.ts";
+import { VolumeController } from "../../volumes/controller/controller.ts";
+import type { VolumeDeps } from "../../volumes/controller/deps.ts";
 import { VolumeHistory } from "../../volumes/controller/history.ts";
 import { CloudVolumes } from "../../volumes/csi/cloud-volumes.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
-import { objectReporter } from "../logging/object-reporter.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 import { WatchesOfSnapshots } from "./snapshot-caches.ts";
 import { type WatchDeps, WatchedResource } from "./watched-resource.ts";
@@ -91,7 +88,7 @@ export function volumesComposer(
     classes: watches.storageclasses.objects,
   };
   const snapshots = new WatchesOfSnapshots({ ...watchDeps, api, formerLeaders, life });
-  const history = new VolumeHistory(stores, snapshots);
+  const history = new VolumeHistory(stores, snapshots, formerLeaders);
   /** Of this process. */
   const identity = `${clock.now()}-${Math.floor(random.fraction() * 10_000)}-${driver.name}`;
   return (context) => composeVolumes(context, { driver, stores, identity }, history);
@@ -106,9 +103,6 @@ function composeVolumes(
     context;
   const { volumes, pending } = connected.cloud;
   if (volumes === undefined) return undefined;
-  const reporters = new Map<ReportedKind, (object: KubeObject, event: ObjectEvent) => void>(
-    reportedKinds.map((kind) => [kind, objectReporter(context, "volume-controller", kind)]),
-  );
   const journalled = { journal, clock, mode: settings.flags.mode };
   const deps: VolumeDeps = {
     ...shared,
@@ -118,12 +112,11 @@ function composeVolumes(
     clock,
     random,
     removals,
-    formerLeaders: context.formerLeaders,
     openVolumes: (session) => new CloudVolumes({ volumes, pending, clock, life: session }),
     sendToCluster: journalledSend(journalled, "cluster", isLostRace),
     sendToCloud: journalledCloudSend(journalled),
-    isObserving: settings.flags.mode === "observe",
-    report: (kind, object, event) => reporters.get(kind)?.(object, event),
+    isObserving: context.isObserving,
+    report: (kind, object, event) => context.reporterOf("volume-controller", kind)(object, event),
     reportOnLease: (event) => context.reportOnLease("volume", event),
     note: (message, fields) => log.info(message, fields),
     settings: settings.lifecycle,

@@ -3,58 +3,57 @@
 
 import type { Inventory } from "../../cloud/inventory.ts";
 import type { RemovalHistory } from "../../controllers/absence/removal-history.ts";
+import type { FormerLeaders } from "../../controllers/former-leaders.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
-import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
-import type { Files } from "../../platform/files.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Journal } from "../../runtime/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { FollowedCache } from "../leadership/current-caches.ts";
 import type { LeaseEvent } from "../leadership/hold-release.ts";
+import type { ReporterOf } from "../logging/object-reporter.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import type { CloudSession } from "./cloud-session.ts";
 
 /** What all sessions share. */
 export interface ProcessContext {
-  /** With --use-service-account-credentials, it has the identity of the controller. */
-  readonly api: KubeApi;
-  /** For watches: with the identity of the process, as in upstream. */
-  readonly reader: KubeApi;
   readonly clock: Clock;
   readonly random: Random;
-  readonly files: Files;
-  readonly collectGarbage: (() => void) | undefined;
   readonly log: Log;
   readonly journal: Journal;
   readonly metrics: ManagerMetrics;
-  readonly events: EventRecorder;
+  readonly reporterOf: ReporterOf;
   readonly isObserving: boolean;
   readonly nodes: LatestObjects<Node>;
-  /** The controller stops while this cache may be outdated. Returns how to end that. */
-  readonly followCache: (cache: FollowedCache, controller: ControllerName) => () => void;
   /** The memory of the mass limits. */
   readonly removals: RemovalHistory;
   /** Reports what concerns a whole controller as an event on its Lease. */
   readonly reportOnLease: (controller: ControllerName, event: LeaseEvent) => void;
-  /** How often other processes have led with this controller. */
-  readonly formerLeaders: () => number;
-  /** Aborted when the manager has ended. */
-  readonly life: AbortSignal;
 }
 
-export interface ControllerContext
+/** For what serves all controllers of a session. */
+export interface SessionContext
   extends ProcessContext,
     Pick<CloudSession, "settings" | "connected" | "instances" | "inventory"> {}
 
-/** For what serves all controllers of a session. */
-export type SessionContext = Omit<ControllerContext, "formerLeaders">;
+export interface ControllerContext extends SessionContext {
+  /** With --use-service-account-credentials, it has the identity of the controller. */
+  readonly api: KubeApi;
+}
 
 /** What a composer of a controller makes its history of, which outlives sessions. */
 export interface HistoryContext extends ProcessContext {
+  /** For watches: with the identity of the process, as in upstream. */
+  readonly api: KubeApi;
+  readonly collectGarbage: (() => void) | undefined;
+  /** The controller stops while this cache may be outdated. Returns how to end that. */
+  readonly followCache: (cache: FollowedCache, controller: ControllerName) => () => void;
+  readonly formerLeaders: FormerLeaders;
+  /** Aborted when the manager has ended. */
+  readonly life: AbortSignal;
   /** The controllers that the flags enable. */
   readonly controllers: ReadonlySet<string>;
   /** Whether --node-selector matches the Node. */

@@ -1,6 +1,7 @@
 // The watches of volume snapshots. The first session of the volume controller opens them, because the cluster may not have the CRDs before,
 // and they last as long as the process: a session that follows directly lists nothing again.
 
+import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { apiVersionOf } from "../../kube/resources.ts";
 import {
@@ -13,7 +14,7 @@ import type { SnapshotCaches, SnapshotWatches } from "../../volumes/controller/d
 import { type AnyWatch, type WatchDeps, WatchedResource } from "./watched-resource.ts";
 
 export interface SnapshotWatchDeps extends WatchDeps {
-  readonly formerLeaders: () => number;
+  readonly formerLeaders: FormerLeaders;
   /** Ends the watches. */
   readonly life: AbortSignal;
 }
@@ -24,13 +25,14 @@ interface Opened extends SnapshotCaches {
 
 export class WatchesOfSnapshots implements SnapshotWatches {
   readonly #deps: SnapshotWatchDeps;
+  readonly #hasOtherLed: () => boolean;
   #opened: Opened | undefined;
   /** The caches are current if a list is complete that began then (monotonic). */
   #since = 0;
-  #formerLeaders = 0;
 
   constructor(deps: SnapshotWatchDeps) {
     this.#deps = deps;
+    this.#hasOtherLed = noticesOtherLeaders(deps.formerLeaders);
   }
 
   async isInstalled(signal: AbortSignal): Promise<boolean> {
@@ -45,12 +47,8 @@ export class WatchesOfSnapshots implements SnapshotWatches {
   }
 
   async open(signal: AbortSignal): Promise<SnapshotCaches> {
-    const { clock, formerLeaders } = this.#deps;
-    const leaders = formerLeaders();
-    const opened = this.#opened;
-    const isCurrent = leaders === this.#formerLeaders && opened?.watches.every(hasHeard) === true;
-    if (!isCurrent) this.#since = clock.monotonic();
-    this.#formerLeaders = leaders;
+    const hasHeardAll = this.#opened?.watches.every(hasHeard) === true;
+    if (this.#hasOtherLed() || !hasHeardAll) this.#since = this.#deps.clock.monotonic();
     this.#opened ??= this.#start();
     const { watches, ...caches } = this.#opened;
     await Promise.all(watches.map((watch) => watch.whenListed(this.#since, signal)));

@@ -5,6 +5,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { AccountWitness } from "../absence/account-proof.ts";
 import type { HoldMemory } from "../absence/mass-limit.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
+import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
 import { ReportsByName } from "../reporter.ts";
@@ -13,8 +14,7 @@ import { isAnnouncedAsLeaving } from "./plan.ts";
 
 export type LifecycleHistoryOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "isSelected"> & {
   readonly removals: RemovalHistory;
-  /** How often other processes have led. */
-  readonly formerLeaders: () => number;
+  readonly formerLeaders: FormerLeaders;
 };
 
 export class LifecycleHistory {
@@ -29,11 +29,12 @@ export class LifecycleHistory {
   /** When Nodes got their provider id, by uid. Monotonic. */
   readonly #identifiedAt = new Map<string, number>();
   #judge: ((node: Node) => boolean) | undefined;
-  #formerLeaders = 0;
+  readonly #hasOtherLed: () => boolean;
 
   /** Follows the Nodes for the life of the process: deletions count while another replica leads too. */
   constructor(options: LifecycleHistoryOptions) {
     this.#options = options;
+    this.#hasOtherLed = noticesOtherLeaders(options.formerLeaders);
     const { nodes, removals, clock } = options;
     removals.account.follow(this.#witness);
     nodes.subscribe(({ before, after }) => {
@@ -46,9 +47,7 @@ export class LifecycleHistory {
 
   /** A leadership session begins. What this process held before another one led says nothing any more. */
   beginSession(): void {
-    const count = this.#options.formerLeaders();
-    if (count !== this.#formerLeaders) this.limit.state = {};
-    this.#formerLeaders = count;
+    if (this.#hasOtherLed()) this.limit.state = {};
   }
 
   /** During a session, its evidence decides which deletions count. Returns how to end that. */

@@ -82,8 +82,8 @@ export class RouteController {
 
   /** Runs for one leadership session, once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { nodes, inventory, clock, isSelected, removals, formerLeaders } = this.#options;
-    this.#history.noteFormerLeaders(formerLeaders());
+    const { nodes, inventory, clock, isSelected, removals } = this.#options;
+    this.#history.beginSession();
     const stops = [
       nodes.subscribe(({ before, after }) => {
         if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueFor(before, after);

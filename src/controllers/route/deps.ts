@@ -45,8 +45,6 @@ export interface RouteControllerOptions extends Omit<NodeDeps, "concurrency"> {
   /** Reports what concerns all routes, such as a hold. */
   readonly reportHold: (event: ObjectEvent) => void;
   readonly removals: RemovalHistory;
-  /** How often other processes have led before this one. The cloud may still create routes that they requested. */
-  readonly formerLeaders: () => number;
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];
   readonly onSync: (sync: RouteSync) => void;

@@ -11,6 +11,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { Creations } from "../absence/creations.ts";
 import type { HoldMemory } from "../absence/mass-limit.ts";
 import type { Evidence } from "../absence/proof.ts";
+import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
 import { podRangesOf } from "../node-facts.ts";
 import { ReportsByName } from "../reporter.ts";
 import { SeenDeletions, type SeenDeletionsDeps } from "./seen-deletions.ts";
@@ -125,6 +126,8 @@ export class TableHistory {
 
 export interface RouteHistoryDeps extends SeenDeletionsDeps {
   readonly clock: Clock;
+  /** The cloud may still create routes that they requested. */
+  readonly formerLeaders: FormerLeaders;
 }
 
 export class RouteHistory {
@@ -139,11 +142,12 @@ export class RouteHistory {
   readonly nodeProblems = new Map<TableName, ProblemsByNode>();
   readonly #deps: RouteHistoryDeps;
   readonly #tables = new Map<TableName, TableHistory>();
-  #formerLeaders = 0;
+  readonly #hasOtherLed: () => boolean;
 
   /** Follows the Nodes for the life of the process. */
   constructor(deps: RouteHistoryDeps) {
     this.#deps = deps;
+    this.#hasOtherLed = noticesOtherLeaders(deps.formerLeaders);
     this.deletions = new SeenDeletions(deps);
     deps.nodes.subscribe((change) => {
       const outdated = [...removedKeys(change), ...addedKeys(change)];
@@ -157,13 +161,9 @@ export class RouteHistory {
     return known;
   }
 
-  /** A leadership session begins. `formerLeaders`: how often other processes have led before. */
-  noteFormerLeaders(formerLeaders: number): void {
+  beginSession(): void {
     const { nodes, clock, removals } = this.#deps;
-    const isSame = formerLeaders === this.#formerLeaders;
-    this.#formerLeaders = formerLeaders;
-    // A Lease that was created again counts from zero.
-    if (isSame) return;
+    if (!this.#hasOtherLed()) return;
     for (const table of this.#tables.values()) {
       for (const id of table.held) removals.endHold("routes", id);
       table.noteFormerLeader(nodes.list(), clock.monotonic());

@@ -18,6 +18,7 @@ import type {
 } from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
 import type { RemovalHistory } from "../absence/removal-history.ts";
+import type { FormerLeaders } from "../former-leaders.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeStore, Note } from "../node-deps.ts";
 import type { ObjectEvent } from "../reporter.ts";
@@ -118,8 +119,7 @@ export interface ServiceHistoryDeps
     "services" | "nodes" | "isSelected" | "annotations" | "facts" | "clock"
   > {
   readonly balancers: Pick<AnyBalancers, "marksNameCluster">;
-  /** How often other processes have led. */
-  readonly formerLeaders: () => number;
+  readonly formerLeaders: FormerLeaders;
   /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
   readonly openSlices: OpenSlices;
 }

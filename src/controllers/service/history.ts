@@ -3,6 +3,7 @@
 
 import type { Service } from "../../kube/objects.ts";
 import type { HoldMemory } from "../absence/mass-limit.ts";
+import { noticesOtherLeaders } from "../former-leaders.ts";
 import { OwnWrites } from "../writes/own-writes.ts";
 import type { ServiceHistoryDeps } from "./deps.ts";
 import { followDeletions, relevanceFor, StandbyChanges } from "./queue/relevant-change.ts";
@@ -23,12 +24,10 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
   /** Its watch stays open between two sessions of one Lease. */
   readonly endpoints: EndpointNodes;
 
-  readonly #formerLeaders: () => number;
-  /** How often other processes had led when the last session began. */
-  #ledBefore = 0;
+  readonly #hasOtherLed: () => boolean;
 
   constructor(deps: ServiceHistoryDeps) {
-    this.#formerLeaders = deps.formerLeaders;
+    this.#hasOtherLed = noticesOtherLeaders(deps.formerLeaders);
     this.records = new ServiceRecords({ remembersFormer: deps.balancers.marksNameCluster !== undefined });
     this.standbyChanges = new StandbyChanges(deps);
     this.isRelevant = relevanceFor(deps);
@@ -39,10 +38,8 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
   }
 
   beginSession(): void {
-    const count = this.#formerLeaders();
-    const hasOtherLed = count !== this.#ledBefore;
+    const hasOtherLed = this.#hasOtherLed();
     this.records.beginSession({ hasOtherLed });
     if (hasOtherLed) this.limit.state = {};
-    this.#ledBefore = count;
   }
 }

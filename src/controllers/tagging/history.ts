@@ -3,13 +3,13 @@
 
 import type { Node } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
+import type { FormerLeaders } from "../former-leaders.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 
 export interface TaggingHistoryOptions extends Pick<NodeDeps, "nodes" | "inventory" | "isSelected"> {
-  /** How often the leader has changed. */
-  readonly formerLeaders: () => number;
+  readonly formerLeaders: FormerLeaders;
 }
 
 /** A Node that disappeared from a listing was not seen to be deleted. */

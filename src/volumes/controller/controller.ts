@@ -139,8 +139,8 @@ export class VolumeController {
 
   /** Runs for one leadership session, once. */
   async run(signal: AbortSignal): Promise<void> {
-    const { isObserving, formerLeaders } = this.#deps;
-    this.#history.noteFormerLeaders(formerLeaders());
+    const { isObserving } = this.#deps;
+    this.#history.beginSession();
     while (!signal.aborted) {
       // Observe mode runs beside sidecars too: it changes nothing.
       if (!isObserving && !(await this.#mayRun(signal))) continue;

@@ -75,8 +75,6 @@ export interface VolumeDeps {
   readonly reportOnLease: (event: ObjectEvent) => void;
   readonly note: Note;
   readonly removals: RemovalHistory;
-  /** How often other processes have led before this one. */
-  readonly formerLeaders: () => number;
   /** As for Nodes: how far apart two proofs are, and how much may be removed. */
   readonly settings: Pick<LifecycleSettings, "confirmAfter" | "removalLimit">;
   /** The namespace of the sidecars' Leases. */

@@ -2,6 +2,7 @@
 // whose deletion this process has seen, creations without a definite end, and what was reported.
 
 import type { HoldMemory } from "../../controllers/absence/mass-limit.ts";
+import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
 import { allFindings, type Finding, ReportsByName } from "../../controllers/reporter.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";
@@ -41,11 +42,16 @@ export class VolumeHistory {
   /** By uid. */
   readonly #deletedClaims = new Set<string>();
   #snapshots: SnapshotStores | undefined;
-  #formerLeaders = 0;
+  readonly #hasOtherLed: () => boolean;
 
   /** Follows the caches for the life of the process. */
-  constructor({ claims, volumes, attachments }: VolumeStores, watches: SnapshotWatches) {
+  constructor(
+    { claims, volumes, attachments }: VolumeStores,
+    watches: SnapshotWatches,
+    formerLeaders: FormerLeaders,
+  ) {
     this.#watches = watches;
+    this.#hasOtherLed = noticesOtherLeaders(formerLeaders);
     this.claimsOf = claims.index((claim) => [classNameOf(claim)]);
     this.volumesWith = volumes.index(({ spec }) => [spec?.csi?.volumeHandle ?? ""]);
     this.attachmentsOf = attachments.index(({ spec }) => [spec.source.persistentVolumeName ?? ""]);
@@ -63,15 +69,12 @@ export class VolumeHistory {
     });
   }
 
-  /** A leadership session begins. `formerLeaders`: how often other processes have led before. */
-  noteFormerLeaders(formerLeaders: number): void {
+  beginSession(): void {
     // What another process has done since decides.
-    if (formerLeaders !== this.#formerLeaders) {
-      this.begun.clear();
-      this.missingSince = new Map();
-      for (const memory of Object.values(this.limits)) memory.state = {};
-    }
-    this.#formerLeaders = formerLeaders;
+    if (!this.#hasOtherLed()) return;
+    this.begun.clear();
+    this.missingSince = new Map();
+    for (const memory of Object.values(this.limits)) memory.state = {};
   }
 
   /** Undefined before a session has opened the caches. */

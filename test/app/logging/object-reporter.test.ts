@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { objectReporter } from "../../../src/app/logging/object-reporter.ts";
+import { objectReporters } from "../../../src/app/logging/object-reporter.ts";
 import type { ObjectEvent } from "../../../src/controllers/reporter.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import type { Occurrence } from "../../../src/kube/events/event-correlator.ts";
@@ -12,17 +12,14 @@ const setUp = () => {
   const lines: string[] = [];
   const recorded: Occurrence[] = [];
   const stop = new AbortController();
-  const report = objectReporter(
-    {
-      log: createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) }),
-      events: { record: (occurrence: Occurrence) => recorded.push(occurrence) } as unknown as EventRecorder,
-      isObserving: false,
-      clock,
-      life: stop.signal,
-    },
-    "cloud-node-controller",
-    "Node",
-  );
+  const reporterOf = objectReporters({
+    log: createLog({ format: "text", verbosity: 0, clock, write: (line) => lines.push(line) }),
+    events: { record: (occurrence: Occurrence) => recorded.push(occurrence) } as unknown as EventRecorder,
+    isObserving: false,
+    clock,
+    life: stop.signal,
+  });
+  const report = reporterOf("cloud-node-controller", "Node");
   const about = (name: string, event: Partial<ObjectEvent> = {}) =>
     report(
       { metadata: { name, uid: name, resourceVersion: "1" } },

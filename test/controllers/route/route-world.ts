@@ -90,6 +90,7 @@ export class RouteWorld {
       inventory: this.inventory,
       removals: this.removals,
       clock,
+      formerLeaders: () => this.#formerLeaders,
     });
     const routes = setup.routes?.(clock) ?? this.cloud.routes;
     const options = {
@@ -107,7 +108,6 @@ export class RouteWorld {
         this.reported.push({ node: metadata.name, reason, message }),
       reportProblem: ({ reason, message: text }: ObjectEvent) => this.reportedProblems.push({ reason, text }),
       removals: this.removals,
-      formerLeaders: () => this.#formerLeaders,
       reportHold: ({ message }: ObjectEvent) => this.held.push(message),
       settings: { ...routeDefaults, ...setup.settings },
       clusterCIDRs: (setup.clusterCIDRs ?? ["10.244.0.0/16"]).map(cidr),

@@ -1109,8 +1109,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/history.ts",
-        find: "formerLeaders === this.#formerLeaders",
-        replace: "formerLeaders >= this.#formerLeaders",
+        find: "!this.#hasOtherLed()",
+        replace: "true",
       },
     ],
   },

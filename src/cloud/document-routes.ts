@@ -45,13 +45,6 @@ export class DocumentRoutes {
     this.#clock = clock;
   }
 
-  /** Another replica may have changed the document, or another account answers from now on. */
-  begin(): void {
-    this.#document = undefined;
-    this.#refused.clear();
-    this.#removed.clear();
-  }
-
   async *list(call: Call): AsyncIterable<RoutePage> {
     yield await this.#read(call);
   }
@@ -80,7 +73,7 @@ export class DocumentRoutes {
     while (this.#waiting.length > 0) {
       const changes = this.#waiting;
       this.#waiting = [];
-      // Changes of an earlier session have another call, which is aborted.
+      // A request has the signal of one call.
       const groups = [...Map.groupBy(changes, ({ call }) => call).values()].flatMap((together) => {
         const [refused, fresh] = partition(together, ({ route }) => this.#refused.has(route.destination));
         return [fresh, refused].filter(({ length }) => length > 0);

@@ -33,38 +33,25 @@ export class RouteTable {
   readonly serves: (target: RouteTarget) => boolean;
   /** Changes that begin at the same moment are sent as one, so they need not wait for each other. */
   readonly sendsTogether: boolean;
-  /** Its members are read at each call: a reload may replace the connection. */
-  readonly #routes: Routes;
+  readonly families: Routes["families"];
+  readonly limit: number | undefined;
+  /** While a change is in progress, the cloud accepts no other one. */
+  readonly oneAtATime: boolean;
+  readonly #readsLag: Milliseconds | undefined;
   readonly #oneByOne: Pick<RoutesOneByOne, "list" | "create" | "remove">;
   readonly #clock: Clock;
-  #own = new OwnRouteChanges();
+  readonly #own = new OwnRouteChanges();
 
   constructor({ name, routes, serves }: ServingTable, clock: Clock) {
     this.name = name;
     this.serves = serves;
     this.sendsTogether = routes.style === "document";
-    this.#routes = routes;
+    this.families = routes.families;
+    this.limit = routes.limit;
+    this.oneAtATime = routes.style === "one-by-one" && routes.oneAtATime === true;
+    this.#readsLag = routes.readsLag;
     this.#oneByOne = routes.style === "document" ? new DocumentRoutes(routes, clock) : routes;
     this.#clock = clock;
-  }
-
-  /** A leadership session begins, or another account answers from now on: what this process has written shows nothing any more. */
-  begin(): void {
-    this.#own = new OwnRouteChanges();
-    if (this.#oneByOne instanceof DocumentRoutes) this.#oneByOne.begin();
-  }
-
-  get families(): Routes["families"] {
-    return this.#routes.families;
-  }
-
-  get limit(): number | undefined {
-    return this.#routes.limit;
-  }
-
-  /** While a change is in progress, the cloud accepts no other one. */
-  get oneAtATime(): boolean {
-    return this.#routes.style === "one-by-one" && this.#routes.oneAtATime === true;
   }
 
   /** When a listing shows all changes so far (monotonic), so that routes that are not shown yet can be removed. */
@@ -74,14 +61,13 @@ export class RouteTable {
 
   /** How far apart two listings must be to prove that a route is absent. */
   proofsApart(confirmAfter: Milliseconds): Milliseconds {
-    const { readsLag } = this.#routes;
-    if (readsLag === undefined) return confirmAfter;
-    return milliseconds(Math.max(confirmAfter, margin) + readsLag);
+    if (this.#readsLag === undefined) return confirmAfter;
+    return milliseconds(Math.max(confirmAfter, margin) + this.#readsLag);
   }
 
   async *list(call: Call): AsyncIterable<ListedPage> {
     const beganAt = this.#clock.monotonic();
-    if (this.#routes.readsLag === undefined) return yield* this.#oneByOne.list(call);
+    if (this.#readsLag === undefined) return yield* this.#oneByOne.list(call);
     const pages: RoutePage[] = [];
     for await (const page of this.#oneByOne.list(call)) pages.push(page);
     const routes = pages.flatMap((page) => page.routes);
@@ -105,16 +91,14 @@ export class RouteTable {
 
   /** The operation of a change has succeeded. */
   noteDone(change: RouteChange): void {
-    const { readsLag } = this.#routes;
-    if (readsLag !== undefined) this.#own.note(change, this.#clock.monotonic(), readsLag);
+    if (this.#readsLag !== undefined) this.#own.note(change, this.#clock.monotonic(), this.#readsLag);
   }
 
   #outcomeOf(change: RouteChange, outcome: RouteOutcome): RouteOutcome {
     if (outcome.done) this.noteDone(change);
     if (outcome.done || outcome.operation !== undefined) return outcome;
     // Only a listing shows how it ended, and none does earlier.
-    const { readsLag = 0 } = this.#routes;
-    return { ...outcome, checkAfter: milliseconds(Math.max(outcome.checkAfter, readsLag)) };
+    return { ...outcome, checkAfter: milliseconds(Math.max(outcome.checkAfter, this.#readsLag ?? 0)) };
   }
 }
 

@@ -13,7 +13,6 @@ export interface ServingTable {
 
 export function tablesOf(routes: RouteTables): readonly ServingTable[] {
   if (!isTableList(routes)) return [{ name: undefined, routes, serves: () => true }];
-  // `serves` is read at each call: a reload may replace it.
   return routes.map((table) => ({
     name: table.name,
     routes: table,
@@ -25,7 +24,7 @@ export function isTableList(routes: RouteTables): routes is Exclude<RouteTables,
   return Array.isArray(routes);
 }
 
-/** Names identify tables in messages, metrics and across reloads. */
+/** Names identify tables in messages, metrics and from one session to the next. */
 export function tableNameProblems(routes: RouteTables | undefined): readonly Problem[] {
   const names = routes === undefined ? [] : tablesOf(routes).flatMap(({ name }) => name ?? []);
   const repeated = new Set(names.filter((name, index) => names.indexOf(name) < index));

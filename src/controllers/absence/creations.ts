@@ -59,11 +59,9 @@ export class Creations {
     this.#byWhat.delete(what);
   }
 
-  /** The cloud shows something, or another account answers from now on. Returns whether anything was forgotten. */
-  clear(): boolean {
-    const { isEmpty } = this;
+  /** The cloud shows something. */
+  clear(): void {
     this.#byWhat.clear();
-    return !isEmpty;
   }
 
   keepOnly(isKept: (what: string) => boolean): void {

@@ -122,27 +122,25 @@ export interface MassLimitOptions {
 
 export class MassLimit {
   readonly #options: MassLimitOptions;
-  readonly #memory: HoldMemory;
 
   constructor(options: MassLimitOptions) {
     this.#options = options;
-    this.#memory = options.memory;
   }
 
   /** Whether the last decision was a hold. */
   get isHolding(): boolean {
-    return this.#memory.state.totalAtStart !== undefined;
+    return this.#options.memory.state.totalAtStart !== undefined;
   }
 
   /** Decides on what is counted now. The decision may end a hold. */
   decide(counts: LimitedCounts): LimitDecision {
-    const { settings, clock, removals } = this.#options;
-    const { state: before } = this.#memory;
+    const { settings, clock, removals, memory } = this.#options;
+    const before = memory.state;
     const doubt = settings.removalLimit === "off" ? undefined : removals.account.doubt;
     if (doubt === "unanswered") return { isHeld: true, allowed: 0, doubt, restartedAt: before.endedAt };
     const counted = doubt === undefined ? counts : { ...counts, most: 0 };
     const { isHeld, allowed, state } = decideHold(counted, settings.removalLimit, before, clock.monotonic());
-    this.#memory.state = state;
+    memory.state = state;
     return { isHeld: doubt !== undefined || isHeld, allowed, doubt, restartedAt: state.endedAt };
   }
 

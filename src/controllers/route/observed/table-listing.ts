@@ -67,7 +67,7 @@ export async function listTable(table: ListedTable, clock: Clock, call: Call): P
   const list = async (): Promise<void> => {
     for await (const page of table.list(call)) pages.push(page);
   };
-  // A provider may ignore the signal, and neither a reload nor a person must wait for it.
+  // A provider may ignore the signal, and a person who ends a command must not wait for it.
   await abortable(list(), call.signal);
   // Otherwise a repeated route looks like a superfluous second one, and both would be removed.
   const routes = withoutRepeats(pages.flatMap((page) => page.routes));

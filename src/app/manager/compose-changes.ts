@@ -10,14 +10,14 @@ import type { Task } from "../../runtime/run-together.ts";
 import type { Controllers } from "./compose-controllers.ts";
 import type { ControllerContext } from "./controller-context.ts";
 
-/** What the hints of one leadership session are about. */
+/** What the hints of one session are about. */
 interface Targets {
   /** By source. */
   readonly instances: ReadonlyMap<string, ChangeHints>;
   readonly balancers: ChangeHints | undefined;
 }
 
-export interface ComposedChanges extends Task {
+export interface ComposedChanges extends Pick<Task, "run"> {
   readonly stream: ChangeStream;
 }
 
@@ -29,11 +29,8 @@ export function composeChanges(
   const { clock, random, log, metrics } = context;
   const { changes } = context.connected.cloud;
   if (changes === undefined) return undefined;
-  let targets: Targets = { instances: new Map(), balancers: undefined };
-  const all = (): readonly ChangeHints[] => [
-    ...targets.instances.values(),
-    ...(targets.balancers === undefined ? [] : [targets.balancers]),
-  ];
+  const targets = targetsOf(context, composed);
+  const all = [...targets.instances.values(), targets.balancers].filter((target) => target !== undefined);
   const stream = new ChangeStream({
     changes,
     clock,
@@ -42,18 +39,16 @@ export function composeChanges(
       for (const hint of hints) metrics.changeHint(addHint(targets, hint));
     },
     onReopened: () => {
-      for (const target of all()) target.add();
+      for (const target of all) target.add();
     },
     warn: (message) => log.warn(message),
     note: (message) => log.info(message),
   });
-  const run = async (signal: AbortSignal): Promise<void> => {
-    targets = targetsOf(context, composed);
-    await stream.run(signal).finally(() => {
-      for (const target of all()) target.stop();
+  const run = (signal: AbortSignal): Promise<void> =>
+    stream.run(signal).finally(() => {
+      for (const target of all) target.stop();
     });
-  };
-  return { name: "changes", stream, run };
+  return { stream, run };
 }
 
 /** Returns whether it is about something that is known, and not a repetition. */

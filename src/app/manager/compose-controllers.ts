@@ -163,9 +163,10 @@ export function composeSettingsCheck(session: () => SessionContext): Task {
 }
 
 /** Lists all instances periodically. Each answer may vouch for the account. */
-export function composeRefresh({ inventory, clock, settings, removals }: SessionContext): Task {
-  const policy = defined({ fixed: settings.flags["node-status-update-frequency"] });
+export function composeRefresh(session: () => SessionContext): Task {
   const run = async (stop: AbortSignal): Promise<void> => {
+    const { inventory, clock, settings, removals } = session();
+    const policy = defined({ fixed: settings.flags["node-status-update-frequency"] });
     const unsubscribe = inventory.subscribe(() => removals.account.note());
     await runRefreshLoop({ inventory, clock, policy }, stop).finally(unsubscribe);
   };

@@ -138,7 +138,7 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
     if (own === undefined) return [];
     const session = (): SessionContext => ({ ...own.current, ...shared });
     const others: readonly Task[] = [
-      { name: "inventory", run: (stop) => composeRefresh(session()).run(stop) },
+      composeRefresh(session),
       ...(place === "main" ? [composeSettingsCheck(session), followChanges] : []),
     ];
     const ours = controllers.filter(({ name }) => leadership.placeOf(name) === place);

@@ -17,7 +17,7 @@ import type { ObjectEvent } from "../reporter.ts";
 import type { JournalledSend } from "../writes/journalled-send.ts";
 import { machineOf, type TaggingHistory } from "./history.ts";
 
-export interface TaggingDeps extends NodeDeps {
+export interface TaggingDeps extends Omit<NodeDeps, "concurrency" | "note" | "report"> {
   readonly tags: MachineTags;
   readonly send: JournalledSend;
   /** Reports what concerns no single Node. */

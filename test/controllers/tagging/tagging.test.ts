@@ -36,9 +36,6 @@ class World {
       writes: nodes.writes,
       random: seededRandom(1),
       isSelected: () => true,
-      concurrency: 1,
-      report: () => undefined,
-      note: () => undefined,
       tags: {
         label,
         limit: 10,

@@ -81,7 +81,7 @@ export class TableHistory {
   readonly limit: HoldMemory = { state: {} };
   /** The ids of changes that are held by the mass limit, or because listings do not show what was created. */
   held: ReadonlySet<string> = new Set();
-  /** What the last listing lacked, if it was doubted: also of Nodes that were deleted since, or whose range another Node has now. */
+  /** What the last listing lacked, if it was doubted, including routes of Nodes that were deleted since, or whose range another Node has now. */
   doubted: ReadonlySet<Cidr> = new Set();
   /** What the last survey would change because something is absent, by id. */
   absent: ReadonlySet<string> = new Set();

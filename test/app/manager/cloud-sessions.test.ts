@@ -128,7 +128,7 @@ test("a request to stop during a reload keeps the drain of the stop", async () =
   expect(w.happened).toContain("1 cancelled");
 });
 
-test("each leadership session has its own session with the cloud, and the first one is the one of the start", () => {
+test("each leadership session opens a session with the cloud, except that the first one uses the session of the start", () => {
   const w = setUp();
   w.sessions.begin();
   expect([w.current(), w.happened]).toEqual([1, []]);

@@ -152,7 +152,7 @@ describe("a reload", () => {
   );
 });
 
-test("logs at the end what a burst of warnings held back, after a reload too", async () => {
+test("logs at the end of the process what a burst of warnings held back, even after a reload", async () => {
   const { world, process } = await start({ nodes: 10 });
   await world.pass(60);
   process.hangUp(configPath, flagsFile("concurrent-service-syncs: 9"));

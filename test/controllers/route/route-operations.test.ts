@@ -191,7 +191,7 @@ test("operations are forgotten when another process leads, and the next session 
   await w.stop();
 });
 
-test("operations are polled on when the same process begins its next session", async () => {
+test("the next session of the same process keeps polling operations", async () => {
   const { w, pending } = setUp();
   await w.settle();
   await w.handOver("this process");

@@ -70,11 +70,6 @@ export class Operations {
     return this.#operations.get(key)?.problem;
   }
 
-  /** The keys of operations that are running or have an update. */
-  get keys(): Iterable<string> {
-    return this.#operations.keys();
-  }
-
   /** Starts polling. */
   begin(until: AbortSignal): void {
     this.#signal = until;

@@ -10,7 +10,7 @@ import { networkCheck } from "./health-check.ts";
 import { type GroupChange, type Rule, rulesOf, tooLarge, unique, usualLimit, without } from "./rules.ts";
 
 /** The ids of the security groups of an instance. */
-export const groupsOfMachine = (machine: Machine | undefined): readonly string[] =>
+const groupsOfMachine = (machine: Machine | undefined): readonly string[] =>
   machine?.handles?.["groups"]?.split(" ").filter((id) => id !== "") ?? [];
 
 /** The different lists of security groups that the Nodes have. */

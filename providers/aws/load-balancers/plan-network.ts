@@ -232,7 +232,7 @@ export const isDeletable = (
 ): boolean => isOwn && (arns ?? []).every((arn) => arn === balancer);
 
 /** One that nothing uses: a creation or a deletion has ended early. */
-export function unusedTargetGroups({ targetGroups, inDepth }: Observed): readonly ObservedTargetGroup[] {
+function unusedTargetGroups({ targetGroups, inDepth }: Observed): readonly ObservedTargetGroup[] {
   const used = new Set(
     (inDepth?.listeners ?? []).flatMap(
       ({ DefaultActions: all }) => all?.map(({ TargetGroupArn: arn }) => arn) ?? [],

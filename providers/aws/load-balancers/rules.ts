@@ -39,7 +39,7 @@ export function rulesOf({ ipPermissions }: ApiSecurityGroup): readonly Rule[] {
 }
 
 /** EC2 has at most one rule with the same key, whatever its description. */
-export const keyOfRule = ({ protocol, from, to, peer }: Rule): string =>
+const keyOfRule = ({ protocol, from, to, peer }: Rule): string =>
   [protocol, protocol === "-1" ? "" : from, protocol === "-1" ? "" : to, peer].join(" ");
 
 /** Those of the first list that the second one lacks. */

@@ -34,7 +34,7 @@ const newDroplet = fields({
   with_droplet_agent: ignored,
 });
 
-export function dropletView({ region, ...droplet }: Droplet) {
+function dropletView({ region, ...droplet }: Droplet) {
   const { memory, vcpus, disk, ...size } = sizeOf(droplet.size_slug);
   return {
     ...droplet,

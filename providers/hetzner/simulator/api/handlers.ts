@@ -72,7 +72,7 @@ function handlersOf(
   };
 }
 
-export function offerHandlers(): Handlers {
+function offerHandlers(): Handlers {
   return {
     ...handlersOf("locations", "location", locations),
     ...handlersOf("server_types", "server_type", serverTypes),

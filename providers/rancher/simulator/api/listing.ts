@@ -50,7 +50,7 @@ export interface Filter {
 }
 
 /** The filters that have an effect: `fields` are those that the schema names. */
-export function filtersOf(query: URLSearchParams, fields: readonly string[]): readonly Filter[] {
+function filtersOf(query: URLSearchParams, fields: readonly string[]): readonly Filter[] {
   return [...query].flatMap(([name, value]) => {
     const at = name.lastIndexOf("_");
     const [field, modifier] = at === -1 ? [name, "eq"] : [name.slice(0, at), name.slice(at + 1)];

@@ -2,7 +2,7 @@
 // so a new one does not compile until it is listed, and fails until it is guarded.
 
 import { describe, expect, test } from "bun:test";
-import { type AbandonedCall, withDeadlines } from "../../src/cloud/with-deadline.ts";
+import { type AbandonedCall, withDeadlines } from "../../src/cloud/call-deadlines.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { Redaction } from "../../src/core/redaction.ts";
 import type { Fields } from "../../src/core/settings.ts";

@@ -2,8 +2,8 @@
 // replaces it. Once it is closed, it changes nothing in the cloud any more.
 
 import type { AccountContext } from "../../cloud/account.ts";
+import { type AbandonedCall, longestCall, timeToEnd, withDeadlines } from "../../cloud/call-deadlines.ts";
 import { Inventory } from "../../cloud/inventory.ts";
-import { type AbandonedCall, longestCall, timeToEnd, withDeadlines } from "../../cloud/with-deadline.ts";
 import { defined } from "../../core/defined.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";

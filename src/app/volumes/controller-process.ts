@@ -1,7 +1,7 @@
 // The process that serves the CSI controller: the guarded cloud, without a manager and without the API server.
 
 import type { AccountContext } from "../../cloud/account.ts";
-import { type AbandonedCall, withDeadlines } from "../../cloud/with-deadline.ts";
+import { type AbandonedCall, withDeadlines } from "../../cloud/call-deadlines.ts";
 import { Redaction } from "../../core/redaction.ts";
 import { systemFigures } from "../../platform/memory.ts";
 import type { AnyCloud } from "../../provider/provider.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { type AbandonedCall, longestCall, withDeadlines } from "../../src/cloud/with-deadline.ts";
+import { type AbandonedCall, longestCall, withDeadlines } from "../../src/cloud/call-deadlines.ts";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { Redaction } from "../../src/core/redaction.ts";
 import type { Call } from "../../src/provider/call.ts";

@@ -153,3 +153,21 @@ test("a cloud that cannot change targets alone changes nothing while there is dr
   await w.pass(60);
   expect([...script.things.values()]).toMatchObject([{ ranges: ["198.51.100.0/24"], targets: 4 }]);
 });
+
+test.each(["repair", "report"])(
+  "the target of a machine that is gone is removed with its Node, and is no drift: --load-balancer-drift=%s",
+  async (drift) => {
+    const w = new ServiceWorld({ nodes: 3, controllers: "cloud-node,service" });
+    await w.start(`--load-balancer-drift=${drift}`);
+    w.create("web");
+    const targets = (): number | undefined => w.cloud.balancers.list()[0]?.targets.length;
+    await w.until(() => targets() === 3, "the targets");
+    await w.pass(60);
+    w.cloud.machines.remove("node-1");
+    await w.pass(900);
+    expect(targets()).toBe(3);
+    w.removeNode("node-1");
+    await w.until(() => targets() === 2, "the removal of the target", 60);
+    expect(w.events("web").filter((event) => event.startsWith("Warning "))).toEqual([]);
+  },
+);

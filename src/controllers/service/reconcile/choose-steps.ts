@@ -144,11 +144,14 @@ async function planWithProvider(
   const desired = member === undefined ? releasedDesired(context, observed) : desiredFor(member, observed);
   const shown = balancers.plan(desired, observed, prefetched);
   const kept = member?.gone.filter(changedTargets(shown.steps).isRemoved) ?? [];
+  const withKept = (one: Desired): Desired =>
+    kept.length === 0 ? one : { ...one, targets: [...one.targets, ...kept] };
   const plan =
     desired === undefined || kept.length === 0
       ? shown
-      : balancers.plan({ ...desired, targets: [...desired.targets, ...kept] }, observed, prefetched);
-  const fingerprint = alone && fingerprintOf(alone);
+      : balancers.plan(withKept(desired), observed, prefetched);
+  // With what is kept: when its Node is deleted, the targets change, and nothing drifts.
+  const fingerprint = alone && fingerprintOf(withKept(alone));
   return { plan, fingerprint, isLeaving: desired === undefined || desired.ending !== undefined };
 }
 

@@ -194,7 +194,7 @@ class Convergence {
     await this.#checkKept(uid, desired, (again) =>
       JSON.stringify(again === "listed" ? plan : balancers.plan(planned, again, prefetched)),
     );
-    const targets = planned && this.#checkTargets(uid, planned, listed, observed);
+    const targets = planned && this.#checkTargets(uid, planned, listed, { observed, steps: plan.steps });
     const steps = this.#onlyTargets ? plan.steps.flatMap((step) => targetsPartOf(step) ?? []) : plan.steps;
     const isConverged = await this.#apply(uid, planned, { ...plan, steps });
     if (targets !== undefined && steps.length > 0) this.#applied.set(uid, { steps, targets });
@@ -224,7 +224,10 @@ class Convergence {
     uid: ServiceUID,
     planned: Desired,
     { prefetched }: Listed,
-    observed: ObservedLoadBalancer | undefined,
+    {
+      observed,
+      steps,
+    }: { readonly observed: ObservedLoadBalancer | undefined; readonly steps: readonly Step[] },
   ): ReadonlySet<string> | undefined {
     const applied = this.#applied.get(uid);
     const bare = this.#balancers.plan({ ...planned, targets: [] }, observed, prefetched);
@@ -233,10 +236,23 @@ class Convergence {
     this.#applied.delete(uid);
     const now = changedTargets(bare.steps);
     // A fault may hide what a step did, or what is there.
-    if (applied === undefined || this.#lab.faulty.isDisturbed) return now.removed;
+    if (this.#lab.faulty.isDisturbed) return now.removed;
+    const unnamed = planned.targets.find((one) => !this.#refused.has(one.node) && !now.isRemoved(one));
+    if (steps.length === 0 && unnamed !== undefined)
+      throw new Error(
+        `The load balancer of Service ${uid} is complete, and the plan that removes all its targets does not name ${unnamed.node}: ${JSON.stringify(bare.steps)}. Name what steps remove in \`Step.targets.removes\`.`,
+      );
+    if (applied === undefined) return now.removed;
     const { added, removed } = changedTargets(applied.steps);
     const joined = planned.targets.filter(({ node }) => added.has(node) && !this.#refused.has(node));
     const names = new Set(joined.flatMap(namesOf));
+    const known = joined.find((one) =>
+      namesOf(one).some((name) => applied.targets.has(name) && !removed.has(name)),
+    );
+    if (known !== undefined)
+      throw new Error(
+        `A step names ${known.node} in \`Step.targets.adds\`, which was a target of Service ${uid} before: ${JSON.stringify(applied.steps)}.`,
+      );
     const others = [applied.targets.difference(removed), now.removed].map((all) => all.difference(names));
     const [expected, found] = others.map((all) => [...all].toSorted().join(" "));
     if (expected === found && joined.every(now.isRemoved)) return now.removed;

@@ -59,6 +59,11 @@ export class CloudSessions {
     return { name: task.name, run: runAgain };
   }
 
+  /** Whether controllers work with the current session. */
+  get isRunning(): boolean {
+    return this.#running.size > 0;
+  }
+
   /** Opens a session with other settings. Throws a ConfigurationError if they cannot be used; nothing has changed then. */
   open(settings: ReadFlags): CloudSession {
     return this.#options.open(settings);

@@ -51,6 +51,8 @@ async function replaceAll(
   const cancel = new AbortController();
   const grace = sessions[0]?.current.settings.flags["drain-timeout"];
   if (grace === undefined) return;
+  if (sessions.some(({ isRunning }) => isRunning))
+    log.info("Applying the changed configuration; draining in-flight work", { withinSeconds: grace / 1000 });
   const stopTimer = clock.after(grace, () => {
     log.warn(
       `Reload drain timed out after ${formatDuration(grace)}; cancelled in-flight work, which starts again. --drain-timeout sets the limit.`,

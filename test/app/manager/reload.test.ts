@@ -39,7 +39,9 @@ test("the shutdown uses the drain timeout of the current configuration", async (
   const process = await start("drain-timeout: 10s");
   await process.write("drain-timeout: 25s");
   expect(await process.end()).toBe(0);
-  expect(process.linesWith("draining in-flight work")).toEqual([expect.stringContaining("withinSeconds=25")]);
+  expect(process.linesWith("SIGTERM; draining in-flight work")).toEqual([
+    expect.stringContaining("withinSeconds=25"),
+  ]);
 });
 
 test("a reload reports settings that take effect only after a restart", async () => {

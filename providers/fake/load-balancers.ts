@@ -97,13 +97,14 @@ function changeSteps(desired: Desired, observed: ApiBalancer): readonly FakeStep
   const { id, name } = observed;
   const spec = changesOf(desired, observed);
   const changed = Object.keys(spec);
+  if (changed.length === 0) return [];
   const own = Object.fromEntries(
     Object.entries(spec).filter(([key]) => key === "targets" || key === "draining"),
   );
   const ofTargets = Object.keys(own);
   const targets = changesOfTargets(desired, observed);
   const change = { do: "change balancer", on: name, id, spec, targets } as const;
-  if (ofTargets.length === 0) return changed.length === 0 ? [] : [change];
+  if (ofTargets.length === 0) return [change];
   const part = { ...change, spec: own, targetsPart: "all" } as const;
   return [ofTargets.length === changed.length ? part : { ...change, targetsPart: part }];
 }

@@ -62,15 +62,18 @@ const settledServices = async (...flags: readonly string[]) => {
     world.cloud.view = { ...trueView, balancers };
     await world.until(() => rest.process.linesWith("MassRecreationHeld").length > 0, "the hold", 7200);
   };
-  return { world, hide, ...rest };
+  const grow = async (): Promise<void> => {
+    const added = Array.from({ length: 20 }, (_, index) => `new-${index}`);
+    for (const name of added) world.create(name);
+    await world.until(() => added.every((name) => world.addressesOf(name).length === 1), "addresses", 300);
+  };
+  return { world, hide, grow, ...rest };
 };
 
 test("a reload does not end a hold of load balancers because there are more Services since", async () => {
-  const { world, process, reload, hide } = await settledServices();
+  const { world, process, reload, hide, grow } = await settledServices();
   await hide("old-0", "old-1", "old-2");
-  const added = Array.from({ length: 20 }, (_, index) => `new-${index}`);
-  for (const name of added) world.create(name);
-  await world.until(() => added.every((name) => world.addressesOf(name).length === 1), "addresses", 300);
+  await grow();
   await world.pass(120);
   process.forget();
   reload();
@@ -80,11 +83,9 @@ test("a reload does not end a hold of load balancers because there are more Serv
 });
 
 test("a reload does not end a hold because another process had the other Lease of a leader migration", async () => {
-  const { world, process, reload, hide } = await settledServices("enable-leader-migration: true");
+  const { world, process, reload, hide, grow } = await settledServices("enable-leader-migration: true");
   await hide("old-0", "old-1", "old-2");
-  const added = Array.from({ length: 20 }, (_, index) => `new-${index}`);
-  for (const name of added) world.create(name);
-  await world.until(() => added.every((name) => world.addressesOf(name).length === 1), "addresses", 300);
+  await grow();
   world.holdLease("another-replica");
   await world.pass(5);
   world.holdLease("");

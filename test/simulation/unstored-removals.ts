@@ -1,7 +1,7 @@
 // Machines are lost while the Lease cannot store a removal: its write fails or hangs, and the leader crashes soon after. Each leader
 // alone stays below the mass limits, so only what is stored before a removal can keep them.
 
-import { shortId } from "../../src/controllers/absence/removal-text.ts";
+import { shortId } from "../../src/controllers/kernel/removal-text.ts";
 import { removalsAnnotation } from "../../src/controllers/well-known.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";

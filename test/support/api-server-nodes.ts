@@ -1,9 +1,9 @@
 // Nodes in a test API server, as controllers see them: a store that follows every write, and writes through the real client.
 // Tests use it to change Nodes as kubelets and users do.
 
+import { createNodeWrites } from "../../src/controllers/kernel/node-writes.ts";
 import { LatestObjects } from "../../src/controllers/latest-objects.ts";
 import type { NodeStore, NodeWrites } from "../../src/controllers/node-deps.ts";
-import { createNodeWrites } from "../../src/controllers/writes/node-writes.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { defined } from "../../src/core/defined.ts";
 import type { KubeApi } from "../../src/kube/client/api.ts";

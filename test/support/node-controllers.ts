@@ -2,7 +2,7 @@
 // members.
 
 import { Inventory } from "../../src/cloud/inventory.ts";
-import type { RemovalMemory } from "../../src/controllers/absence/removal-memory.ts";
+import type { RemovalMemory } from "../../src/controllers/kernel/removal-memory.ts";
 import { NodeController } from "../../src/controllers/node/controller.ts";
 import { NodeHistory } from "../../src/controllers/node/history.ts";
 import { type NodeSettings, nodeDefaults } from "../../src/controllers/node/settings.ts";

@@ -4,8 +4,8 @@ import {
   type RemovalKind,
   removalKinds,
   removalWindowText,
-} from "../../controllers/absence/removal-history.ts";
-import type { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
+} from "../../controllers/kernel/removal-history.ts";
+import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { shortList } from "../../core/text.ts";
 import type { Log } from "../../telemetry/log.ts";

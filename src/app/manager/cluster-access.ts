@@ -1,7 +1,7 @@
 // How a manager reaches its cluster: the Leases and the caches that decide which writes are allowed, and the clients of the API server
 // that ask them before each write.
 
-import { RemovalMemory } from "../../controllers/absence/removal-memory.ts";
+import { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import type { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";

@@ -1,6 +1,7 @@
 // Composes the controller of serving certificates, and the watch of the requests, which its sessions share.
 
 import { isLostRace } from "../../controllers/classify-error.ts";
+import { journalledSend } from "../../controllers/kernel/journalled-send.ts";
 import {
   nodesOfRequest,
   type RequestCache,
@@ -9,7 +10,6 @@ import {
 } from "../../controllers/serving-certificates/controller.ts";
 import { type RequestContent, servingSigner } from "../../controllers/serving-certificates/decide-request.ts";
 import { ServingCertificateHistory } from "../../controllers/serving-certificates/history.ts";
-import { journalledSend } from "../../controllers/writes/journalled-send.ts";
 import type { CertificateSigningRequest } from "../../kube/objects.ts";
 import { certificateSigningRequests } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";

@@ -2,6 +2,8 @@
 // controllers still run.
 
 import { routeTablesOf } from "../../cloud/ideal-route-tables.ts";
+import { journalledCloudSend } from "../../controllers/kernel/journalled-send.ts";
+import { createNodeWrites } from "../../controllers/kernel/node-writes.ts";
 import { NodeController } from "../../controllers/node/controller.ts";
 import { NodeHistory } from "../../controllers/node/history.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
@@ -11,8 +13,6 @@ import type { EventSource, ObjectEvent } from "../../controllers/reporter.ts";
 import { RouteController } from "../../controllers/route/controller.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { RouteHistory } from "../../controllers/route/history.ts";
-import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
-import { createNodeWrites } from "../../controllers/writes/node-writes.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";

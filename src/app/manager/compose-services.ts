@@ -2,6 +2,7 @@
 // runs next to it, a regular listing that finds drift and a warning about orphans. Composes the history that its sessions share.
 
 import { SharedListing } from "../../cloud/shared-listing.ts";
+import { journalledCloudSend } from "../../controllers/kernel/journalled-send.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
 import type { ObjectEvent } from "../../controllers/reporter.ts";
@@ -13,7 +14,6 @@ import { NodeFirewallController } from "../../controllers/service/node-firewall.
 import { possibleOwners, withOwners } from "../../controllers/service/observed/mark-on-service.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { drains } from "../../controllers/service/targets/service-targets.ts";
-import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";

@@ -1,9 +1,9 @@
 // Composes the tagging controller.
 
+import { journalledCloudSend } from "../../controllers/kernel/journalled-send.ts";
 import type { ObjectEvent } from "../../controllers/reporter.ts";
 import { TaggingController } from "../../controllers/tagging/controller.ts";
 import { TaggingHistory } from "../../controllers/tagging/history.ts";
-import { journalledCloudSend } from "../../controllers/writes/journalled-send.ts";
 import { nodeDeps } from "./compose-nodes.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 

@@ -1,8 +1,8 @@
 // Composes the volume controller and its watches.
 
 import { isLostRace } from "../../controllers/classify-error.ts";
+import { journalledCloudSend, journalledSend } from "../../controllers/kernel/journalled-send.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
-import { journalledCloudSend, journalledSend } from "../../controllers/writes/journalled-send.ts";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,

@@ -2,8 +2,8 @@
 // the cloud of one session.
 
 import type { Inventory } from "../../cloud/inventory.ts";
-import type { RemovalHistory } from "../../controllers/absence/removal-history.ts";
 import type { FormerLeaders } from "../../controllers/former-leaders.ts";
+import type { RemovalHistory } from "../../controllers/kernel/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node } from "../../kube/objects.ts";

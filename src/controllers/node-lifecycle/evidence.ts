@@ -4,7 +4,7 @@
 import type { Answer } from "../../cloud/inventory.ts";
 import { seconds } from "../../core/brand.ts";
 import type { InstanceState } from "../../provider/instances.ts";
-import { addProof, type Proof } from "../absence/proof.ts";
+import { addProof, type Proof } from "../kernel/proof.ts";
 
 export interface NodeEvidence {
   /** When this process first saw the Node not Ready. A proof must be newer. Monotonic, like all times here. */

@@ -2,10 +2,10 @@
 // deletions were announced, and when Nodes got their provider id. It also counts the deletions of Nodes, by any client, for the mass limit.
 
 import type { Node } from "../../kube/objects.ts";
-import type { AccountWitness } from "../absence/account-proof.ts";
-import type { HoldMemory } from "../absence/mass-limit.ts";
-import type { RemovalHistory } from "../absence/removal-history.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
+import type { AccountWitness } from "../kernel/account-proof.ts";
+import type { HoldMemory } from "../kernel/mass-limit.ts";
+import type { RemovalHistory } from "../kernel/removal-history.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
 import { ReportsByName } from "../reporter.ts";

@@ -2,8 +2,8 @@
 // recently. Unannounced deletions count together with Nodes that are about to be deleted.
 
 import type { Node } from "../../kube/objects.ts";
-import { type LimitedCounts, MassLimit, type Share, Tally } from "../absence/mass-limit.ts";
-import type { RemovalHistory } from "../absence/removal-history.ts";
+import { type LimitedCounts, MassLimit, type Share, Tally } from "../kernel/mass-limit.ts";
+import type { RemovalHistory } from "../kernel/removal-history.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf } from "../node-facts.ts";
 import type { Candidates } from "./candidates.ts";

@@ -5,7 +5,7 @@ import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
-import { awaited, judge, type NextProof, type ProofKind } from "../absence/proof.ts";
+import { awaited, judge, type NextProof, type ProofKind } from "../kernel/proof.ts";
 import {
   hasTaint,
   isBeingDeleted,

@@ -5,10 +5,10 @@ import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
 import { guardedNodePatch, nodeAddressesPatch } from "../../kube/patches/node-patch.ts";
 import type { Patch } from "../../kube/patches/patch.ts";
+import type { OwnWrites } from "../kernel/own-writes.ts";
 import type { NodeWrites } from "../node-deps.ts";
 import { taintsOf } from "../node-facts.ts";
 import { uninitializedTaint } from "../well-known.ts";
-import type { OwnWrites } from "../writes/own-writes.ts";
 import type { NodePlan } from "./plan.ts";
 
 export interface ApplyContext {

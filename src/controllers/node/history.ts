@@ -2,9 +2,9 @@
 // had.
 
 import type { Node } from "../../kube/objects.ts";
+import { OwnWrites } from "../kernel/own-writes.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { ReportsByName } from "../reporter.ts";
-import { OwnWrites } from "../writes/own-writes.ts";
 import type { NodeTopic } from "./node-reporter.ts";
 import { isRelevantChange } from "./triggers.ts";
 import { UsedNames } from "./used-names.ts";

@@ -4,9 +4,9 @@
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
+import type { OwnWrites } from "../kernel/own-writes.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
-import type { OwnWrites } from "../writes/own-writes.ts";
 import { instancesIn, type NodeInstanceLookup } from "./instance-lookup.ts";
 import { cloudConditionOf } from "./node-reporter.ts";
 

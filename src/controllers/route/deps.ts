@@ -3,11 +3,11 @@
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { type Cidr, type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Pending } from "../../provider/plan.ts";
-import { defaultRemovalLimit, type RemovalLimitSetting } from "../absence/mass-limit.ts";
-import type { RemovalHistory } from "../absence/removal-history.ts";
+import type { JournalledSend } from "../kernel/journalled-send.ts";
+import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/mass-limit.ts";
+import type { RemovalHistory } from "../kernel/removal-history.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import type { ObjectEvent } from "../reporter.ts";
-import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { TableHistory } from "./history.ts";
 import type { TableName } from "./tables.ts";
 

@@ -8,8 +8,8 @@ import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
-import { type AppliedLimit, type LimitedCounts, whyHeld } from "../absence/mass-limit.ts";
-import { removalWindowText } from "../absence/removal-history.ts";
+import { type AppliedLimit, type LimitedCounts, whyHeld } from "../kernel/mass-limit.ts";
+import { removalWindowText } from "../kernel/removal-history.ts";
 import type { Finding, ObjectEvent } from "../reporter.ts";
 import { inTable, type TableName } from "./tables.ts";
 

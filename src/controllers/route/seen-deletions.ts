@@ -4,7 +4,7 @@
 import type { Cidr } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
-import type { RemovalHistory } from "../absence/removal-history.ts";
+import type { RemovalHistory } from "../kernel/removal-history.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isLeaving, podRangesOf } from "../node-facts.ts";
 

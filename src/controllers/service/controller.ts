@@ -7,7 +7,7 @@ import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { runWorkers } from "../../runtime/workers.ts";
-import type { RemovalKind } from "../absence/removal-history.ts";
+import type { RemovalKind } from "../kernel/removal-history.ts";
 import { Operations } from "../operations.ts";
 import { allFindings, type ControllerReport, type Finding } from "../reporter.ts";
 import { otherControllerOf } from "./annotations/annotations.ts";

@@ -17,8 +17,8 @@ import type {
   ObservedLoadBalancer,
 } from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
-import type { RemovalHistory } from "../absence/removal-history.ts";
 import type { FormerLeaders } from "../former-leaders.ts";
+import type { RemovalHistory } from "../kernel/removal-history.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeStore, Note } from "../node-deps.ts";
 import type { ObjectEvent } from "../reporter.ts";

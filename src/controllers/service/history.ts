@@ -2,9 +2,9 @@
 // do. A process has one history, which follows Services and Nodes on a standby replica too.
 
 import type { Service } from "../../kube/objects.ts";
-import type { HoldMemory } from "../absence/mass-limit.ts";
 import { noticesOtherLeaders } from "../former-leaders.ts";
-import { OwnWrites } from "../writes/own-writes.ts";
+import type { HoldMemory } from "../kernel/mass-limit.ts";
+import { OwnWrites } from "../kernel/own-writes.ts";
 import type { ServiceHistoryDeps } from "./deps.ts";
 import { followDeletions, relevanceFor, StandbyChanges } from "./queue/relevant-change.ts";
 import { ServiceRecords } from "./state/service-records.ts";

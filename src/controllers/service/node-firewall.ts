@@ -9,11 +9,11 @@ import { keyOf } from "../../kube/objects.ts";
 import type { ExposedService, ObservedFirewall } from "../../provider/node-firewall.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
-import { allowedRemovals } from "../absence/mass-limit.ts";
-import { removalWindow } from "../absence/removal-history.ts";
 import { delayAfterError, problemOfError } from "../classify-error.ts";
+import type { JournalledSend } from "../kernel/journalled-send.ts";
+import { allowedRemovals } from "../kernel/mass-limit.ts";
+import { removalWindow } from "../kernel/removal-history.ts";
 import type { ObjectEvent } from "../reporter.ts";
-import type { JournalledSend } from "../writes/journalled-send.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import {
   exposureOf,

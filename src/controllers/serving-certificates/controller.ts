@@ -11,12 +11,12 @@ import type { Index, ReadonlyStore } from "../../kube/watch/store.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
 import { delayAfterError, problemOfError } from "../classify-error.ts";
+import type { JournalledSend } from "../kernel/journalled-send.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import { PendingLookups } from "../pending-lookups.ts";
 import { type ObjectEvent, Reporter } from "../reporter.ts";
-import type { JournalledSend } from "../writes/journalled-send.ts";
 import {
   decideNames,
   isPending,

@@ -11,10 +11,10 @@ import type { MachineTags } from "../../provider/machine-tags.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
 import { delayAfterError, problemOfError } from "../classify-error.ts";
+import type { JournalledSend } from "../kernel/journalled-send.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { isPaused } from "../pause.ts";
 import type { ObjectEvent } from "../reporter.ts";
-import type { JournalledSend } from "../writes/journalled-send.ts";
 import { machineOf, type TaggingHistory } from "./history.ts";
 
 export interface TaggingDeps extends Omit<NodeDeps, "concurrency" | "note" | "report"> {

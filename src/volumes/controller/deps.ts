@@ -1,12 +1,12 @@
 // What the volume controller works with. `src/app` composes it.
 
 import type { Inventory } from "../../cloud/inventory.ts";
-import type { RemovalHistory } from "../../controllers/absence/removal-history.ts";
+import type { JournalledSend } from "../../controllers/kernel/journalled-send.ts";
+import type { RemovalHistory } from "../../controllers/kernel/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeStore, Note } from "../../controllers/node-deps.ts";
 import type { LifecycleSettings } from "../../controllers/node-lifecycle/settings.ts";
 import type { ObjectEvent } from "../../controllers/reporter.ts";
-import type { JournalledSend } from "../../controllers/writes/journalled-send.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type {
   KubeObject,

@@ -1,8 +1,8 @@
 // What the volume controller keeps from one leadership session to the next: the caches of snapshots, the indexes of its caches, the claims
 // whose deletion this process has seen, creations without a definite end, and what was reported.
 
-import type { HoldMemory } from "../../controllers/absence/mass-limit.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
+import type { HoldMemory } from "../../controllers/kernel/mass-limit.ts";
 import { allFindings, type Finding, ReportsByName } from "../../controllers/reporter.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";

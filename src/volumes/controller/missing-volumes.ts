@@ -1,8 +1,8 @@
 // Handles answers of the cloud that a volume does not exist, or is not attached, although Fairlead did not change that. Such an answer may
 // be false: it counts only after an equal answer some time later, and while the cloud does not lack too many volumes at once.
 
-import { whyHeld } from "../../controllers/absence/mass-limit.ts";
-import { removalWindowText } from "../../controllers/absence/removal-history.ts";
+import { whyHeld } from "../../controllers/kernel/mass-limit.ts";
+import { removalWindowText } from "../../controllers/kernel/removal-history.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import { type Outcome, requeue } from "../../runtime/workers.ts";

@@ -1,9 +1,9 @@
 // PersistentVolumes: deletes the volumes of claims that are gone, keeps finalizers as the sidecars do, and adds the topology that others
 // have left out.
 
-import { whyHeld } from "../../controllers/absence/mass-limit.ts";
-import { addProof, type Proof } from "../../controllers/absence/proof.ts";
-import { removalWindowText } from "../../controllers/absence/removal-history.ts";
+import { whyHeld } from "../../controllers/kernel/mass-limit.ts";
+import { addProof, type Proof } from "../../controllers/kernel/proof.ts";
+import { removalWindowText } from "../../controllers/kernel/removal-history.ts";
 import { isPaused } from "../../controllers/pause.ts";
 import { milliseconds } from "../../core/brand.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";

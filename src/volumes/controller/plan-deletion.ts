@@ -1,7 +1,7 @@
 // Decides whether the volume of a PersistentVolume may be deleted in the cloud: the claim must be proved to be gone, nothing else may use
 // the volume, and not too many volumes at once may have lost their claim unseen. Pure.
 
-import { awaited, judge, type NextProof, type Proof } from "../../controllers/absence/proof.ts";
+import { awaited, judge, type NextProof, type Proof } from "../../controllers/kernel/proof.ts";
 import type { Milliseconds } from "../../core/brand.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import { provisionedByKey, provisionerFinalizer } from "./names.ts";

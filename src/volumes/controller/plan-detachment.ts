@@ -9,7 +9,7 @@ import {
   type NextProof,
   type Proof,
   type ProofKind,
-} from "../../controllers/absence/proof.ts";
+} from "../../controllers/kernel/proof.ts";
 import { isReady, taintsOf } from "../../controllers/node-facts.ts";
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";

@@ -6,7 +6,7 @@ import {
   type LimitDecision,
   type LimitedCounts,
   MassLimit,
-} from "../../controllers/absence/mass-limit.ts";
+} from "../../controllers/kernel/mass-limit.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import type { VolumeDeps } from "./deps.ts";
 

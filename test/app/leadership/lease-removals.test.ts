@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { LeaseRemovals, releasedKinds } from "../../../src/app/leadership/lease-removals.ts";
-import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import type { Lease } from "../../../src/kube/objects.ts";
 import { toMicroTime } from "../../../src/kube/objects.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { PlanReporter } from "../../../src/app/logging/observe-reporter.ts";
-import { describePatch } from "../../../src/controllers/writes/describe-patch.ts";
+import { describePatch } from "../../../src/controllers/kernel/describe-patch.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../../src/kube/patches/node-patch.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { asTransport } from "#ccm/testing";
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
-import { AccountProof, type AccountWitness } from "../../../src/controllers/absence/account-proof.ts";
+import { AccountProof, type AccountWitness } from "../../../src/controllers/kernel/account-proof.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import type { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";

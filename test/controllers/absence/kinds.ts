@@ -2,8 +2,8 @@
 // and routes that the cloud does not show. Tests see no difference between them.
 
 import { trueView } from "../../../providers/fake/simulator/view.ts";
-import type { RemovalKind } from "../../../src/controllers/absence/removal-history.ts";
-import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import type { RemovalKind } from "../../../src/controllers/kernel/removal-history.ts";
+import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { exactly } from "../../../src/controllers/route/deps.ts";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import type { Condition } from "../../../src/kube/objects.ts";

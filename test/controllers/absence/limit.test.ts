@@ -4,7 +4,7 @@ import {
   decideHold,
   defaultRemovalLimit,
   parseRemovalLimit,
-} from "../../../src/controllers/absence/mass-limit.ts";
+} from "../../../src/controllers/kernel/mass-limit.ts";
 
 test.each<[string, number, number]>([
   ["20%", 5, 2],

@@ -6,7 +6,7 @@ import {
   judge,
   type Proof,
   type ProofRule,
-} from "../../../src/controllers/absence/proof.ts";
+} from "../../../src/controllers/kernel/proof.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { defined } from "../../../src/core/defined.ts";
 

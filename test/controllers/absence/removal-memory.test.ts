@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { defaultRemovalLimit, MassLimit } from "../../../src/controllers/absence/mass-limit.ts";
-import { removalWindow } from "../../../src/controllers/absence/removal-history.ts";
-import { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
-import { decodeRemovals, encodeRemovals, shortId } from "../../../src/controllers/absence/removal-text.ts";
+import { defaultRemovalLimit, MassLimit } from "../../../src/controllers/kernel/mass-limit.ts";
+import { removalWindow } from "../../../src/controllers/kernel/removal-history.ts";
+import { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
+import { decodeRemovals, encodeRemovals, shortId } from "../../../src/controllers/kernel/removal-text.ts";
 import { milliseconds, minutes } from "../../../src/core/brand.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import { vouchedRemovals } from "../../support/vouched-removals.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory.ts";
-import type { Proof } from "../../../src/controllers/absence/proof.ts";
+import type { Proof } from "../../../src/controllers/kernel/proof.ts";
 import {
   addGone,
   addObservation,

@@ -4,13 +4,13 @@
 import { ControllerSlot } from "../../../src/app/manager/controller-slot.ts";
 import { routeTablesOf } from "../../../src/cloud/ideal-route-tables.ts";
 import { Inventory } from "../../../src/cloud/inventory.ts";
-import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import { journalledCloudSend } from "../../../src/controllers/kernel/journalled-send.ts";
+import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import type { ObjectEvent } from "../../../src/controllers/reporter.ts";
 import { RouteController } from "../../../src/controllers/route/controller.ts";
 import { type RouteSettings, type RouteSync, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { RouteHistory } from "../../../src/controllers/route/history.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
-import { journalledCloudSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import type { Problem } from "../../../src/core/problem.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // Targets when the API server shows few Nodes or none: it may be the wrong one, or one that was restored.

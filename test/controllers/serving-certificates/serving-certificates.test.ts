@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { journalledSend } from "../../../src/controllers/kernel/journalled-send.ts";
 import {
   nodesOfRequest,
   ServingCertificateController,
@@ -7,7 +8,6 @@ import {
 import type { RequestContent } from "../../../src/controllers/serving-certificates/decide-request.ts";
 import { ServingCertificateHistory } from "../../../src/controllers/serving-certificates/history.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
-import { journalledSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { KubeError } from "../../../src/kube/errors/kube-error.ts";
 import type { CertificateSigningRequest } from "../../../src/kube/objects.ts";

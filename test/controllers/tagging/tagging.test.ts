@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
+import { journalledSend } from "../../../src/controllers/kernel/journalled-send.ts";
 import { TaggingController, type TaggingDeps } from "../../../src/controllers/tagging/controller.ts";
 import { TaggingHistory } from "../../../src/controllers/tagging/history.ts";
-import { journalledSend } from "../../../src/controllers/writes/journalled-send.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import { Journal } from "../../../src/runtime/journal.ts";

@@ -1,8 +1,8 @@
 // Watch events of the controller's own writes: ignored unless they also contain a change by another writer.
 
 import { expect, test } from "bun:test";
+import { OwnWrites } from "../../../src/controllers/kernel/own-writes.ts";
 import { isRelevantChange } from "../../../src/controllers/node/triggers.ts";
-import { OwnWrites } from "../../../src/controllers/writes/own-writes.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import { jsonPatch } from "../../../src/kube/patches/patch.ts";
 

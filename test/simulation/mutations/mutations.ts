@@ -45,7 +45,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { file: "test/controllers/absence/account-proof.test.ts", test: "make nothing, delete nothing" },
     edits: [
       {
-        file: "src/controllers/absence/mass-limit.ts",
+        file: "src/controllers/kernel/mass-limit.ts",
         find: 'settings.removalLimit === "off" ? undefined : removals.account.doubt',
         replace: "undefined",
       },
@@ -77,7 +77,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/absence/account-proof.ts",
+        file: "src/controllers/kernel/account-proof.ts",
         find: 'this.#set("unanswered");\n  }\n\n  /** An operator',
         replace: "}\n\n  /** An operator",
       },
@@ -284,7 +284,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/absence/removal-memory.ts",
+        file: "src/controllers/kernel/removal-memory.ts",
         find: "&& this.#clock.monotonic() - removal.at <= storedFor",
         replace: "",
       },
@@ -413,7 +413,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [1, 18], seed: 3 },
     edits: [
       {
-        file: "src/controllers/absence/proof.ts",
+        file: "src/controllers/kernel/proof.ts",
         find: "Math.max(first.knownAt, restartedAt) + confirmAfter",
         replace: "first.beganAt",
       },
@@ -425,7 +425,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [2, 19], seed: 58 },
     edits: [
       {
-        file: "src/controllers/absence/removal-memory.ts",
+        file: "src/controllers/kernel/removal-memory.ts",
         find: "const added = stored.filter(",
         replace: "const added = stored.slice(0, 0).filter(",
       },
@@ -489,7 +489,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: scripted("no Node is deleted before its removal is stored"),
     edits: [
       {
-        file: "src/controllers/absence/mass-limit.ts",
+        file: "src/controllers/kernel/mass-limit.ts",
         find: 'await removals.record(kind, ids);\n    return "decide again";',
         replace: 'removals.record(kind, ids).catch(() => undefined);\n    return "recorded";',
       },
@@ -650,7 +650,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/absence/removal-memory.ts",
+        file: "src/controllers/kernel/removal-memory.ts",
         find: 'by === "another" && now - age > known.at',
         replace: 'by === "another" && now - age < 0',
       },

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { Refusal } from "../../../providers/fake/simulator/answer.ts";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
-import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { VolumeWorld } from "../../support/volume-world.ts";

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
-import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { VolumeWorld } from "../../support/volume-world.ts";

@@ -2,7 +2,7 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
-import type { RemovalMemory } from "../../../src/controllers/absence/removal-memory.ts";
+import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { VolumeWorld } from "../../support/volume-world.ts";
 
 let world: VolumeWorld | undefined;

@@ -3,7 +3,7 @@
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import type { LimitedCounts } from "../../absence/mass-limit.ts";
+import type { LimitedCounts } from "../../kernel/mass-limit.ts";
 import type { HeldRoute } from "../events.ts";
 import type { Survey } from "../plan/plan.ts";
 

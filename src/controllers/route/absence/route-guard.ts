@@ -3,8 +3,8 @@
 
 import { type Cidr, type Milliseconds, minutes } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
-import { type AppliedLimit, type LimitedCounts, MassLimit } from "../../absence/mass-limit.ts";
-import { awaited, isLost } from "../../absence/proof.ts";
+import { type AppliedLimit, type LimitedCounts, MassLimit } from "../../kernel/mass-limit.ts";
+import { awaited, isLost } from "../../kernel/proof.ts";
 import { hadRoutes, podRangesOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";

@@ -8,7 +8,7 @@ import { defined } from "../../../core/defined.ts";
 import type { Call } from "../../../provider/call.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { ObservedRoute } from "../../../provider/routes.ts";
-import type { JournalledChange } from "../../writes/journalled-send.ts";
+import type { JournalledChange } from "../../kernel/journalled-send.ts";
 import type { TableOptions } from "../deps.ts";
 import type { RoutePlan } from "../plan/plan.ts";
 import { inTable, type TableName } from "../tables.ts";

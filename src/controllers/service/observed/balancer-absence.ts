@@ -2,7 +2,7 @@
 // after a second complete listing without it, or after a lookup. Pure.
 
 import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
-import { awaited, judge } from "../../absence/proof.ts";
+import { awaited, judge } from "../../kernel/proof.ts";
 import type { Existence } from "../state/balancer-evidence.ts";
 
 export type BalancerAbsence =

@@ -3,7 +3,7 @@
 
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
-import { type HoldMemory, MassLimit, type Share, Tally } from "../../absence/mass-limit.ts";
+import { type HoldMemory, MassLimit, type Share, Tally } from "../../kernel/mass-limit.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { Existence } from "../state/balancer-evidence.ts";

@@ -3,7 +3,7 @@
 
 import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
-import type { AccountWitness } from "../../absence/account-proof.ts";
+import type { AccountWitness } from "../../kernel/account-proof.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddress, hasFact } from "../desired/facts.ts";
 import { hasFinalizer, isEnding, isForeignClass } from "../predicates.ts";

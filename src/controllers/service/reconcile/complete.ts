@@ -11,7 +11,7 @@ import type { ObservedLoadBalancer, Publication } from "../../../provider/load-b
 import type { Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
-import { nextLateCheck } from "../../absence/creations.ts";
+import { nextLateCheck } from "../../kernel/creations.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
 import type { Member } from "../desired/member.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";

@@ -9,7 +9,7 @@ import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
-import { awaited, judge } from "../../absence/proof.ts";
+import { awaited, judge } from "../../kernel/proof.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import type { LastingProblem } from "../deps.ts";
 import { absenceOf, type BalancerAbsence } from "../observed/balancer-absence.ts";

@@ -4,7 +4,7 @@
 import { minutes } from "../../../core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
-import { addProof, awaited, judge, type NextProof } from "../../absence/proof.ts";
+import { addProof, awaited, judge, type NextProof } from "../../kernel/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/balancer-absence.ts";
 import { type Found, listedPart, markPart, type Reading } from "../observed/fresh-listing.ts";

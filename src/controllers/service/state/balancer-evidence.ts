@@ -3,8 +3,8 @@
 
 import type { Milliseconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
-import { Creations } from "../../absence/creations.ts";
-import { addProof, type Evidence, type Proof } from "../../absence/proof.ts";
+import { Creations } from "../../kernel/creations.ts";
+import { addProof, type Evidence, type Proof } from "../../kernel/proof.ts";
 
 /**
  * `exists`: it was listed, created by a step, or the Service has its address. `possible`: a request may have created it, or the

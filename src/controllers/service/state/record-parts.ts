@@ -3,8 +3,8 @@
 
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
-import type { Creation } from "../../absence/creations.ts";
-import type { Proof } from "../../absence/proof.ts";
+import type { Creation } from "../../kernel/creations.ts";
+import type { Proof } from "../../kernel/proof.ts";
 import { RefusedTargets } from "./refused-targets.ts";
 
 /** The kinds of changes to a load balancer, as in upstream. */

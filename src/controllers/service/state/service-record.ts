@@ -4,7 +4,7 @@
 import type { Cidr, Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { Proof } from "../../absence/proof.ts";
+import type { Proof } from "../../kernel/proof.ts";
 import type { Reported } from "../../reporter.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";

@@ -7,9 +7,9 @@ import type { Patch } from "../../../kube/patches/patch.ts";
 import { services } from "../../../kube/resources.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import { isLostRace } from "../../classify-error.ts";
-import { describePatch } from "../../writes/describe-patch.ts";
-import { type JournalledOptions, journalledSend } from "../../writes/journalled-send.ts";
-import type { OwnWrites } from "../../writes/own-writes.ts";
+import { describePatch } from "../../kernel/describe-patch.ts";
+import { type JournalledOptions, journalledSend } from "../../kernel/journalled-send.ts";
+import type { OwnWrites } from "../../kernel/own-writes.ts";
 import type { ServiceWrites } from "../deps.ts";
 
 export interface ServiceWritesOptions extends JournalledOptions {

@@ -37,8 +37,6 @@ export interface WorkerOptions {
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome>;
   /** The outcome of an error. `failures` counts consecutive failures of this key, including this one. */
   readonly onError: (key: string, error: unknown, failures: number) => Outcome;
-  /** How to end the subscriptions of the session. Called when all workers have ended, with or without an error. */
-  readonly stops?: readonly (() => void)[];
   readonly onDone?: (key: string, outcome: Outcome, durationMs: number) => void;
   readonly clock: Clock;
 }
@@ -122,6 +120,5 @@ export async function runWorkers(options: WorkerOptions, signal: AbortSignal): P
     await Promise.all(Array.from({ length: Math.min(options.count, maxWorkers) }, work));
   } finally {
     end.abort();
-    for (const stop of options.stops ?? []) stop();
   }
 }

@@ -7,9 +7,9 @@ import { defined } from "../../core/defined.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import { delayAfterError } from "../classify-error.ts";
+import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import type { RemovalHistory, RemovalKind } from "../kernel/removal-history.ts";
+import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
@@ -38,7 +38,7 @@ export interface LifecycleReport extends ControllerReport {
 const observedDelay: Milliseconds = minutes(1);
 
 /** Composed again for each leadership session. */
-export class LifecycleController {
+export class LifecycleController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #options: LifecycleOptions;
   readonly #history: LifecycleHistory;
@@ -79,34 +79,25 @@ export class LifecycleController {
   }
 
   /** Called at most once. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { nodes, removals, concurrency, clock } = this.#options;
+  run(signal: AbortSignal): Promise<void> {
+    return runController(this, this.#options, signal);
+  }
+
+  *begin(): Subscriptions {
+    const { nodes, removals } = this.#options;
     this.#history.beginSession();
     // Nodes may have been deleted while another replica was the leader.
     this.#history.reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
-    const stops = [
-      this.#candidates.follow(nodes),
-      this.#massCount.follow(),
-      removals.subscribe((kind) => this.#onRelease(kind)),
-      startTriggers({
-        ...this.#options,
-        queue: this.queue,
-        candidates: this.#candidates,
-        pendingLookups: this.#pendingLookups,
-        onInventoryUpdate: (update) => this.#onInventoryUpdate(update),
-      }),
-    ];
-    await runWorkers(
-      {
-        queue: this.queue,
-        count: concurrency,
-        reconcile: (name, end) => this.#reconcile(name, end),
-        onError: (_, error, failures) => requeue(delayAfterError(error, failures, this.#options), "an error"),
-        clock,
-        stops,
-      },
-      signal,
-    );
+    yield this.#candidates.follow(nodes);
+    yield this.#massCount.follow();
+    yield removals.subscribe((kind) => this.#onRelease(kind));
+    yield* startTriggers({
+      ...this.#options,
+      queue: this.queue,
+      candidates: this.#candidates,
+      pendingLookups: this.#pendingLookups,
+      onInventoryUpdate: (update) => this.#onInventoryUpdate(update),
+    });
   }
 
   #onRelease(kind: RemovalKind): void {
@@ -133,7 +124,7 @@ export class LifecycleController {
     else for (const name of this.#pendingLookups.keys) this.#massCount.noteChange(name);
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const { nodes, inventory, settings, clock, removals } = this.#options;
     const node = nodes.get(name);
     if (node === undefined || !isOfInterest(node) || !isManagedBy(this.#options, node)) {

@@ -3,6 +3,7 @@
 import type { InventoryUpdate } from "../../cloud/inventory.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
+import type { Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { hasTaint, isReady, readiness } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
@@ -17,8 +18,7 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory" | "isS
   readonly onInventoryUpdate: (update: InventoryUpdate) => void;
 }
 
-/** Returns how to stop. */
-export function startTriggers(deps: TriggerDeps): () => void {
+export function* startTriggers(deps: TriggerDeps): Subscriptions {
   const { nodes, inventory, queue, candidates, pendingLookups, onInventoryUpdate } = deps;
   const isRelevantChange = (before: Node | undefined, after: Node | undefined): boolean =>
     before === undefined ||
@@ -26,20 +26,16 @@ export function startTriggers(deps: TriggerDeps): () => void {
     !isSameForLifecycle(before, after) ||
     isManagedBy(deps, before) !== isManagedBy(deps, after);
 
-  const stopNodes = nodes.subscribe(({ key, before, after }) => {
+  yield nodes.subscribe(({ key, before, after }) => {
     if (!isRelevantChange(before, after)) return;
     if (after === undefined || isOfInterest(after) || candidates.all.has(key)) queue.add(key);
   });
-  const stopInventory = inventory.subscribe((update) => {
+  yield inventory.subscribe((update) => {
     onInventoryUpdate(update);
     for (const name of pendingLookups.keys) queue.add(name);
   });
   // Subscribers receive only later changes, so the existing Nodes are enqueued once.
   for (const { metadata } of nodes.list()) queue.add(metadata.name);
-  return () => {
-    stopNodes();
-    stopInventory();
-  };
 }
 
 /** Not Ready, or with the shutdown taint. All other Nodes are healthy and left alone. */

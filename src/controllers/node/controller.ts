@@ -10,8 +10,9 @@ import { CloudError } from "../../provider/errors.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { alignToGrid, type BackoffLimits, backoff } from "../../runtime/backoff.ts";
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
-import { type Outcome, requeue, runWorkers, settled, waiting, waitingAtMost } from "../../runtime/workers.ts";
+import { type Outcome, requeue, settled, waiting, waitingAtMost } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
+import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isUninitialized } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
@@ -57,7 +58,7 @@ const reportWaitAfter = seconds(15);
 const userErrorBackoff = { first: minutes(1), cap: minutes(5) };
 
 /** Composed again for each leadership session. */
-export class NodeController {
+export class NodeController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #options: NodeControllerOptions;
   readonly #history: NodeHistory;
@@ -81,34 +82,25 @@ export class NodeController {
   }
 
   /** Called at most once. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { nodes, inventory, concurrency, clock } = this.#options;
+  run(signal: AbortSignal): Promise<void> {
+    return runController(this, this.#options, signal);
+  }
+
+  *begin(): Subscriptions {
+    const { nodes, inventory } = this.#options;
     const { reports, ownWrites, usedNames } = this.#history;
     // Nodes may have been deleted while another replica was the leader.
     reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
     ownWrites.beginSession(nodes);
-    const stops = [
-      usedNames.followListings(nodes, inventory),
-      startTriggers({
-        ...this.#options,
-        queue: this.queue,
-        lookup: this.#lookup,
-        ownWrites,
-        comparedWith: this.#comparedWith,
-        hinted: this.#hinted,
-      }),
-    ];
-    await runWorkers(
-      {
-        queue: this.queue,
-        count: concurrency,
-        reconcile: (name, end) => this.#reconcile(name, end),
-        onError: (name, error, failures) => this.#onError(name, error, failures),
-        clock,
-        stops,
-      },
-      signal,
-    );
+    yield usedNames.followListings(nodes, inventory);
+    yield* startTriggers({
+      ...this.#options,
+      queue: this.queue,
+      lookup: this.#lookup,
+      ownWrites,
+      comparedWith: this.#comparedWith,
+      hinted: this.#hinted,
+    });
   }
 
   /** The cloud says that the instance of this Node may have changed: the next answer about it is compared with the Node. */
@@ -116,7 +108,7 @@ export class NodeController {
     this.#hinted.set(name, since);
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const { nodes, inventory, isSelected } = this.#options;
     const node = nodes.get(name);
     this.#comparedWith.delete(name);
@@ -269,7 +261,7 @@ export class NodeController {
     return requeue(delay, problem.reason, priorities.urgent);
   }
 
-  #onError(name: string, error: unknown, failures: number): Outcome {
+  onError(name: string, error: unknown, failures: number): Outcome {
     this.#lookup.complete(name);
     const node = this.#options.nodes.get(name);
     const uncertain = node && this.#uncertainAfter(node, error);

@@ -5,6 +5,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
 import type { OwnWrites } from "../kernel/own-writes.ts";
+import type { Subscriptions } from "../kernel/run-controller.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { instancesIn, type NodeInstanceLookup } from "./instance-lookup.ts";
@@ -20,17 +21,16 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly hinted: Map<string, number>;
 }
 
-/** Returns how to stop. */
-export function startTriggers(deps: TriggerDeps): () => void {
+export function* startTriggers(deps: TriggerDeps): Subscriptions {
   const { nodes, inventory, queue, lookup, ownWrites } = deps;
-  const stopNodes = nodes.subscribe((change) => {
+  yield nodes.subscribe((change) => {
     const { key, before, after } = change;
     if (before !== undefined && before.metadata.uid !== after?.metadata.uid) lookup.pending.forget(key);
     if (!ownWrites.isNews(change)) return;
     if (after === undefined) queue.add(key);
     else enqueue(queue, after);
   });
-  const stopInventory = inventory.subscribe((update) => {
+  yield inventory.subscribe((update) => {
     const found = [...lookup.foundMeanwhile(), ...answeredHints(deps)].filter((name) =>
       hasNewInstance(nodes.get(name), deps),
     );
@@ -40,18 +40,13 @@ export function startTriggers(deps: TriggerDeps): () => void {
       if (hasNewInstance(node, deps)) queue.add(node.metadata.name, { priority: priorities.background });
     }
   });
-  const stopPages = inventory.subscribeToPages((page) => {
+  yield inventory.subscribeToPages((page) => {
     for (const name of page.flatMap(({ names }) => names)) {
       if (lookup.pending.has(name)) queue.add(name, { priority: priorities.urgent });
     }
   });
   // Subscribers receive only later changes, so the existing Nodes are enqueued once.
   for (const node of nodes.list()) enqueue(queue, node);
-  return () => {
-    stopNodes();
-    stopInventory();
-    stopPages();
-  };
 }
 
 function enqueue(queue: WorkQueue, node: Node): void {

@@ -5,8 +5,9 @@ import { milliseconds, minutes } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
+import { type Outcome, requeue, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
+import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import type { ControllerReport, Finding } from "../reporter.ts";
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
 import { targetOf } from "./desired/plan-desired.ts";
@@ -30,7 +31,7 @@ export interface RouteReport extends ControllerReport {
   readonly syncs: readonly RouteSync[];
 }
 
-export class RouteController {
+export class RouteController implements Reconciler {
   /** One key for each table, one per Node whose condition must be written, and one per Node whose instance is looked up. */
   readonly queue: WorkQueue;
   readonly #options: RouteControllerOptions;
@@ -81,33 +82,25 @@ export class RouteController {
   }
 
   /** Runs for one leadership session, once. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { nodes, inventory, clock, isSelected, removals } = this.#options;
+  run(signal: AbortSignal): Promise<void> {
+    const concurrency = concurrentConditions + this.#tables.size;
+    return runController(this, { ...this.#options, concurrency }, signal);
+  }
+
+  *begin(signal: AbortSignal): Subscriptions {
+    const { nodes, inventory, isSelected, removals } = this.#options;
     this.#history.beginSession();
-    const stops = [
-      nodes.subscribe(({ before, after }) => {
-        if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueFor(before, after);
-      }),
-      inventory.subscribe(() => this.#shared.instances.onInventoryNews()),
-      removals.subscribe((kind) => {
-        if (kind === "routes") this.#syncAll();
-      }),
-    ];
+    yield nodes.subscribe(({ before, after }) => {
+      if (isRelevantForRoutes(before, after, isSelected)) this.#enqueueFor(before, after);
+    });
+    yield inventory.subscribe(() => this.#shared.instances.onInventoryNews());
+    yield removals.subscribe((kind) => {
+      if (kind === "routes") this.#syncAll();
+    });
     for (const [key, table] of this.#tables) {
-      stops.push(table.start(signal));
+      yield* table.start(signal);
       this.queue.add(key);
     }
-    await runWorkers(
-      {
-        queue: this.queue,
-        count: concurrentConditions + this.#tables.size,
-        reconcile: (key, stop) => this.#reconcile(key, stop),
-        onError: (key, error, failures) => this.#onError(key, error, failures),
-        clock,
-        stops,
-      },
-      signal,
-    );
   }
 
   #syncAll(): void {
@@ -127,7 +120,7 @@ export class RouteController {
     if (delay !== undefined) this.queue.add(key, { delay });
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(key: string, signal: AbortSignal): Promise<Outcome> {
     const table = this.#tables.get(key);
     if (table !== undefined) return table.sync(signal);
     const [kind, name = ""] = key.split("/");
@@ -135,7 +128,7 @@ export class RouteController {
     return kind === "machine" ? this.#shared.instances.check(name) : settled;
   }
 
-  #onError(key: string, error: unknown, failures: number): Outcome {
+  onError(key: string, error: unknown, failures: number): Outcome {
     const table = this.#tables.get(key);
     table?.failed(error);
     const delay = delayAfterError(error, failures, this.#options);

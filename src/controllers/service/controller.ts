@@ -6,8 +6,9 @@ import { milliseconds, type ServiceUID, seconds, serviceUID } from "../../core/b
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { runWorkers } from "../../runtime/workers.ts";
+import type { Outcome } from "../../runtime/workers.ts";
 import type { RemovalKind } from "../kernel/removal-history.ts";
+import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { Operations } from "../operations.ts";
 import { allFindings, type ControllerReport, type Finding } from "../reporter.ts";
 import { otherControllerOf } from "./annotations/annotations.ts";
@@ -59,7 +60,7 @@ export interface ServiceReport extends ControllerReport {
 const shortWait = seconds(15);
 const soon = seconds(2);
 
-export class ServiceController {
+export class ServiceController implements Reconciler {
   /** The uids of the Services to reconcile. */
   readonly queue: WorkQueue;
   readonly #parts: ReconcileDeps;
@@ -103,7 +104,11 @@ export class ServiceController {
   }
 
   /** Reconciles during one leadership session, until the signal is aborted. Call it once. */
-  async run(signal: AbortSignal): Promise<void> {
+  run(signal: AbortSignal): Promise<void> {
+    return runController(this, this.#parts.controller, signal);
+  }
+
+  *begin(signal: AbortSignal): Subscriptions {
     const deps = this.#parts;
     const { controller, history, operations, evidenceUpdates, tracking } = deps;
     const { removals, listing } = controller;
@@ -113,28 +118,23 @@ export class ServiceController {
     operations.begin(signal);
     for (const { uid, operation } of history.records.all)
       if (operation?.id !== undefined) operations.track(uid, operation.id, milliseconds(0), operation.since);
-    const stops = [
-      removals.account.follow(evidenceUpdates.witness),
-      listing.subscribe(() => removals.account.note()),
-      startTriggers(deps),
-      history.standbyChanges.beginSession(),
-      removals.subscribe((kind) => this.#onRelease(kind)),
-      history.endpoints.subscribe((keys) => {
-        for (const key of keys) tracking.enqueue(key);
-      }),
-      () => operations.end(),
-    ];
-    await runWorkers(
-      {
-        queue: this.queue,
-        count: controller.concurrency,
-        reconcile: (uid, workerSignal) => reconcileService(deps, serviceUID(uid), workerSignal),
-        onError: (uid, error, failures) => handleError(deps, serviceUID(uid), error, failures),
-        clock: controller.clock,
-        stops,
-      },
-      signal,
-    );
+    yield () => operations.end();
+    yield removals.account.follow(evidenceUpdates.witness);
+    yield listing.subscribe(() => removals.account.note());
+    yield* startTriggers(deps);
+    yield history.standbyChanges.beginSession();
+    yield removals.subscribe((kind) => this.#onRelease(kind));
+    yield history.endpoints.subscribe((keys) => {
+      for (const key of keys) tracking.enqueue(key);
+    });
+  }
+
+  reconcile(uid: string, signal: AbortSignal): Promise<Outcome> {
+    return reconcileService(this.#parts, serviceUID(uid), signal);
+  }
+
+  onError(uid: string, error: unknown, failures: number): Outcome {
+    return handleError(this.#parts, serviceUID(uid), error, failures);
   }
 
   /**

@@ -8,11 +8,12 @@ import type { Fields } from "../../core/settings.ts";
 import { keyOf } from "../../kube/objects.ts";
 import type { ExposedService, ObservedFirewall } from "../../provider/node-firewall.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
-import { delayAfterError, problemOfError } from "../classify-error.ts";
+import { type Outcome, requeue } from "../../runtime/workers.ts";
+import { problemOfError } from "../classify-error.ts";
 import type { JournalledSend } from "../kernel/journalled-send.ts";
 import { allowedRemovals } from "../kernel/mass-limit.ts";
 import { removalWindow } from "../kernel/removal-history.ts";
+import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import {
@@ -46,7 +47,7 @@ function listOf(ports: readonly string[]): string {
   return `${ports.slice(0, maxListed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-export class NodeFirewallController {
+export class NodeFirewallController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #deps: NodeFirewallDeps;
   readonly #history: FirewallHistory;
@@ -60,26 +61,18 @@ export class NodeFirewallController {
   }
 
   /** Runs for one leadership session. Call it once. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { clock, services } = this.#deps;
-    this.queue.add(key);
-    const unsubscribe = services.subscribe(({ before, after }) => {
-      if (exposureOf(before) !== exposureOf(after)) this.queue.add(key, { delay: collectFor });
-    });
-    await runWorkers(
-      {
-        queue: this.queue,
-        count: 1,
-        reconcile: (_, stop) => this.#reconcile(stop),
-        onError: (_, error, failures) => this.#onError(error, failures),
-        clock,
-        stops: [unsubscribe],
-      },
-      signal,
-    );
+  run(signal: AbortSignal): Promise<void> {
+    return runController(this, { ...this.#deps, concurrency: 1 }, signal);
   }
 
-  async #reconcile(signal: AbortSignal): Promise<Outcome> {
+  *begin(): Subscriptions {
+    this.queue.add(key);
+    yield this.#deps.services.subscribe(({ before, after }) => {
+      if (exposureOf(before) !== exposureOf(after)) this.queue.add(key, { delay: collectFor });
+    });
+  }
+
+  async reconcile(_: string, signal: AbortSignal): Promise<Outcome> {
     const { firewall, clock, send } = this.#deps;
     const { services, problems } = this.#exposed();
     const now = clock.monotonic();
@@ -148,13 +141,12 @@ export class NodeFirewallController {
     }
   }
 
-  #onError(error: unknown, failures: number): Outcome {
+  onError(_: string, error: unknown): undefined {
     const problem = problemOfError(error);
     if (problem !== undefined) {
       const text = `The firewall of the Nodes stays as it is: ${messageOf(error)} ${willRetry}`;
       this.#report("errors", [{ reason: problem.reason, text }]);
     }
     this.#observed = undefined;
-    return requeue(delayAfterError(error, failures, this.#deps), "an error");
   }
 }

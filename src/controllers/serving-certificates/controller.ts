@@ -9,9 +9,10 @@ import { type CertificateSigningRequest, type Node, toTime } from "../../kube/ob
 import { certificateSigningRequests } from "../../kube/resources.ts";
 import type { Index, ReadonlyStore } from "../../kube/watch/store.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { type Outcome, requeue, runWorkers, settled, waiting } from "../../runtime/workers.ts";
-import { delayAfterError, problemOfError } from "../classify-error.ts";
+import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
+import { problemOfError } from "../classify-error.ts";
 import type { JournalledSend } from "../kernel/journalled-send.ts";
+import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
@@ -67,7 +68,7 @@ interface SeenRequest {
 }
 
 /** Composed again for each leadership session. */
-export class ServingCertificateController {
+export class ServingCertificateController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #deps: ServingCertificateDeps;
   readonly #history: ServingCertificateHistory;
@@ -93,34 +94,25 @@ export class ServingCertificateController {
   }
 
   /** Called at most once. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { nodes, inventory, requests, clock, concurrency } = this.#deps;
+  run(signal: AbortSignal): Promise<void> {
+    return runController(this, this.#deps, signal);
+  }
+
+  *begin(signal: AbortSignal): Subscriptions {
+    const { nodes, inventory, requests } = this.#deps;
     const { store, byNode } = requests();
     this.#requests = store;
     void this.#forgetReports(store, signal);
     for (const { metadata } of store.list()) this.queue.add(metadata.name);
-    const stops = [
-      store.subscribe(({ key }) => this.queue.add(key)),
-      nodes.subscribe(({ key, before, after }) => {
-        if (after === undefined) this.#nextQuery.delete(key);
-        // The Node that leaves was perhaps the second one of a machine.
-        const other = before && after === undefined ? this.#history.sharing(before) : undefined;
-        for (const node of other === undefined ? [key] : [key, other])
-          this.#enqueue(byNode.get(node).map(({ metadata }) => metadata.name));
-      }),
-      inventory.subscribe(() => this.#enqueue(this.#seen.keys())),
-    ];
-    await runWorkers(
-      {
-        queue: this.queue,
-        count: concurrency,
-        reconcile: (name, end) => this.#reconcile(name, end),
-        onError: (name, error, failures) => this.#onError(name, error, failures),
-        clock,
-        stops,
-      },
-      signal,
-    );
+    yield store.subscribe(({ key }) => this.queue.add(key));
+    yield nodes.subscribe(({ key, before, after }) => {
+      if (after === undefined) this.#nextQuery.delete(key);
+      // The Node that leaves was perhaps the second one of a machine.
+      const other = before && after === undefined ? this.#history.sharing(before) : undefined;
+      for (const node of other === undefined ? [key] : [key, other])
+        this.#enqueue(byNode.get(node).map(({ metadata }) => metadata.name));
+    });
+    yield inventory.subscribe(() => this.#enqueue(this.#seen.keys()));
   }
 
   /** Requests may have been deleted while another replica was the leader. */
@@ -137,7 +129,7 @@ export class ServingCertificateController {
     for (const name of names) if (this.#seen.has(name)) this.queue.add(name);
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
+  async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
     const request = this.#requests?.get(name);
     if (request === undefined || !isPending(request)) {
       this.#forget(name);
@@ -300,12 +292,11 @@ export class ServingCertificateController {
     else this.#deps.note(message, { reason: event.reason });
   }
 
-  #onError(name: string, error: unknown, failures: number): Outcome {
+  onError(name: string, error: unknown): undefined {
     const request = this.#requests?.get(name);
     const problem = problemOfError(error);
     if (request !== undefined && problem !== undefined) {
       this.#reportWait(request, `It cannot be decided now: ${problem.text}`);
     }
-    return requeue(delayAfterError(error, failures, this.#deps), "an error");
   }
 }

@@ -9,9 +9,10 @@ import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { MachineTags } from "../../provider/machine-tags.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { type Outcome, requeue, runWorkers, settled } from "../../runtime/workers.ts";
-import { delayAfterError, problemOfError } from "../classify-error.ts";
+import { type Outcome, requeue, settled } from "../../runtime/workers.ts";
+import { problemOfError } from "../classify-error.ts";
 import type { JournalledSend } from "../kernel/journalled-send.ts";
+import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { isPaused } from "../pause.ts";
 import type { ObjectEvent } from "../reporter.ts";
@@ -33,7 +34,7 @@ const grace: Milliseconds = minutes(5);
 const checkAgain: Milliseconds = seconds(30);
 
 /** Composed again for each leadership session. */
-export class TaggingController {
+export class TaggingController implements Reconciler {
   readonly queue: WorkQueue;
   readonly #deps: TaggingDeps;
   readonly #history: TaggingHistory;
@@ -47,27 +48,17 @@ export class TaggingController {
   }
 
   /** Called at most once. */
-  async run(signal: AbortSignal): Promise<void> {
-    const { nodes, clock } = this.#deps;
-    const stops = [
-      this.#history.begin(),
-      nodes.subscribe(({ after }) => {
-        if (this.#history.left.size > 0 || (after !== undefined && this.#needsTags(after)))
-          this.queue.add(key, { delay: collectFor });
-      }),
-    ];
+  run(signal: AbortSignal): Promise<void> {
+    return runController(this, { ...this.#deps, concurrency: 1 }, signal);
+  }
+
+  *begin(): Subscriptions {
+    yield this.#history.begin();
+    yield this.#deps.nodes.subscribe(({ after }) => {
+      if (this.#history.left.size > 0 || (after !== undefined && this.#needsTags(after)))
+        this.queue.add(key, { delay: collectFor });
+    });
     this.queue.add(key);
-    await runWorkers(
-      {
-        queue: this.queue,
-        count: 1,
-        reconcile: (_, end) => this.#reconcile(end),
-        onError: (_, error, failures) => this.#onError(error, failures),
-        clock,
-        stops,
-      },
-      signal,
-    );
   }
 
   #needsTags(node: Node): boolean {
@@ -77,7 +68,7 @@ export class TaggingController {
     return labels?.[tags.label.key] !== tags.label.value && !this.#missing.has(uid);
   }
 
-  async #reconcile(signal: AbortSignal): Promise<Outcome> {
+  async reconcile(_: string, signal: AbortSignal): Promise<Outcome> {
     const { nodes, tags, send } = this.#deps;
     const { left } = this.#history;
     const call: Call = { signal, urgency: "refresh" };
@@ -164,7 +155,7 @@ export class TaggingController {
     if (patch !== undefined) await writes.patch(node, patch, "its machine has the tags", signal);
   }
 
-  #onError(error: unknown, failures: number): Outcome {
+  onError(_: string, error: unknown): undefined {
     const problem = problemOfError(error);
     const isNew = problem !== undefined && problem.text !== this.#history.reported;
     this.#history.reported = problem?.text;
@@ -172,6 +163,5 @@ export class TaggingController {
       const message = `The tags of machines are not complete: ${problem.text}`;
       this.#deps.reportTags({ type: "Warning", reason: problem.reason, message });
     }
-    return requeue(delayAfterError(error, failures, this.#deps), "an error");
   }
 }

@@ -2,6 +2,11 @@
 // the volumes of the provider. It is off by default, and waits while one of these sidecars runs.
 
 import { delayAfterError, problemOfError } from "../../controllers/classify-error.ts";
+import {
+  type Reconciler,
+  runController,
+  type Subscriptions,
+} from "../../controllers/kernel/run-controller.ts";
 import { isReady } from "../../controllers/node-facts.ts";
 import { type Finding, problemEvent } from "../../controllers/reporter.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
@@ -10,7 +15,7 @@ import { sleep } from "../../platform/clock.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { endOf } from "../../runtime/draining.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { type Outcome, requeue, runWorkers } from "../../runtime/workers.ts";
+import { type Outcome, requeue } from "../../runtime/workers.ts";
 import { Attachments } from "./attachments.ts";
 import { Claims } from "./claims.ts";
 import type { ReportedKind, VolumeDeps } from "./deps.ts";
@@ -183,21 +188,15 @@ export class VolumeController {
   }
 
   async #runSession(signal: AbortSignal): Promise<void> {
-    const { concurrency, clock } = this.#deps;
     const end = endOf(signal);
     const session = new VolumeSession(new VolumeActions(this.#deps, this.#history, end.signal), this.#keys);
-    this.#decideAll();
-    const working = runWorkers(
-      {
-        queue: this.queue,
-        count: concurrency,
-        reconcile: (key, stopWork) => this.#reconcile(session, key, stopWork),
-        onError: (key, error, failures) => this.#onError(session, key, error, failures),
-        clock,
-        stops: [this.#startTriggers(session), () => end.abort()],
-      },
-      signal,
-    );
+    const reconciler: Reconciler = {
+      queue: this.queue,
+      begin: () => this.#begin(session),
+      reconcile: (key, stopWork) => this.#reconcile(session, key, stopWork),
+      onError: (key, error, failures) => this.#onError(session, key, error, failures),
+    };
+    const working = runController(reconciler, this.#deps, signal).finally(() => end.abort());
     try {
       await Promise.all([working, session.snapshots.run(end.signal)]);
     } finally {
@@ -216,52 +215,48 @@ export class VolumeController {
     for (const part of ["claim", "volume", "attachment"] as const) this.#addReported(part);
   }
 
-  #startTriggers({ parts }: VolumeSession): () => void {
+  *#begin({ parts }: VolumeSession): Subscriptions {
     const { stores, nodes, inventory, removals } = this.#deps;
     const { attachmentsOf, attachmentsOn, claimsOf } = this.#history;
     const keys = this.#keys;
-    const stops = [
-      stores.claims.subscribe(({ before, after }) => {
-        if (isSame(before, after, claimFacts)) return;
-        keys.add("claim", before, after);
-        keys.add("volume", stores.volumes.get((after ?? before)?.spec?.volumeName ?? ""));
-      }),
-      stores.volumes.subscribe(({ key, before, after }) => {
-        keys.add("volume", before, after);
-        const { claimRef } = (after ?? before)?.spec ?? {};
-        keys.add("claim", stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`));
-        keys.add("attachment", ...attachmentsOf.get(key));
-        // The volume may have been shared.
-        if (after === undefined) this.#addReported("volume");
-      }),
-      stores.attachments.subscribe(({ before, after }) => {
-        if (isSame(before, after, attachmentFacts)) return;
-        keys.add("attachment", before, after);
-        const { spec } = after ?? before ?? {};
-        keys.add("volume", stores.volumes.get(spec?.source.persistentVolumeName ?? ""));
-        if (after === undefined) keys.add("attachment", ...attachmentsOn.get(spec?.nodeName ?? ""));
-      }),
-      stores.classes.subscribe(({ key }) => keys.add("claim", ...claimsOf.get(key))),
-      nodes.subscribe(({ key, before, after }) => {
-        if (isSame(before, after, nodeFacts)) return;
-        if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
-          this.#history.reports.forget(`Node ${refOf(before)}`);
-        keys.add("attachment", ...attachmentsOn.get(key));
-        this.#addReported("claim");
-      }),
-      inventory.subscribe((update) => {
-        // A failure concerns those that asked: the others would ask again at once.
-        const { asking, waiting } = parts.attachment.proofs;
-        for (const ref of [...(update === "failure" ? asking : waiting)]) keys.addRef("attachment", ref);
-      }),
-      removals.subscribe(() => {
-        for (const ref of parts.volume.held) keys.addRef("volume", ref);
-        for (const part of ["volume", "attachment"] as const) this.#addReported(part);
-      }),
-    ];
-    return () => {
-      for (const stop of stops) stop();
-    };
+    this.#decideAll();
+    yield stores.claims.subscribe(({ before, after }) => {
+      if (isSame(before, after, claimFacts)) return;
+      keys.add("claim", before, after);
+      keys.add("volume", stores.volumes.get((after ?? before)?.spec?.volumeName ?? ""));
+    });
+    yield stores.volumes.subscribe(({ key, before, after }) => {
+      keys.add("volume", before, after);
+      const { claimRef } = (after ?? before)?.spec ?? {};
+      keys.add("claim", stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`));
+      keys.add("attachment", ...attachmentsOf.get(key));
+      // The volume may have been shared.
+      if (after === undefined) this.#addReported("volume");
+    });
+    yield stores.attachments.subscribe(({ before, after }) => {
+      if (isSame(before, after, attachmentFacts)) return;
+      keys.add("attachment", before, after);
+      const { spec } = after ?? before ?? {};
+      keys.add("volume", stores.volumes.get(spec?.source.persistentVolumeName ?? ""));
+      if (after === undefined) keys.add("attachment", ...attachmentsOn.get(spec?.nodeName ?? ""));
+    });
+    yield stores.classes.subscribe(({ key }) => keys.add("claim", ...claimsOf.get(key)));
+    yield nodes.subscribe(({ key, before, after }) => {
+      if (isSame(before, after, nodeFacts)) return;
+      if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
+        this.#history.reports.forget(`Node ${refOf(before)}`);
+      keys.add("attachment", ...attachmentsOn.get(key));
+      this.#addReported("claim");
+    });
+    yield inventory.subscribe((update) => {
+      // A failure concerns those that asked: the others would ask again at once.
+      const { asking, waiting } = parts.attachment.proofs;
+      for (const ref of [...(update === "failure" ? asking : waiting)]) keys.addRef("attachment", ref);
+    });
+    yield removals.subscribe(() => {
+      for (const ref of parts.volume.held) keys.addRef("volume", ref);
+      for (const part of ["volume", "attachment"] as const) this.#addReported(part);
+    });
   }
 
   /** Enqueues the objects about which something is reported. */

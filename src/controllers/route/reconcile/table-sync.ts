@@ -7,6 +7,7 @@ import { defined } from "../../../core/defined.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError } from "../../classify-error.ts";
+import type { Subscriptions } from "../../kernel/run-controller.ts";
 import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
 import { type ChangeResult, OpenChanges, type RouteChange } from "../apply/open-changes.ts";
@@ -54,14 +55,10 @@ export class TableSync {
     this.#reporter = new RouteReporter(options, shared.nodeProblems);
   }
 
-  /** Follows the Nodes and open operations until the returned function is called. */
-  start(signal: AbortSignal): () => void {
-    const unfollow = this.#guard.evidence.follow();
-    const stopPolling = this.#open.start(signal);
-    return () => {
-      unfollow();
-      stopPolling();
-    };
+  /** Follows the Nodes and open operations. */
+  *start(signal: AbortSignal): Subscriptions {
+    yield this.#guard.evidence.follow();
+    yield this.#open.start(signal);
   }
 
   get report() {

@@ -7,6 +7,7 @@ import type { Change } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
+import type { Subscriptions } from "../../kernel/run-controller.ts";
 import type { ServiceControllerDeps, ServiceObserver } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { BalancerMassLimit } from "../observed/balancer-mass-count.ts";
@@ -33,29 +34,24 @@ export interface TriggerDeps {
   readonly nodeSyncLatency: NodeSyncLatency;
 }
 
-/** Enqueues all Services once, then those that a change affects. Returns a function that stops it. */
-export function startTriggers(deps: TriggerDeps): () => void {
+/** Enqueues all Services once, then those that a change affects. */
+export function* startTriggers(deps: TriggerDeps): Subscriptions {
   const { controller, desiredServices, records } = deps;
   const { services, nodes, isSelected, onMachines, listing, clock, balancers } = controller;
   const nodeChanges = new Debounce(clock, () => onNodeChanges(deps));
-  const stops = [
-    services.subscribe((change) => onServiceChange(deps, change)),
-    nodes.subscribe(({ before, after }) => {
-      const labelsMatter = records.hasTargetSelector || balancers.reaches !== undefined;
-      if (!isRelevantNodeChange(before, after, { labelsMatter, isSelected })) return;
-      // Its server is probably gone too, and some clouds then remove it from the targets themselves.
-      if (after === undefined && balancers.toleratesMissingTargets !== true) deps.freshListing.expire();
-      nodeChanges.trigger();
-    }),
-    onMachines(() => nodeChanges.trigger()),
-    listing.subscribe(() => onListing(deps)),
-    () => nodeChanges.stop(),
-  ];
+  yield services.subscribe((change) => onServiceChange(deps, change));
+  yield nodes.subscribe(({ before, after }) => {
+    const labelsMatter = records.hasTargetSelector || balancers.reaches !== undefined;
+    if (!isRelevantNodeChange(before, after, { labelsMatter, isSelected })) return;
+    // Its server is probably gone too, and some clouds then remove it from the targets themselves.
+    if (after === undefined && balancers.toleratesMissingTargets !== true) deps.freshListing.expire();
+    nodeChanges.trigger();
+  });
+  yield onMachines(() => nodeChanges.trigger());
+  yield listing.subscribe(() => onListing(deps));
+  yield () => nodeChanges.stop();
   desiredServices.targets.refresh();
   enqueueAll(deps);
-  return () => {
-    for (const stop of stops) stop();
-  };
 }
 
 /** Finds what changed while another replica was the leader. */

@@ -10,7 +10,7 @@ import type { RouteController } from "../../controllers/route/controller.ts";
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { shortList } from "../../core/text.ts";
-import type { Service } from "../../kube/objects.ts";
+import type { CertificateSigningRequest, Service } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
@@ -36,6 +36,8 @@ export interface ControllersDeps {
   /** The task runs once for each session with the cloud. */
   readonly perSession: (task: ControllerTask) => ControllerTask;
   readonly services: LatestObjects<Service>;
+  /** Undefined unless the controller of serving certificates runs here. */
+  readonly requests: LatestObjects<CertificateSigningRequest> | undefined;
   /** Undefined without the volume controller. */
   readonly volumeWatches: VolumeWatches | undefined;
   readonly watchDeps: WatchDeps;
@@ -78,8 +80,10 @@ export function composeControllers(deps: ControllersDeps): Controllers {
   const lifecycle = slotFor("cloud-node-lifecycle", lifecycleComposer(kept("cloud-node-lifecycle")));
   const service = slotFor("service", balancers.compose);
   const route = slotFor("node-route", routesComposer(kept("node-route")));
-  const serving = certificatesComposer(kept("kubelet-serving-csr"));
-  const certificates = slotFor("kubelet-serving-csr", serving.compose);
+  const certificates = slotFor(
+    "kubelet-serving-csr",
+    certificatesComposer(kept("kubelet-serving-csr"), deps.requests),
+  );
   const volume = slotFor("volume", volumesComposer(kept("volume"), provider, volumeWatches, watchDeps));
   const tagging = slotFor("tagging", taggingComposer(kept("tagging")));
   /** The next session goes on with what the mass limit holds, so that a release during a reload covers it. */
@@ -87,19 +91,19 @@ export function composeControllers(deps: ControllersDeps): Controllers {
     name: task.name,
     run: (signal) => task.run(signal).finally(() => kept(task.name).removals.endHolds(kind)),
   });
-  /** The watch lasts as long as a Lease is held. */
-  const beside = (watch: Task, task: ControllerTask): ControllerTask => ({
-    name: task.name,
-    run: (signal) => runTogether([perSession(task), watch], signal),
-  });
+  /** The watch of EndpointSlices lasts as long as a Lease is held. */
+  const besideEndpoints: ControllerTask = {
+    name: service.name,
+    run: (signal) => runTogether([perSession(service), balancers.endpoints], signal),
+  };
   const all = [
     [node, perSession(node)],
     [lifecycle, remover("nodes", perSession(lifecycle))],
     [route, remover("routes", perSession(route))],
-    [certificates, beside(serving.requests, certificates)],
+    [certificates, perSession(certificates)],
     [volume, remover("volumes", perSession(volume))],
     [tagging, perSession(tagging)],
-    [service, remover("load-balancers", beside(balancers.endpoints, service))],
+    [service, remover("load-balancers", besideEndpoints)],
   ] as const;
   return {
     node,

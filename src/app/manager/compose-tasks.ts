@@ -3,7 +3,6 @@
 
 import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
-import { defined } from "../../core/defined.ts";
 import type { Node, Service } from "../../kube/objects.ts";
 import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
 import type { Task } from "../../runtime/run-together.ts";
@@ -12,6 +11,7 @@ import { objectReporters } from "../logging/object-reporter.ts";
 import type { CloudSession } from "./cloud-session.ts";
 import type { CloudSessions } from "./cloud-sessions.ts";
 import type { ClusterAccess } from "./cluster-access.ts";
+import { watchRequests } from "./compose-certificates.ts";
 import { composeChanges } from "./compose-changes.ts";
 import {
   type Controllers,
@@ -53,6 +53,8 @@ export interface ComposedTasks {
   readonly tasks: Readonly<Record<keyof SessionsByLease, readonly Task[]>>;
   readonly watches: {
     readonly all: readonly AnyWatch[];
+    /** Those of the objects that pages and commands describe. */
+    readonly described: readonly AnyWatch[];
     /** Undefined unless the volume controller runs here. */
     readonly volumes: VolumeWatches | undefined;
   };
@@ -113,11 +115,13 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
   const volumes = isHere("volume")
     ? watchVolumes(provider, sessions.main.current.connected.cloud, watchDeps)
     : undefined;
+  const requests = isHere("kubelet-serving-csr") ? watchRequests(watchDeps) : undefined;
   const composed = composeControllers({
     provider,
     kept,
     contextOf,
     perSession: (task) => sessionsOf(task.name).task(task),
+    requests: requests?.objects,
     volumeWatches: volumes,
     watchDeps,
     services: services.objects,
@@ -146,15 +150,16 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
   };
   // Without the service controller, the permission to list Services may be missing.
   const watchesServices = controllers.some(({ name }) => name === "service");
-  const watches = defined({ nodes, services: watchesServices ? services : undefined, ...volumes });
+  const described = [nodes, ...(watchesServices ? [services] : []), ...Object.values(volumes ?? {})];
   caches.follow(nodes);
   if (watchesServices) caches.follow(services, "service");
+  if (requests !== undefined) caches.follow(requests, "kubelet-serving-csr");
   for (const watch of Object.values(volumes ?? {})) caches.follow(watch, "volume");
   return {
     composed,
     running: [...controllers.map(({ name }) => name), "inventory"],
     tasks: { main: tasksUnder("main"), migrated: tasksUnder("migrated") },
-    watches: { all: Object.values(watches).filter((watch) => watch !== undefined), volumes },
+    watches: { all: [...described, ...(requests === undefined ? [] : [requests])], described, volumes },
     nodes: nodes.objects,
     services: services.objects,
     changes: () => changes?.stream,

@@ -11,7 +11,7 @@ export interface ControllerTask extends Task {
 export interface SlotOptions<C> {
   readonly name: ControllerName;
   /** The session with the cloud for which it is composed. */
-  readonly session: () => unknown;
+  readonly session: () => object;
   /** Starts nothing: no subscription, no timer, no request. Returns undefined where the controller has nothing to do. */
   readonly compose: () => C;
   /** Called each time that it is composed again. */
@@ -22,14 +22,14 @@ export class ControllerSlot<C extends Pick<Task, "run"> | undefined> implements 
   readonly name: ControllerName;
   readonly #options: SlotOptions<C>;
   #current: C;
-  #session: unknown;
-  #hasRun = false;
+  /** The session that it was composed for; undefined once it has run, because it runs once. */
+  #composedFor: object | undefined;
   #isRunning = false;
 
   constructor(options: SlotOptions<C>) {
     this.name = options.name;
     this.#options = options;
-    this.#session = options.session();
+    this.#composedFor = options.session();
     this.#current = options.compose();
   }
 
@@ -44,12 +44,11 @@ export class ControllerSlot<C extends Pick<Task, "run"> | undefined> implements 
 
   async run(signal: AbortSignal): Promise<void> {
     const { session, compose, onComposed } = this.#options;
-    if (this.#hasRun || this.#session !== session()) {
-      this.#session = session();
+    if (this.#composedFor !== session()) {
       this.#current = compose();
       onComposed();
     }
-    this.#hasRun = true;
+    this.#composedFor = undefined;
     this.#isRunning = true;
     try {
       await this.#current?.run(signal);

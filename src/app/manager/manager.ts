@@ -171,7 +171,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     isSelected: isSelectedBy(flags),
     leads,
     leases: () => leadership.leases(),
-    caches: () => Object.fromEntries(watches.all.map(({ resource, cache }) => [resource, cache])),
+    caches: () => Object.fromEntries(watches.described.map(({ resource, cache }) => [resource, cache])),
     awaitedCaches: () => caches.awaited,
     stalled: () =>
       leadership.health() ??
@@ -188,7 +188,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     }),
   };
   const isIdle = (): boolean =>
-    watches.all.every(({ isSynced }) => isSynced) &&
+    watches.described.every(({ isSynced }) => isSynced) &&
     Object.values(composed.queues).every(({ depth, active }) => depth === 0 && active === 0) &&
     access.events.events.pending === 0;
   const cloudProblem = (): CloudProblem | undefined =>

@@ -3,6 +3,7 @@
 
 import { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { Milliseconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import type { Resource } from "../../kube/resources.ts";
@@ -44,7 +45,11 @@ export class WatchedResource<T extends KubeObject = KubeObject> implements Task,
   readonly objects: LatestObjects<T>;
   readonly #reflector: Reflector<T>;
 
-  constructor(resource: Resource<T>, { api, clock, random, problems, collectGarbage }: WatchDeps) {
+  constructor(
+    resource: Resource<T>,
+    { api, clock, random, problems, collectGarbage }: WatchDeps,
+    fieldSelector?: string,
+  ) {
     const { plural } = resource;
     this.resource = plural;
     this.name = `the watch of ${plural}`;
@@ -54,6 +59,7 @@ export class WatchedResource<T extends KubeObject = KubeObject> implements Task,
       clock,
       random,
       collectGarbage,
+      ...defined({ fieldSelector }),
       onProblem: (problem) => problems.failed(problem, plural),
       onRecovered: () => problems.recovered(plural),
     });

@@ -8,7 +8,7 @@ import type { AnyCloud } from "../../provider/provider.ts";
 import type { VolumeDriver, Volumes } from "../../provider/volumes.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { CloudVolumes, type CloudVolumesOptions } from "../../volumes/csi/cloud-volumes.ts";
+import { CloudVolumes } from "../../volumes/csi/cloud-volumes.ts";
 import { controllerService, identityService } from "../../volumes/csi/controller-service.ts";
 import { csiSchema, csiServices } from "../../volumes/csi/spec.ts";
 import { version } from "../build-info.ts";
@@ -93,7 +93,12 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
   const options = { signal: life.signal, onAbandoned, onRequest: createCloudMetrics(metrics) };
   let cloud = connect(invocation, configuration, options);
   const volumes = new CloudVolumes({
-    ...throughCurrent(() => cloud),
+    get volumes() {
+      return cloud.volumes;
+    },
+    get pending() {
+      return cloud.pending;
+    },
     clock: platform.clock,
     life: life.signal,
   });
@@ -138,32 +143,4 @@ export async function runController(invocation: ControllerProcess, log: Log): Pr
     await http?.close();
   }
   return signal.aborted;
-}
-
-/** Calls that begin after a reload use the new connection; calls that run keep the one they have. */
-function throughCurrent(current: () => VolumeCloud): Pick<CloudVolumesOptions, "volumes" | "pending"> {
-  const { pending, volumes: first } = current();
-  const { snapshots } = first;
-  const volumes = (): Volumes => current().volumes;
-  return {
-    volumes: {
-      list: (call) => volumes().list(call),
-      get: (id, call) => volumes().get(id, call),
-      create: (desired, call) => volumes().create(desired, call),
-      remove: (volume, call) => volumes().remove(volume, call),
-      attach: (volume, machine, call) => volumes().attach(volume, machine, call),
-      detach: (volume, machine, call) => volumes().detach(volume, machine, call),
-      expand: (volume, size, call) => volumes().expand(volume, size, call),
-      snapshots: snapshots && {
-        list: (call) => (volumes().snapshots ?? snapshots).list(call),
-        get: (id, call) => (volumes().snapshots ?? snapshots).get(id, call),
-        create: (desired, call) => (volumes().snapshots ?? snapshots).create(desired, call),
-        remove: (snapshot, call) => (volumes().snapshots ?? snapshots).remove(snapshot, call),
-      },
-    },
-    pending: pending && {
-      limit: pending.limit,
-      check: (ids, call) => (current().pending ?? pending).check(ids, call),
-    },
-  };
 }

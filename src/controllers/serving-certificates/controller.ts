@@ -7,7 +7,6 @@ import { shortList } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type CertificateSigningRequest, type Node, toTime } from "../../kube/objects.ts";
 import { certificateSigningRequests } from "../../kube/resources.ts";
-import type { Index, ReadonlyStore } from "../../kube/watch/store.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import { problemOfError } from "../classify-error.ts";
@@ -29,20 +28,9 @@ import {
 } from "./decide-request.ts";
 import type { ServingCertificateHistory } from "./history.ts";
 
-export interface RequestCache {
-  readonly store: ReadonlyStore<CertificateSigningRequest>;
-  readonly byNode: Index<CertificateSigningRequest>;
-}
-
-export const nodesOfRequest = (request: CertificateSigningRequest): readonly string[] => [
-  nodeOfRequest(request) ?? "",
-];
-
 export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
   readonly api: Pick<KubeApi, "patch">;
   readonly send: JournalledSend;
-  /** The requests of kubelets, which are watched while this replica leads. */
-  readonly requests: () => RequestCache;
   /** Reads the PEM of a request. */
   readonly readRequest: (pem: string) => RequestContent;
   readonly onDecision: (kind: "approved" | "denied") => void;
@@ -80,7 +68,6 @@ export class ServingCertificateController implements Reconciler {
   readonly #nextQuery = new Map<string, number>();
   /** Queries are sent in turns, so that queries for several Nodes share a listing. Monotonic. */
   #turn = { ends: 0, next: 0 };
-  #requests: ReadonlyStore<CertificateSigningRequest> | undefined;
 
   constructor(deps: ServingCertificateDeps, history: ServingCertificateHistory) {
     this.#deps = deps;
@@ -98,31 +85,22 @@ export class ServingCertificateController implements Reconciler {
     return runController(this, this.#deps, signal);
   }
 
-  *begin(signal: AbortSignal): Subscriptions {
-    const { nodes, inventory, requests } = this.#deps;
-    const { store, byNode } = requests();
-    this.#requests = store;
-    void this.#forgetReports(store, signal);
-    for (const { metadata } of store.list()) this.queue.add(metadata.name);
-    yield store.subscribe(({ key }) => this.queue.add(key));
+  *begin(): Subscriptions {
+    const { nodes, inventory } = this.#deps;
+    const { requests, requestsOf, reports } = this.#history;
+    const names = requests.list().map(({ metadata }) => metadata.name);
+    // Requests may have been deleted while another replica was the leader.
+    reports.forgetAllBut(new Set(names));
+    for (const name of names) this.queue.add(name);
+    yield requests.subscribe(({ key }) => this.queue.add(key));
     yield nodes.subscribe(({ key, before, after }) => {
       if (after === undefined) this.#nextQuery.delete(key);
       // The Node that leaves was perhaps the second one of a machine.
       const other = before && after === undefined ? this.#history.sharing(before) : undefined;
       for (const node of other === undefined ? [key] : [key, other])
-        this.#enqueue(byNode.get(node).map(({ metadata }) => metadata.name));
+        this.#enqueue(requestsOf.get(node).map(({ metadata }) => metadata.name));
     });
     yield inventory.subscribe(() => this.#enqueue(this.#seen.keys()));
-  }
-
-  /** Requests may have been deleted while another replica was the leader. */
-  async #forgetReports(store: RequestCache["store"], signal: AbortSignal): Promise<void> {
-    const isSynced = await store.whenSynced(signal).then(
-      () => true,
-      () => false,
-    );
-    if (isSynced)
-      this.#history.reports.forgetAllBut(new Set([...store.list()].map(({ metadata }) => metadata.name)));
   }
 
   #enqueue(names: Iterable<string>): void {
@@ -130,7 +108,7 @@ export class ServingCertificateController implements Reconciler {
   }
 
   async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
-    const request = this.#requests?.get(name);
+    const request = this.#history.requests.get(name);
     if (request === undefined || !isPending(request)) {
       this.#forget(name);
       this.#lookups.forget(name);
@@ -293,7 +271,7 @@ export class ServingCertificateController implements Reconciler {
   }
 
   onError(name: string, error: unknown): undefined {
-    const request = this.#requests?.get(name);
+    const request = this.#history.requests.get(name);
     const problem = problemOfError(error);
     if (request !== undefined && problem !== undefined) {
       this.#reportWait(request, `It cannot be decided now: ${problem.text}`);

@@ -1,21 +1,27 @@
-// What the controller of serving certificates keeps from one leadership session to the next: why it reported that requests wait, and an
-// index of the Nodes by machine.
+// What the controller of serving certificates keeps from one leadership session to the next: the requests, why it reported that they wait,
+// and indexes of requests and Nodes.
 
-import type { Node } from "../../kube/objects.ts";
+import type { CertificateSigningRequest, Node } from "../../kube/objects.ts";
 import type { Index } from "../../kube/watch/store.ts";
+import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf } from "../node-facts.ts";
 import { ReportsByName } from "../reporter.ts";
+import { nodeOfRequest } from "./decide-request.ts";
 
 export class ServingCertificateHistory {
   readonly reports = new ReportsByName<"waiting">();
+  readonly requests: ObjectStore<CertificateSigningRequest>;
+  readonly requestsOf: Index<CertificateSigningRequest>;
   readonly #deps: Pick<NodeDeps, "inventory">;
   /** A provider id has several spellings. */
   readonly #byMachine: Index<Node>;
 
-  /** Follows the Nodes for the life of the process. */
-  constructor(deps: Pick<NodeDeps, "nodes" | "inventory">) {
+  /** Follows the Nodes and the requests for the life of the process. */
+  constructor(deps: Pick<NodeDeps, "nodes" | "inventory">, requests: ObjectStore<CertificateSigningRequest>) {
     this.#deps = deps;
+    this.requests = requests;
+    this.requestsOf = requests.index((request) => [nodeOfRequest(request) ?? ""]);
     this.#byMachine = deps.nodes.index((node) => this.#machineOf(node));
   }
 

@@ -104,11 +104,11 @@ export class CloudSnapshots {
     id: string,
     signal: AbortSignal,
   ): Promise<ObservedSnapshot | undefined> {
-    const { operations, snapshots, clock } = this.#deps;
+    const { operations, clock } = this.#deps;
     if (!outcome.done && outcome.operation !== undefined)
       await operations.end(outcome.operation, outcome.checkAfter, signal);
     for (;;) {
-      const snapshot = await snapshots.get(id, userCall(signal));
+      const snapshot = await this.#deps.snapshots.get(id, userCall(signal));
       if (snapshot?.state !== "creating") return snapshot;
       await sleep(clock, outcome.done ? checkAfter : outcome.checkAfter, signal);
     }

@@ -1,8 +1,7 @@
 // Creates, removes, attaches, detaches and expands volumes, each idempotently. A volume is looked up by its id before it is changed and
 // afterwards; only a definite answer counts. Volumes are found by name in a listing that began after the request.
 
-import { type Clock, sleep } from "../../platform/clock.ts";
-import type { Pending } from "../../provider/plan.ts";
+import { sleep } from "../../platform/clock.ts";
 import type {
   DesiredVolume,
   ObservedVolume,
@@ -23,18 +22,15 @@ import {
   userCall,
 } from "./cloud-answers.ts";
 import { CloudSnapshots } from "./cloud-snapshots.ts";
-import { OperationWaits } from "./operation-waits.ts";
+import { OperationWaits, type OperationWaitsOptions } from "./operation-waits.ts";
 import { isUsableIn, type SizeRange, sizeText } from "./volume-requests.ts";
 
 /** With more creations at a time, volumes are read in listings. */
 const fewCreations = 2;
 
-export interface CloudVolumesOptions {
+/** `volumes` and `pending` are read for each call, because a reload replaces them. */
+export interface CloudVolumesOptions extends OperationWaitsOptions {
   readonly volumes: Volumes;
-  readonly pending: Pending | undefined;
-  readonly clock: Clock;
-  /** Aborted when the process ends. */
-  readonly life: AbortSignal;
 }
 
 /** What a claim asks for. `places` are the allowed topologies, the preferred one first; none: anywhere. */
@@ -44,8 +40,7 @@ export interface VolumeRequest extends Pick<DesiredVolume, "name" | "parameters"
 }
 
 export class CloudVolumes {
-  readonly #volumes: Volumes;
-  readonly #clock: Clock;
+  readonly #options: CloudVolumesOptions;
   readonly #operations: OperationWaits;
   readonly #listing: SerialListing<ObservedVolume>;
   readonly #calls = new OneCallEach("volume");
@@ -53,15 +48,28 @@ export class CloudVolumes {
   /** Undefined: the cloud has none. */
   readonly snapshots: CloudSnapshots | undefined;
 
-  constructor({ volumes, pending, clock, life }: CloudVolumesOptions) {
-    this.#volumes = volumes;
-    this.#clock = clock;
-    this.#operations = new OperationWaits(pending, clock, life);
-    this.#listing = new SerialListing((call) => volumes.list(call), life);
-    const { snapshots } = volumes;
+  constructor(options: CloudVolumesOptions) {
+    const { clock, life } = options;
+    this.#options = options;
+    this.#operations = new OperationWaits(options);
+    this.#listing = new SerialListing((call) => this.#volumes.list(call), life);
+    const { snapshots } = options.volumes;
     const find = async (id: string, signal: AbortSignal) => this.find(id, signal);
     this.snapshots =
-      snapshots && new CloudSnapshots({ snapshots, find, operations: this.#operations, clock, life });
+      snapshots &&
+      new CloudSnapshots({
+        get snapshots() {
+          return options.volumes.snapshots ?? snapshots;
+        },
+        find,
+        operations: this.#operations,
+        clock,
+        life,
+      });
+  }
+
+  get #volumes(): Volumes {
+    return this.#options.volumes;
   }
 
   /** The ids in the last complete listing. Each answer that a volume is gone, or not attached, rests on such a listing. */
@@ -254,11 +262,11 @@ export class CloudVolumes {
   async #after(outcome: VolumeOutcome, id: string, signal: AbortSignal): Promise<ObservedVolume | undefined> {
     if (!outcome.done && outcome.operation !== undefined)
       await this.#operations.end(outcome.operation, outcome.checkAfter, signal);
-    else if (!outcome.done && this.#areMany) await sleep(this.#clock, outcome.checkAfter, signal);
+    else if (!outcome.done && this.#areMany) await sleep(this.#options.clock, outcome.checkAfter, signal);
     for (;;) {
       const volume = await this.#read(id, signal);
       if (volume?.state !== "changing") return volume;
-      await sleep(this.#clock, outcome.done ? checkAfter : outcome.checkAfter, signal);
+      await sleep(this.#options.clock, outcome.done ? checkAfter : outcome.checkAfter, signal);
     }
   }
 

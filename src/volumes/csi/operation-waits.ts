@@ -18,18 +18,25 @@ const batchWindow = 250;
 /** After a check that failed. */
 const retryAfter: Milliseconds = milliseconds(2000);
 
-export class OperationWaits {
-  readonly #pending: Pending | undefined;
-  readonly #clock: Clock;
+export interface OperationWaitsOptions {
+  /** Read for each check. Undefined if the cloud has no long-running operations. */
+  readonly pending: Pending | undefined;
+  readonly clock: Clock;
   /** Aborted when the process ends. */
+  readonly life: AbortSignal;
+}
+
+export class OperationWaits {
+  readonly #options: OperationWaitsOptions;
+  readonly #clock: Clock;
   readonly #life: AbortSignal;
   readonly #waiting = new Set<Waiting>();
   #isPolling = false;
 
-  constructor(pending: Pending | undefined, clock: Clock, life: AbortSignal) {
-    this.#pending = pending;
-    this.#clock = clock;
-    this.#life = life;
+  constructor(options: OperationWaitsOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#life = options.life;
   }
 
   /**
@@ -69,7 +76,7 @@ export class OperationWaits {
     await sleep(this.#clock, delay, this.#life);
     const until = this.#clock.monotonic() + batchWindow;
     const due = [...this.#waiting].filter(({ checkAt }) => checkAt <= until);
-    const limit = this.#pending?.limit ?? due.length;
+    const limit = this.#options.pending?.limit ?? due.length;
     for (const batch of inBatches(due, limit)) await this.#check(batch);
   }
 
@@ -77,7 +84,7 @@ export class OperationWaits {
     const ids = [...new Set(due.map(({ id }) => id))];
     try {
       const call = { signal: this.#life, urgency: "user-change" } as const;
-      const states = (await this.#pending?.check(ids, call)) ?? new Map();
+      const states = (await this.#options.pending?.check(ids, call)) ?? new Map();
       for (const waiting of due) {
         const state = states.get(waiting.id);
         if (CloudError.is(state)) waiting.ended.reject(state);

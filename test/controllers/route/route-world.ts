@@ -114,9 +114,10 @@ export class RouteWorld {
       onSync: (sync: RouteSync) => this.syncs.push(sync),
     };
     const compose = () => new RouteController({ ...options, tables: routeTablesOf(routes, clock) }, history);
+    const session = {};
     this.#slot = new ControllerSlot({
       name: "node-route",
-      session: () => undefined,
+      session: () => session,
       compose,
       onComposed: () => undefined,
     });

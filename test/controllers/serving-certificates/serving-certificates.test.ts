@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { journalledSend } from "../../../src/controllers/kernel/journalled-send.ts";
+import { LatestObjects } from "../../../src/controllers/latest-objects.ts";
 import {
-  nodesOfRequest,
   ServingCertificateController,
   type ServingCertificateDeps,
 } from "../../../src/controllers/serving-certificates/controller.ts";
@@ -20,7 +20,7 @@ import { machine, outage, type ScriptOptions } from "../../support/scripted-sour
 
 class World {
   readonly at: NodeControllers;
-  store = new Store<CertificateSigningRequest>();
+  readonly store = new Store<CertificateSigningRequest>();
   readonly patches: { readonly name: string; readonly patch: Patch }[] = [];
   readonly decided: string[] = [];
   readonly events: { readonly reason: string; readonly message: string }[] = [];
@@ -44,14 +44,13 @@ class World {
       note: (message) => this.events.push({ reason: "", message }),
       api: { patch: (_, { name }, patch) => this.#patch(name, patch) },
       send: journalledSend({ journal: new Journal(), clock, mode }, "cluster", () => false),
-      requests: () => ({ store: this.store, byNode: this.store.index(nodesOfRequest) }),
       readRequest: (pem) => {
         this.reads += 1;
         return JSON.parse(pem) as RequestContent;
       },
       onDecision: (kind) => this.decided.push(kind),
     };
-    const history = new ServingCertificateHistory(deps);
+    const history = new ServingCertificateHistory(deps, new LatestObjects(this.store));
     this.#compose = () => new ServingCertificateController(deps, history);
     this.#ended = this.#compose().run(this.#session.signal);
   }
@@ -71,11 +70,10 @@ class World {
     this.#session = new AbortController();
     const answered = new Set(this.patches.map(({ name }) => name));
     const requests = [...this.store.list()].filter(({ metadata }) => !answered.has(metadata.name));
-    this.store = new Store();
-    this.#ended = this.#compose().run(this.#session.signal);
     this.store.apply({ type: "begin" });
     for (const object of requests) this.store.apply({ type: "object", object, initial: true });
     this.store.apply({ type: "complete", resourceVersion: "2" });
+    this.#ended = this.#compose().run(this.#session.signal);
   }
 
   #patch = async <T>(name: string, patch: Patch): Promise<T> => {

@@ -66,7 +66,6 @@ export type {
 } from "./core/settings.ts";
 export * from "./kit/changed-targets.ts";
 export * from "./kit/deletions.ts";
-export * from "./kit/etag-update.ts";
 export { type GcfgOptions, readGcfg } from "./kit/gcfg.ts";
 export * from "./kit/job-operations.ts";
 export * from "./kit/json-api.ts";

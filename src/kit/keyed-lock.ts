@@ -1,5 +1,5 @@
 // A lock per key, for what a cloud lets clients read and write only as a whole and without a precondition, such as the tags of an object
-// that several Services share. `updateWithETag` is for clouds with a precondition.
+// that several Services share.
 
 import { abortable } from "../runtime/abortable.ts";
 

@@ -4,7 +4,6 @@ import { expect, test } from "bun:test";
 import {
   CloudError,
   deleted,
-  deletionsInOrder,
   inProgress,
   type JobOperation,
   type JobState,
@@ -69,12 +68,6 @@ test("a deletion that starts a job is in progress, unless the object is gone", a
   expect(await deleted(Promise.reject(gone), started)).toEqual({ done: true });
 });
 
-test("deletions have what they share", () => {
-  expect(deletionsInOrder([["pool", ["p1"]]], { region: "east" })).toEqual([
-    { do: "delete pool", on: "p1", kind: "pool", id: "p1", region: "east" },
-  ]);
-});
-
 test("a job that the cloud no longer knows, and an id of another form, have no answer", async () => {
   const known = operationOf({ job: "j1", waitingFor: "it" });
   expect((await checked([known, "job-7", "[]", "{"], {})).answers.size).toBe(0);
@@ -85,19 +78,6 @@ test("operations that wait for one job ask for it once", async () => {
   const operations = ["one", "another"].map((waitingFor) => operationOf({ job: "j1", waitingFor }));
   const { answers, asked } = await checked(operations, { j1: { facts: {} } });
   expect([asked, answers.size]).toEqual([[["j1"]], 2]);
-});
-
-test("deletes dependent objects kind by kind, and leaves out kinds without objects", () => {
-  const steps = deletionsInOrder([
-    ["rule", ["r1", "r2"]],
-    ["pool", []],
-    ["balancer", ["b1"]],
-  ]);
-  expect(steps.map((step) => `${step.do} ${step.on} ${step.kind} ${step.id}`)).toEqual([
-    "delete rule r1 rule r1",
-    "delete rule r2 rule r2",
-    "delete balancer b1 balancer b1",
-  ]);
 });
 
 test("a deletion is done when the object is gone already, and fails for any other error", async () => {

@@ -13,7 +13,6 @@ import {
   publishIPs,
   type ServiceUID,
   type StepOutcome,
-  updateWithETag,
 } from "#ccm";
 import type { ApiPool, Created, ListedPool, PoolSpec, Region } from "./api.ts";
 import { type Desired, type Observed, planPool, type QuarryStep } from "./plan-pool.ts";
@@ -75,17 +74,20 @@ async function applyStep(
       return jobStarted({ job: `${name}/${job}`, waitingFor: `the front of pool ${step.pool}` });
     }
     case "change pool": {
-      const operations = { read: "GetPool", write: "PutPool" };
-      const change = (pool: PoolSpec): PoolSpec => ({ ...pool, ...step.spec });
-      await updateWithETag(api, { path: `/pools/${step.id}`, operations }, change, call);
+      const path = `/pools/${step.id}`;
+      const current = await api.answer<PoolSpec>({ operation: "GetPool", method: "GET", path }, call);
+      const headers = { "if-match": current.headers.get("etag") ?? "" };
+      const body = { ...current.body, ...step.spec };
+      await api.call({ operation: "PutPool", method: "PUT", path, headers, body }, call);
       return done();
     }
     case "delete front":
-    case "delete pool": {
-      const operation = step.kind === "pool" ? "DeletePool" : "DeleteFront";
-      await deleted(api.call({ operation, method: "DELETE", path: `/${step.kind}s/${step.id}` }, call));
-      return done(step.kind === "pool" ? { pool: undefined } : undefined);
-    }
+      return deleted(
+        api.call({ operation: "DeleteFront", method: "DELETE", path: `/fronts/${step.id}` }, call),
+      );
+    case "delete pool":
+      await deleted(api.call({ operation: "DeletePool", method: "DELETE", path: `/pools/${step.id}` }, call));
+      return done({ pool: undefined });
   }
 }
 

@@ -2,9 +2,7 @@
 
 import {
   changedTargets,
-  type Deletion,
   type DesiredLoadBalancer,
-  deletionsInOrder,
   nodesByMachine,
   type ObservedLoadBalancer,
   type Plan,
@@ -33,7 +31,7 @@ export type QuarryStep = Step & { readonly region: string } & (
       }
     | { readonly do: "create front"; readonly pool: string }
     | { readonly do: "change pool"; readonly id: string; readonly spec: Partial<PoolSpec> }
-    | Deletion<"front" | "pool">
+    | { readonly do: "delete front" | "delete pool"; readonly id: string }
   );
 
 type PoolChange = Extract<QuarryStep, { readonly do: "change pool" }>;
@@ -102,11 +100,8 @@ export function planPool(
   if (observed === undefined) return { steps: [] };
   const { region, pool } = observed;
   if (pool.state === "busy") return waitFor(`pool ${pool.id} to be ready`);
-  const fronts = pool.front ? [pool.front.id] : [];
-  const deletions = deletionsInOrder([
-    ["front", fronts],
-    ["pool", [pool.id]],
-  ]);
-  const removes = ({ kind }: (typeof deletions)[number]) => kind === "pool" || undefined;
-  return { steps: deletions.map((one) => ({ ...one, region, removes: removes(one) })) };
+  const { front, id } = pool;
+  const last = { do: "delete pool", on: id, region, id, removes: true } as const;
+  if (!front) return { steps: [last] };
+  return { steps: [{ do: "delete front", on: front.id, region, id: front.id }, last] };
 }

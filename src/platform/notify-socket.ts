@@ -1,5 +1,5 @@
 // Sends state messages to systemd, one datagram each. Neither Bun nor node:dgram supports Unix datagram sockets, so this calls
-// four functions of the C library; see decision 0012.
+// four functions of the C library (decision 0003).
 
 import { dlopen, ptr } from "bun:ffi";
 

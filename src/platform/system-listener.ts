@@ -1,5 +1,5 @@
 // The real HTTPS server, with HTTP/1.1 and HTTP/2 on one port. Only Node's http2 server can read client certificates and
-// replace its own certificate while connections are open (decision 0011).
+// replace its own certificate while connections are open (decision 0003).
 
 import type { Http2Server, Http2ServerRequest, Http2ServerResponse, ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";

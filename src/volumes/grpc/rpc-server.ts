@@ -1,4 +1,4 @@
-// Serves the unary calls of gRPC services: framing, deadlines and status codes. See decision 0043.
+// Serves the unary calls of gRPC services: framing, deadlines and status codes. See decision 0003.
 
 import { milliseconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";

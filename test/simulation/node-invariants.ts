@@ -14,8 +14,8 @@
 //
 // cloud-invariants.ts and absence-invariants.ts check those about Services, load balancers and routes; run-simulation.ts checks 11 to 13.
 
-import { allowedRemovals } from "../../src/controllers/kernel/mass-limit.ts";
 import { removalWindow } from "../../src/controllers/kernel/removal-history.ts";
+import { allowedRemovals } from "../../src/controllers/kernel/removal-limit.ts";
 import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
 import {

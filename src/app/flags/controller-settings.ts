@@ -4,7 +4,7 @@ import {
   defaultRemovalLimit,
   parseRemovalLimit,
   removalLimitForms,
-} from "../../controllers/kernel/mass-limit.ts";
+} from "../../controllers/kernel/removal-limit.ts";
 import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../controllers/node/settings.ts";
 import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
 import { exactly, type RouteSettings, routeDefaults } from "../../controllers/route/deps.ts";

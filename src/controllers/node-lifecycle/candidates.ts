@@ -89,9 +89,10 @@ export class Candidates {
     return milliseconds(nextCheck - now);
   }
 
-  /** Calls the listener after every change of a record. */
-  subscribe(listener: (name: string) => void): void {
+  /** Calls the listener after every change of a record. Returns how to unsubscribe. */
+  subscribe(listener: (name: string) => void): () => void {
     this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /**

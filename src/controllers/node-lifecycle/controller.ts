@@ -8,6 +8,7 @@ import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
+import { Doubt } from "../kernel/doubt.ts";
 import type { RemovalHistory, RemovalKind } from "../kernel/removal-history.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
@@ -16,11 +17,11 @@ import { PendingLookups } from "../pending-lookups.ts";
 import { type ControllerReport, findingsIn, type ObjectEvent, Reporter } from "../reporter.ts";
 import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
+import { NodeCensus } from "./census.ts";
 import { deletingNodeFailed, massDeletionReason } from "./events.ts";
 import { addAnswer, type NodeEvidence, noEvidence } from "./evidence.ts";
 import type { LifecycleHistory } from "./history.ts";
-import { MassCount } from "./mass-count.ts";
-import { type LifecycleDecision, planLifecycle } from "./plan.ts";
+import { isConfirmed, type LifecycleDecision, planLifecycle } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
 import { isOfInterest, startTriggers } from "./triggers.ts";
 
@@ -44,7 +45,7 @@ export class LifecycleController implements Reconciler {
   readonly #history: LifecycleHistory;
   readonly #pendingLookups: PendingLookups;
   readonly #candidates: Candidates;
-  readonly #massCount: MassCount;
+  readonly #doubt: Doubt;
   readonly #reporter: Reporter<Node, "hold">;
 
   constructor(options: LifecycleOptions, history: LifecycleHistory) {
@@ -55,7 +56,15 @@ export class LifecycleController implements Reconciler {
     this.#pendingLookups = new PendingLookups(inventory, clock);
     this.#candidates = new Candidates(clock, this.#pendingLookups, history.reports);
     this.#reporter = new Reporter(options.report, history.reports);
-    this.#massCount = new MassCount(options, this.#candidates, history);
+    this.#doubt = new Doubt({
+      ...options,
+      kind: "nodes",
+      census: new NodeCensus(options, this.#candidates, history),
+      memory: history.limit,
+      onHold: (held) => {
+        if (held === undefined) options.note("The mass limit no longer holds Nodes", {});
+      },
+    });
   }
 
   /** What is known about Nodes that are not Ready or shut down, by name. */
@@ -89,7 +98,9 @@ export class LifecycleController implements Reconciler {
     // Nodes may have been deleted while another replica was the leader.
     this.#history.reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
     yield this.#candidates.follow(nodes);
-    yield this.#massCount.follow();
+    yield this.#candidates.subscribe((name) => this.#doubt.noteChange(name));
+    yield nodes.subscribe(({ key }) => this.#doubt.noteChange(key));
+    yield this.#history.judgeBy((node) => this.#countsDeletion(node));
     yield removals.subscribe((kind) => this.#onRelease(kind));
     yield* startTriggers({
       ...this.#options,
@@ -102,7 +113,7 @@ export class LifecycleController implements Reconciler {
 
   #onRelease(kind: RemovalKind): void {
     if (kind !== "nodes") return;
-    this.#massCount.invalidate();
+    this.#doubt.invalidate();
     for (const name of this.#candidates.all.keys()) this.queue.add(name);
   }
 
@@ -120,8 +131,8 @@ export class LifecycleController implements Reconciler {
       return node && inventory.check(identityOf(node));
     });
     for (const name of news) this.queue.add(name);
-    if (update === "listing") this.#massCount.refresh();
-    else for (const name of this.#pendingLookups.keys) this.#massCount.noteChange(name);
+    if (update === "listing") this.#doubt.refresh();
+    else for (const name of this.#pendingLookups.keys) this.#doubt.noteChange(name);
   }
 
   async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
@@ -153,7 +164,7 @@ export class LifecycleController implements Reconciler {
       evidence,
       proofKinds: inventory.proofsFor(identity),
       isChecked: candidate.nextCheck !== undefined,
-      mass: (isProved) => this.#massCount.decide(isProved),
+      doubt: () => this.#doubt.verdict(),
       isReleased: removals.isReleased("nodes", node.metadata.uid),
       settings,
       now,
@@ -246,7 +257,7 @@ export class LifecycleController implements Reconciler {
       return requeue(seconds(1), "the watch has not delivered the last write yet");
     if (isAnnounced) this.#history.announce(node);
     try {
-      if (!isAnnounced && (await this.#massCount.record(node)) === "decide again")
+      if (!isAnnounced && (await this.#doubt.record([node.metadata.uid], [name])) === "decide again")
         return requeue(milliseconds(0), "the deletion is recorded");
     } catch (error) {
       if (!isKubeError(error, "conflict", "fenced")) report(node, deletingNodeFailed(node, error));
@@ -257,9 +268,17 @@ export class LifecycleController implements Reconciler {
     return settled;
   }
 
+  /** Whether the deletion of the Node, by any client, counts as a removal. */
+  #countsDeletion(node: Node): boolean {
+    const { name, uid } = node.metadata;
+    const isReleased = this.#options.removals.isReleased("nodes", uid);
+    const isInDoubt = this.#doubt.hasCounted(uid) && !isReleased && !isConfirmed(node);
+    return isInDoubt || this.#history.countsDeletion(node, this.#candidates.evidenceOf(name));
+  }
+
   /** The mass limit held this Node, and holds none any more. */
   #isHoldOver(name: string): boolean {
-    return this.#candidates.all.get(name)?.heldFor === massDeletionReason && !this.#massCount.isHolding;
+    return this.#candidates.all.get(name)?.heldFor === massDeletionReason && !this.#doubt.isHolding;
   }
 }
 

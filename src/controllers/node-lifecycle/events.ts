@@ -5,7 +5,7 @@ import { messageOf } from "../../core/error-message.ts";
 import { commandText } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
-import { type AppliedLimit, type LimitedCounts, whyHeld } from "../kernel/mass-limit.ts";
+import { type Held, whyHeld } from "../kernel/doubt.ts";
 import { removalWindowText } from "../kernel/removal-history.ts";
 import { describeUnnamed, nodeDeletionOf } from "../node-facts.ts";
 import type { ObjectEvent } from "../reporter.ts";
@@ -57,20 +57,17 @@ export function deletionObserved(): ObjectEvent {
 
 export const massDeletionReason = "MassDeletionHeld";
 
-export function massDeletionHeld(
-  /** Ready Nodes are included, announced ones are not. */
-  { recent, affected, total }: LimitedCounts,
-  limit: AppliedLimit,
-  howToRelease: string,
-): ObjectEvent {
+/** Ready Nodes are included, announced ones are not. */
+export function massDeletionHeld(held: Held): ObjectEvent {
+  const { absent, recent, total, account, howToRelease } = held;
   // Announced Nodes are not counted, but doubt about the account holds them too.
-  const missing = `The cloud shows no instance for ${Math.max(1, affected)} of ${total - recent} Nodes`;
+  const missing = `The cloud shows no instance for ${Math.max(1, absent)} of ${total - recent} Nodes`;
   const deleted = `${recent} ${recent === 1 ? "Node was" : "Nodes were"} deleted in the last ${removalWindowText}`;
   const cause =
     "the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; ";
   return {
     type: "Warning",
     reason: massDeletionReason,
-    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(limit, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, ${limit.doubt === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
+    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(held, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }

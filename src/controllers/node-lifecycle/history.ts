@@ -4,8 +4,8 @@
 import type { Node } from "../../kube/objects.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
 import type { AccountWitness } from "../kernel/account-proof.ts";
-import type { HoldMemory } from "../kernel/mass-limit.ts";
 import type { RemovalHistory } from "../kernel/removal-history.ts";
+import type { HoldMemory } from "../kernel/removal-limit.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
 import { ReportsByName } from "../reporter.ts";

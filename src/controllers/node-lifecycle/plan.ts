@@ -5,6 +5,7 @@ import type { Answer } from "../../cloud/inventory.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";
+import type { Verdict } from "../kernel/doubt.ts";
 import { awaited, judge, type NextProof, type ProofKind } from "../kernel/proof.ts";
 import {
   hasTaint,
@@ -19,7 +20,7 @@ import {
 import { isPaused } from "../pause.ts";
 import type { ObjectEvent } from "../reporter.ts";
 import { shutdownTaint } from "../well-known.ts";
-import { deletionForbidden, deletionObserved, deletionUnproved } from "./events.ts";
+import { deletionForbidden, deletionObserved, deletionUnproved, massDeletionHeld } from "./events.ts";
 import { isRecent, type NodeEvidence } from "./evidence.ts";
 import type { LifecycleSettings } from "./settings.ts";
 
@@ -33,22 +34,13 @@ export type LifecycleDecision =
   | { readonly kind: "hold"; readonly event: ObjectEvent }
   | { readonly kind: "delete"; readonly isAnnounced: boolean };
 
-/** The decision of the mass limit. */
-export type MassDecision =
-  | {
-      readonly mayDelete: true;
-      /** When the last hold ended, monotonic: every proof starts again then. */
-      readonly restartedAt?: number | undefined;
-    }
-  | { readonly mayDelete: false; readonly event: ObjectEvent };
-
 export interface LifecyclePlanInput {
   readonly node: Node;
   readonly answer: Answer;
   readonly evidence: NodeEvidence;
   /** The kinds of proof that exist for this Node. */
   readonly proofKinds: readonly ProofKind[];
-  readonly mass: (isProved: boolean) => MassDecision;
+  readonly doubt: () => Verdict;
   /** The state of the instance was looked up, and the next check is scheduled. A listing without states changes nothing then. */
   readonly isChecked?: boolean;
   /** An operator released this Node: the mass limit does not apply to it. */
@@ -98,12 +90,14 @@ function hasExactShutdownTaint(node: Node): boolean {
   return taint !== undefined && (taint.value ?? "") === "";
 }
 
+const free: Verdict = { held: undefined, restartedAt: undefined };
+
 function planDeletion({
   node,
   answer,
   evidence,
   proofKinds,
-  mass,
+  doubt,
   isReleased,
   settings,
   now,
@@ -126,15 +120,17 @@ function planDeletion({
   // An operator sees the limit at the first answer, not after all proofs. Announced Nodes do not count, but they are held as well: while
   // the cloud seems wrong about many Nodes, it is not trusted about any.
   const isLimited = !isReleased && !isConfirmed(node) && !isDeletionForbidden(node);
-  const allowed = isLimited && evidence.proofs.length > 0 ? mass(next === undefined) : undefined;
-  if (allowed?.mayDelete === false) return { kind: "hold", event: allowed.event };
+  const { held, restartedAt } = isLimited && evidence.proofs.length > 0 ? doubt() : free;
+  // Before the cloud has answered at all, nothing is reported.
+  const isEarly = held?.account === "unanswered" && next !== undefined;
+  if (held !== undefined && !isEarly) return { kind: "hold", event: massDeletionHeld(held) };
   if (next !== undefined) return queryFor(next, now);
   // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ beganAt }) => beganAt));
   if (mayBeTooNew && newest < now - beyondMinAge) return { kind: "query", after: milliseconds(0) };
   if (isDeletionForbidden(node)) return { kind: "hold", event: deletionForbidden(node) };
   const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
-  const restarted = allowed && missing(allowed.restartedAt);
+  const restarted = missing(restartedAt);
   if (restarted !== undefined) return queryFor(restarted, now);
   if (settings.deletion === "observe") return { kind: "hold", event: deletionObserved() };
   if (!isRecent(evidence, now)) return { kind: "query", after: milliseconds(0) };

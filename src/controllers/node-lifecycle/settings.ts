@@ -1,7 +1,7 @@
 // The settings of the node-lifecycle controller and their defaults.
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
-import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/mass-limit.ts";
+import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/removal-limit.ts";
 
 export interface LifecycleSettings {
   /** `observe`: report what would be deleted. `off`: never delete. The shutdown taint is maintained in any case. */

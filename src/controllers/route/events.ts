@@ -8,7 +8,7 @@ import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
-import { type AppliedLimit, type LimitedCounts, whyHeld } from "../kernel/mass-limit.ts";
+import { type Held, whyHeld } from "../kernel/doubt.ts";
 import { removalWindowText } from "../kernel/removal-history.ts";
 import type { Finding, ObjectEvent } from "../reporter.ts";
 import { inTable, type TableName } from "./tables.ts";
@@ -121,16 +121,11 @@ const causeOf: Readonly<Record<HeldRoute["absent"], (count: number) => string>> 
   route: (count) => `the cloud no longer lists ${count} routes that Nodes need`,
 };
 
-export function massRouteChangeHeld(
-  held: readonly HeldRoute[],
-  { recent, affected, total }: LimitedCounts,
-  limit: AppliedLimit,
-  howToRelease: string,
-  table: TableName,
-): ObjectEvent {
-  const causes = (["node", "table", "route"] as const).flatMap((absent) => {
-    const count = held.filter((one) => one.absent === absent).length;
-    return count === 0 ? [] : causeOf[absent](count);
+export function massRouteChangeHeld(held: readonly HeldRoute[], doubt: Held, table: TableName): ObjectEvent {
+  const { recent, absent, vanished, total, howToRelease } = doubt;
+  const causes = (["node", "table", "route"] as const).flatMap((what) => {
+    const count = held.filter((one) => one.absent === what).length;
+    return count === 0 ? [] : causeOf[what](count);
   });
   const before =
     recent === 0
@@ -141,7 +136,7 @@ export function massRouteChangeHeld(
     reason: "MassRouteChangeHeld",
     // Reported once while it lasts, whatever the numbers.
     identity: "",
-    message: `Of ${total} routes${inTable(table)}, ${affected} are affected by something absent: ${causes.join(", and ")}${before}${whyHeld(limit, "a fault")}, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
+    message: `Of ${total} routes${inTable(table)}, ${absent + vanished} are affected by something absent: ${causes.join(", and ")}${before}${whyHeld(doubt, "a fault")}, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }
 

@@ -7,6 +7,7 @@ import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Outcome } from "../../runtime/workers.ts";
+import { Doubt, type Held } from "../kernel/doubt.ts";
 import type { RemovalKind } from "../kernel/removal-history.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { Operations } from "../operations.ts";
@@ -17,7 +18,7 @@ import { DesiredServices } from "./desired/desired-services.ts";
 import { SharedPrefetch } from "./desired/shared-prefetch.ts";
 import { defaultLoadBalancerName } from "./desired/to-desired.ts";
 import type { ServiceHistory } from "./history.ts";
-import { BalancerMassLimit, removalKind } from "./observed/balancer-mass-count.ts";
+import { BalancerCensus, removalKind } from "./observed/balancer-census.ts";
 import { EvidenceUpdates } from "./observed/evidence-updates.ts";
 import { FreshListing } from "./observed/fresh-listing.ts";
 import { ServiceTracking } from "./queue/service-tracking.ts";
@@ -28,7 +29,7 @@ import { targetRemovalHeld } from "./reconcile/limit-changes.ts";
 import { reconcileService } from "./reconcile/reconcile.ts";
 import type { ChangeKind } from "./state/record-parts.ts";
 import type { ServiceState } from "./state/service-record.ts";
-import { describeMassHold, type MassHold, massHoldEnded } from "./status/events.ts";
+import { describeMassHold, massHoldEnded } from "./status/events.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
 
@@ -75,11 +76,13 @@ export class ServiceController implements Reconciler {
     const desiredServices = new DesiredServices(deps, history);
     const freshListing = new FreshListing(deps, desiredServices);
     const evidenceUpdates = new EvidenceUpdates(deps, records, freshListing.index);
-    const massLimit = new BalancerMassLimit(
-      { ...deps, memory: history.limit, onHold: (hold) => onHold(deps, hold) },
-      records,
-      freshListing.index,
-    );
+    const doubt = new Doubt({
+      ...deps,
+      kind: removalKind,
+      census: new BalancerCensus(deps, records, freshListing.index),
+      memory: history.limit,
+      onHold: (held) => onHold(deps, held),
+    });
     const tracking = new ServiceTracking({ controller: deps, records, evidenceUpdates, queue });
     const ownWrites = new OwnServiceWrites(deps.writes, history, (key) => tracking.enqueue(key));
     const controller: ServiceControllerDeps = { ...deps, writes: ownWrites };
@@ -93,7 +96,7 @@ export class ServiceController implements Reconciler {
       desiredServices,
       freshListing,
       evidenceUpdates,
-      massLimit,
+      doubt,
       nodeSyncLatency,
       tracking,
       ownWrites,
@@ -155,9 +158,9 @@ export class ServiceController implements Reconciler {
 
   /** An operator released what the mass limit holds, or the doubt about the account has changed. */
   #onRelease(kind: RemovalKind): void {
-    const { records, massLimit, history, controller } = this.#parts;
+    const { records, doubt, history, controller } = this.#parts;
     if (kind !== removalKind) return;
-    massLimit.invalidate();
+    doubt.invalidate();
     for (const { uid, hold } of records.all) {
       const isReleased = controller.removals.isReleased(removalKind, uid);
       if (isReleased && hold?.reason === targetRemovalHeld) history.vanishedNodes.believe();
@@ -222,10 +225,10 @@ export class ServiceController implements Reconciler {
   }
 }
 
-/** A hold of the mass limit begins, or ends. */
-function onHold({ warn, note }: ServiceControllerDeps, hold: MassHold | undefined): void {
-  if (hold === undefined) note(massHoldEnded, {});
-  else warn(describeMassHold(hold), {});
+/** A hold begins, or ends. */
+function onHold({ warn, note }: ServiceControllerDeps, held: Held | undefined): void {
+  if (held === undefined) note(massHoldEnded, {});
+  else warn(describeMassHold(held), {});
 }
 
 export interface ServiceKnowledge {

@@ -3,8 +3,8 @@
 
 import type { Service } from "../../kube/objects.ts";
 import { noticesOtherLeaders } from "../former-leaders.ts";
-import type { HoldMemory } from "../kernel/mass-limit.ts";
 import { OwnWrites } from "../kernel/own-writes.ts";
+import type { HoldMemory } from "../kernel/removal-limit.ts";
 import type { ServiceHistoryDeps } from "./deps.ts";
 import { followDeletions, relevanceFor, StandbyChanges } from "./queue/relevant-change.ts";
 import { ServiceRecords } from "./state/service-records.ts";

@@ -1,7 +1,7 @@
 // The settings of the service controller with their defaults.
 
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
-import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/mass-limit.ts";
+import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/removal-limit.ts";
 
 export interface ServiceSettings {
   /** What to do about changes made outside Fairlead: only report them, or report and repair them. */

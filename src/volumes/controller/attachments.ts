@@ -18,7 +18,7 @@ import { type ObjectRef, objectIn, refOf, uidIn } from "./object-ref.ts";
 import { SecondAnswers } from "./second-answers.ts";
 import { type VolumeNode, volumeNodeOf } from "./topology.ts";
 import { cloudErrorIn, type FieldChanges, isNoProblem, type VolumeActions } from "./volume-actions.ts";
-import { removalKind } from "./volume-limit.ts";
+import { removalKind } from "./volume-census.ts";
 import { refused, saveError, volumeOf, WriterProofs } from "./writer-proofs.ts";
 
 const kind = "VolumeAttachment";
@@ -73,8 +73,7 @@ export class Attachments {
       if (work !== undefined && work.value === undefined) return settled;
       const done = work?.value;
       if (done !== undefined && "detached" in done && isDetaching) {
-        const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
-        const wait = done.detached.isProved ? undefined : await this.#missing.await(kind, attachment, handle);
+        const wait = done.detached.isProved ? undefined : await this.#missing.await(kind, attachment);
         const note = () => (isLeaving ? this.#noteDetached : this.#noteMoved).call(this, attachment, signal);
         return wait ?? (await note());
       }

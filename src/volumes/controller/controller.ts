@@ -27,7 +27,8 @@ import { PersistentVolumes } from "./persistent-volumes.ts";
 import { Sidecars } from "./sidecars.ts";
 import { addSnapshots, SnapshotParts, snapshotFindings } from "./snapshot-parts.ts";
 import { cloudErrorIn, isSame, VolumeActions } from "./volume-actions.ts";
-import { removalKind } from "./volume-limit.ts";
+import { removalKind } from "./volume-census.ts";
+import { VolumeDoubt } from "./volume-doubt.ts";
 import { kinds, type Part, splitQueueKey, VolumeQueue } from "./volume-queue.ts";
 
 export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonly Finding[]>>;
@@ -71,13 +72,16 @@ class VolumeSession {
     readonly attachment: Attachments;
   };
   readonly snapshots: SnapshotParts;
+  readonly doubt: VolumeDoubt;
 
   constructor(actions: VolumeActions, queue: VolumeQueue) {
     this.actions = actions;
-    const missing = new MissingVolumes(actions);
+    this.doubt = new VolumeDoubt(actions);
+    const { doubt } = this;
+    const missing = new MissingVolumes(actions, doubt);
     this.parts = {
       claim: new Claims(actions, (ref) => queue.addRef("claim", ref)),
-      volume: new PersistentVolumes(actions, missing, (ref) => queue.addRef("volume", ref)),
+      volume: new PersistentVolumes(actions, doubt, missing, (ref) => queue.addRef("volume", ref)),
       attachment: new Attachments(actions, missing, (ref) => queue.addRef("attachment", ref)),
     };
     this.snapshots = new SnapshotParts(actions, queue);
@@ -198,7 +202,7 @@ export class VolumeController {
     };
     const working = runController(reconciler, this.#deps, signal).finally(() => end.abort());
     try {
-      await Promise.all([working, session.snapshots.run(end.signal)]);
+      await Promise.all([working, session.snapshots.run(end.signal), session.doubt.vouch(end.signal)]);
     } finally {
       await session.whenIdle();
     }

@@ -2,7 +2,7 @@
 // whose deletion this process has seen, creations without a definite end, and what was reported.
 
 import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
-import type { HoldMemory } from "../../controllers/kernel/mass-limit.ts";
+import type { HoldMemory } from "../../controllers/kernel/removal-limit.ts";
 import { allFindings, type Finding, ReportsByName } from "../../controllers/reporter.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";
@@ -34,9 +34,8 @@ export class VolumeHistory {
   readonly limits = {
     machines: { state: {} },
     volumes: { state: {} },
-    claims: { state: {} },
   } satisfies Readonly<Record<string, HoldMemory>>;
-  /** Since when the cloud has lacked the volume of a PersistentVolume, by uid. It decides what the mass limit counts, and proves nothing. */
+  /** Since when the cloud has lacked the volume of a PersistentVolume, by uid. It decides what counts for doubt, and proves nothing. */
   missingSince: ReadonlyMap<string, number> = new Map();
   readonly #watches: SnapshotWatches;
   /** By uid. */

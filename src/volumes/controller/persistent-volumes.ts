@@ -1,9 +1,7 @@
 // PersistentVolumes: deletes the volumes of claims that are gone, keeps finalizers as the sidecars do, and adds the topology that others
 // have left out.
 
-import { whyHeld } from "../../controllers/kernel/mass-limit.ts";
 import { addProof, type Proof } from "../../controllers/kernel/proof.ts";
-import { removalWindowText } from "../../controllers/kernel/removal-history.ts";
 import { isPaused } from "../../controllers/pause.ts";
 import { milliseconds } from "../../core/brand.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
@@ -19,7 +17,8 @@ import { type ObjectRef, objectIn, refOf, uidIn } from "./object-ref.ts";
 import { desiredFinalizer, isManagedVolume, isReleased, planDeletion } from "./plan-deletion.ts";
 import { locationPatch } from "./topology.ts";
 import type { VolumeActions } from "./volume-actions.ts";
-import { removalKind, VolumeLimit } from "./volume-limit.ts";
+import { removalKind } from "./volume-census.ts";
+import type { VolumeDoubt } from "./volume-doubt.ts";
 
 const kind = "PersistentVolume";
 
@@ -36,19 +35,24 @@ interface Deleted {
 export class PersistentVolumes {
   readonly works: BackgroundWork<Deleted | Found | undefined>;
   readonly #actions: VolumeActions;
-  readonly #limit: VolumeLimit;
+  readonly #doubt: VolumeDoubt;
   readonly #missing: MissingVolumes;
   /** PersistentVolumes whose claim disappeared unseen, and the answers that it does not exist. */
   readonly #released = new Map<ObjectRef, readonly Proof[]>();
 
-  constructor(actions: VolumeActions, missing: MissingVolumes, enqueue: (ref: ObjectRef) => void) {
+  constructor(
+    actions: VolumeActions,
+    doubt: VolumeDoubt,
+    missing: MissingVolumes,
+    enqueue: (ref: ObjectRef) => void,
+  ) {
     this.#actions = actions;
     this.#missing = missing;
     this.works = new BackgroundWork(enqueue);
-    this.#limit = new VolumeLimit(actions.deps, actions.history.limits.claims);
+    this.#doubt = doubt;
   }
 
-  /** Those that the mass limit may hold. */
+  /** Those that may be held. */
   get held(): Iterable<ObjectRef> {
     return this.#released.keys();
   }
@@ -77,8 +81,7 @@ export class PersistentVolumes {
     // Observe mode deletes nothing.
     if (work !== undefined && work.value === undefined) return settled;
     if (work?.value === undefined || !("wasThere" in work.value)) return this.#delete(volume, signal);
-    const handle = volume.spec?.csi?.volumeHandle ?? "";
-    const wait = work.value.wasThere ? undefined : await this.#missing.await(kind, volume, handle);
+    const wait = work.value.wasThere ? undefined : await this.#missing.await(kind, volume);
     return (
       wait ??
       (await this.#noteDeleted(volume, work.value, signal).catch((error: unknown) => {
@@ -192,9 +195,9 @@ export class PersistentVolumes {
       case "prove":
       case "delete": {
         const isLimited = !isAnnounced && !removals.isReleased(removalKind, uid);
-        if (isLimited && this.#hold(volume)) return requeue(holdRecheck, "the mass limit");
+        if (isLimited && this.#doubt.holds(kind, volume)) return requeue(holdRecheck, "the end of the doubt");
         if (plan.kind === "delete") {
-          const isStored = !isLimited || (await this.#limit.record(volume)) === "recorded";
+          const isStored = !isLimited || (await this.#doubt.record(volume)) === "recorded";
           return isStored ? this.#start(volume) : requeue(milliseconds(0), "the deletion is recorded");
         }
         const due = (plan.next.at ?? 0) - clock.monotonic();
@@ -224,29 +227,6 @@ export class PersistentVolumes {
     const proof = { kind: "lookup", beganAt, knownAt: clock.monotonic() } as const;
     this.#released.set(ref, isGone ? addProof(known, proof) : []);
     return requeue(isGone ? milliseconds(0) : holdRecheck, "an answer about the claim");
-  }
-
-  /** Too many at once have lost their claim unseen: it may be the API server that is wrong. */
-  #hold(volume: PersistentVolume): boolean {
-    const { stores, removals, driver } = this.#actions.deps;
-    const managed = stores.volumes
-      .list()
-      .filter((one) => isManagedVolume(one, driver.name) && !removals.has(removalKind, one.metadata.uid));
-    const affected = managed.filter((one) => isReleased(one) && this.#isUnseen(one)).length;
-    const recent = removals.count(removalKind);
-    const total = managed.length + recent;
-    const held = this.#limit.hold(volume, { recent, affected, total });
-    if (held === undefined || held.doubt === "unanswered") return held !== undefined;
-    const message = `${affected} of ${total} PersistentVolumes were released by claims whose deletion was not seen, and ${recent} volumes were deleted in the last ${removalWindowText}${whyHeld(held, "a fault of the API server")}, so no volume is deleted. Check that the claims are meant to be gone. To delete the volumes: ${removals.howToRelease(removalKind)}`;
-    this.#actions.report(kind, volume, "delete", [
-      { type: "Warning", reason: "MassDeletionHeld", message, identity: "MassDeletionHeld" },
-    ]);
-    return true;
-  }
-
-  #isUnseen(volume: PersistentVolume): boolean {
-    const { history, deps } = this.#actions;
-    return !history.sawDeletion(volume) && !deps.removals.isReleased(removalKind, volume.metadata.uid);
   }
 
   #start(volume: PersistentVolume): Outcome {

@@ -91,9 +91,14 @@ export class VolumeActions {
     );
   }
 
-  /** The ids of the volumes in the last complete listing of the cloud. */
-  get shown(): ReadonlySet<string> {
+  /** See `CloudVolumes.shown`. */
+  get shown(): CloudVolumes["shown"] {
     return this.#cloud.shown;
+  }
+
+  /** Lists the volumes of the cloud. */
+  async listVolumes(signal: AbortSignal): Promise<void> {
+    await this.#cloud.list(signal);
   }
 
   /** Starts a change in the cloud, unless in observe mode. */

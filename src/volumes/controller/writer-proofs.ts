@@ -2,6 +2,7 @@
 // the machine is gone or stopped.
 
 import type { NodeIdentity } from "../../cloud/node-identity.ts";
+import { type Counted, Doubt } from "../../controllers/kernel/doubt.ts";
 import { identityOf, isLeaving, providerIDOf } from "../../controllers/node-facts.ts";
 import { PendingLookups } from "../../controllers/pending-lookups.ts";
 import {
@@ -23,7 +24,7 @@ import { nodeIDKey, outOfServiceTaint, unmountedKey } from "./names.ts";
 import { type ObjectRef, refOf } from "./object-ref.ts";
 import { addAnswer, missingProof, noEvidence, type StoppedEvidence, writerOf } from "./plan-detachment.ts";
 import type { VolumeActions } from "./volume-actions.ts";
-import { removalKind, VolumeLimit } from "./volume-limit.ts";
+import { removalKind } from "./volume-census.ts";
 
 const kind = "VolumeAttachment";
 /** A machine that runs is looked up again after this time. */
@@ -51,7 +52,8 @@ export const volumeOf = ({ spec }: VolumeAttachment): string => spec.source.pers
 export class WriterProofs {
   readonly #actions: VolumeActions;
   readonly #lookups: PendingLookups;
-  readonly #limit: VolumeLimit;
+  readonly #doubt: Doubt;
+  #machines: ReadonlyMap<string, NodeIdentity> = new Map();
   /** The VolumeAttachments that wait until their machine is proved to be stopped or gone. */
   readonly #waiting = new Map<ObjectRef, Waiting>();
 
@@ -59,7 +61,13 @@ export class WriterProofs {
     const { inventory, clock } = actions.deps;
     this.#actions = actions;
     this.#lookups = new PendingLookups(inventory, clock);
-    this.#limit = new VolumeLimit(actions.deps, actions.history.limits.machines);
+    this.#doubt = new Doubt({
+      ...actions.deps,
+      kind: removalKind,
+      census: { keys: () => this.#machines.keys(), of: (id) => this.#countOf(id) },
+      memory: actions.history.limits.machines,
+      recent: () => 0,
+    });
   }
 
   forget(ref: ObjectRef): void {
@@ -143,7 +151,7 @@ export class WriterProofs {
     const hasAnswer = "asOf" in answer && answer.asOf >= evidence.since;
     if ("asOf" in answer && this.#lookups.isUsedUpBy(ref, answer.asOf)) this.#lookups.forget(ref);
     const next = missingProof(evidence, settings.confirmAfter, inventory.proofsFor(identity));
-    const isDoubtful = evidence.isGone && this.#limit.hold(attachment, this.#countGone()) !== undefined;
+    const isDoubtful = evidence.isGone && this.#isHeld(attachment);
     if (next === undefined && !isDoubtful) return undefined;
     const isNew = now - known.began < reportAfter;
     if (isNew) return requeue(milliseconds(known.began + reportAfter - now), "the status of the kubelet");
@@ -169,9 +177,15 @@ export class WriterProofs {
     return { name: nodeName(spec.nodeName), providerID, addresses: [] };
   }
 
-  /** Counts the missing machines of Nodes and volumes: too many at once may be a fault of the cloud. */
-  #countGone() {
-    const { nodes: store, stores, driver, inventory, removals } = this.#actions.deps;
+  #isHeld({ metadata: { uid, name } }: VolumeAttachment): boolean {
+    this.#machines = this.#recordedMachines();
+    this.#doubt.invalidate();
+    return this.#doubt.hold(uid, name) !== undefined;
+  }
+
+  /** The machines of Nodes and volumes: if too many are gone at once, it may be a fault of the cloud. */
+  #recordedMachines(): ReadonlyMap<string, NodeIdentity> {
+    const { nodes: store, stores, driver, removals } = this.#actions.deps;
     const machines = new Map<string, NodeIdentity>();
     for (const attachment of stores.attachments.list()) {
       const { annotations, uid } = attachment.metadata;
@@ -184,8 +198,13 @@ export class WriterProofs {
       if (id !== undefined && isLeaving(node)) machines.delete(id);
       else if (id !== undefined) machines.set(id, identityOf(node));
     }
-    const gone = [...machines.values()].filter((machine) => inventory.check(machine).kind === "gone");
-    return { recent: 0, affected: gone.length, total: machines.size };
+    return machines;
+  }
+
+  #countOf(id: string): Counted | undefined {
+    const machine = this.#machines.get(id);
+    const isGone = machine !== undefined && this.#actions.deps.inventory.check(machine).kind === "gone";
+    return machine && { id, standing: isGone ? "absent" : "present" };
   }
 
   async #reportWait(

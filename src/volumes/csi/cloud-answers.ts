@@ -36,8 +36,8 @@ export class SerialListing<T> {
   readonly #life: AbortSignal;
   #running: Promise<unknown> = Promise.resolve();
   #next: Promise<readonly T[]> | undefined;
-  /** The entries of the last complete listing. */
-  latest: readonly T[] = [];
+  /** The entries of the last complete listing; undefined before the first one. */
+  latest: readonly T[] | undefined;
 
   constructor(list: (call: Call) => AsyncIterable<readonly T[]>, life: AbortSignal) {
     this.#list = list;

@@ -72,9 +72,13 @@ export class CloudVolumes {
     return this.#options.volumes;
   }
 
-  /** The ids in the last complete listing. Each answer that a volume is gone, or not attached, rests on such a listing. */
-  get shown(): ReadonlySet<string> {
-    return new Set(this.#listing.latest.map(({ id }) => id));
+  /**
+   * By id, in the last complete listing; undefined before the first one. Each answer that a volume is gone, or not attached, rests on such a
+   * listing.
+   */
+  get shown(): ReadonlyMap<string, ObservedVolume> | undefined {
+    const { latest } = this.#listing;
+    return latest && new Map(latest.map((volume) => [volume.id, volume]));
   }
 
   list(signal: AbortSignal): Promise<readonly ObservedVolume[]> {

@@ -4,7 +4,7 @@ import {
   decideHold,
   defaultRemovalLimit,
   parseRemovalLimit,
-} from "../../../src/controllers/kernel/mass-limit.ts";
+} from "../../../src/controllers/kernel/removal-limit.ts";
 
 test.each<[string, number, number]>([
   ["20%", 5, 2],
@@ -47,7 +47,7 @@ test("the limit off is off", () => {
   expect(parseRemovalLimit("off")).toBe("off");
 });
 
-const counts = (affected: number, total: number, recent = 0) => ({ recent, affected, total });
+const counts = (absent: number, total: number, recent = 0) => ({ recent, absent, vanished: 0, total });
 
 test.each([
   [counts(2, 3), false],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { defaultRemovalLimit, MassLimit } from "../../../src/controllers/kernel/mass-limit.ts";
+import { Doubt } from "../../../src/controllers/kernel/doubt.ts";
 import { removalWindow } from "../../../src/controllers/kernel/removal-history.ts";
+import { defaultRemovalLimit } from "../../../src/controllers/kernel/removal-limit.ts";
 import { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { decodeRemovals, encodeRemovals, shortId } from "../../../src/controllers/kernel/removal-text.ts";
 import { milliseconds, minutes } from "../../../src/core/brand.ts";
@@ -51,7 +52,15 @@ describe("the memory of removals", () => {
     };
     memory.storeWith({ store, howToRelease: () => "" });
     const settings = { removalLimit: defaultRemovalLimit };
-    const limit = new MassLimit({ kind: "routes", settings, removals: memory, clock, memory: { state: {} } });
+    const census = { keys: () => [], of: () => undefined };
+    const limit = new Doubt({
+      kind: "routes",
+      census,
+      settings,
+      removals: memory,
+      clock,
+      memory: { state: {} },
+    });
     expect(await limit.record(["a"])).toBe("decide again");
     expect(await limit.record(["a"])).toBe("recorded");
     await clock.advance(minutes(9));

@@ -56,7 +56,7 @@ describe("planLifecycle for a Node without provider id", () => {
       evidence,
       proofKinds: ["listing"],
       isReleased: false,
-      mass: () => ({ mayDelete: true }),
+      doubt: () => ({ held: undefined, restartedAt: undefined }),
       settings: lifecycleDefaults,
       now,
     });

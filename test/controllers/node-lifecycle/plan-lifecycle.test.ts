@@ -49,18 +49,26 @@ describe("evidence [F21]", () => {
   });
 });
 
-const held = { type: "Warning", reason: "MassDeletionHeld", message: "held" } as const;
+const doubt = {
+  recent: 1,
+  absent: 5,
+  vanished: 0,
+  total: 10,
+  allowed: 2,
+  account: undefined,
+  howToRelease: "kubectl annotate lease ccm release=nodes",
+} as const;
+const held = massDeletionHeld(doubt);
 
 test("a held Node says how many are missing, and how to confirm the deletions [F22]", () => {
-  const counts = { recent: 1, affected: 5, total: 10 };
-  expect(massDeletionHeld(counts, { allowed: 2 }, "kubectl annotate lease ccm release=nodes").message).toBe(
+  expect(massDeletionHeld(doubt).message).toBe(
     "The cloud shows no instance for 5 of 9 Nodes, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: kubectl annotate lease ccm release=nodes. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
   );
 });
 
 test("a Node that is held for doubt about the account names the credentials once [F22]", () => {
-  const counts = { recent: 0, affected: 3, total: 3 };
-  expect(massDeletionHeld(counts, { allowed: 0, doubt: "nothing shown" }, "RELEASE").message).toBe(
+  const counts = { recent: 0, absent: 3, vanished: 0, total: 3, allowed: 0, howToRelease: "RELEASE" };
+  expect(massDeletionHeld({ ...counts, account: "nothing shown" }).message).toBe(
     "The cloud shows no instance for 3 of 3 Nodes, and the cloud shows nothing that this cluster records: its credentials may belong to another project (if so, correct them), so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: RELEASE. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
   );
 });
@@ -246,7 +254,7 @@ describe("planLifecycle", () => {
       evidence,
       proofKinds: ["listing"],
       isReleased: false,
-      mass: () => (isHeld ? { mayDelete: false, event: held } : { mayDelete: true }),
+      doubt: () => ({ held: isHeld ? doubt : undefined, restartedAt: undefined }),
       settings: { ...lifecycleDefaults, minAge: minutes(10), ...settings },
       now,
     });

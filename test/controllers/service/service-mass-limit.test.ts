@@ -349,7 +349,7 @@ test("a Service that wants its load balancer back gets no other one while listin
   w.cloud.view = { ...trueView, balancers: (existing) => (isSent() ? [] : existing) };
   w.cloud.faults.add({ kind: "no-effect", operation: deletion, calls: 1 });
   w.editSpec("s0", { type: "ClusterIP" });
-  await w.until(() => heldFor(w, "MassRemovalHeld") > 0, "the deletion", 120);
+  await w.until(isSent, "the deletion", 120);
   w.editSpec("s0", { type: "LoadBalancer" });
   await w.pass(300);
   expect([count(w), w.changes.length]).toEqual([20, 1]);

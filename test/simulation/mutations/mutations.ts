@@ -45,7 +45,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { file: "test/controllers/absence/account-proof.test.ts", test: "make nothing, delete nothing" },
     edits: [
       {
-        file: "src/controllers/kernel/mass-limit.ts",
+        file: "src/controllers/kernel/doubt.ts",
         find: 'settings.removalLimit === "off" ? undefined : removals.account.doubt',
         replace: "undefined",
       },
@@ -352,12 +352,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: "no-limit-for-vanished-services",
     breaks: "Any number of Services may vanish from the API with their load balancers.",
-    foundBy: { invariants: [19], seed: 3 },
+    foundBy: {
+      file: "test/controllers/service/service-mass-limit.test.ts",
+      test: "20 Services that vanish within 10 s keep their load balancers",
+    },
     edits: [
       {
-        file: "src/controllers/service/observed/balancer-mass-count.ts",
-        find: "const held = isHeld ?",
-        replace: "const held = false ?",
+        file: "src/controllers/service/observed/balancer-census.ts",
+        find: 'if (isShown && isVanished) return "vanished";',
+        replace: 'if (isShown && isVanished) return "present";',
       },
     ],
   },
@@ -489,9 +492,9 @@ export const mutations: readonly Mutation[] = [
     foundBy: scripted("no Node is deleted before its removal is stored"),
     edits: [
       {
-        file: "src/controllers/kernel/mass-limit.ts",
-        find: 'await removals.record(kind, ids);\n    return "decide again";',
-        replace: 'removals.record(kind, ids).catch(() => undefined);\n    return "recorded";',
+        file: "src/controllers/kernel/doubt.ts",
+        find: 'await storing;\n    return "decide again";',
+        replace: 'storing.catch(() => undefined);\n    return "recorded";',
       },
     ],
   },
@@ -635,9 +638,9 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/balancer-mass-count.ts",
-        find: "missing > 0 ? missing + explained : 0",
-        replace: "explained >= 0 ? missing : 0",
+        file: "src/controllers/kernel/doubt.ts",
+        find: "absent: absent > 0 ? absent + explained : 0,",
+        replace: "absent: explained >= 0 ? absent : 0,",
       },
     ],
   },
@@ -971,7 +974,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: " || evidence.isRemoved",
+        find: " || isRemoved",
         replace: "",
       },
     ],
@@ -1028,8 +1031,9 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: "if (!isProvedByListings(known) && !isDoubted) return undefined;",
-        replace: "if (!isProvedByListings(known)) return undefined;",
+        find: "if (known === undefined) return undefined;\n  const { held }",
+        replace:
+          "if (known?.notFoundAt !== undefined || known === undefined) return undefined;\n  const { held }",
       },
     ],
   },

@@ -52,7 +52,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: writerProofs,
-        find: "evidence.isGone && this.#limit.hold(attachment, this.#countGone()) !== undefined",
+        find: "evidence.isGone && this.#isHeld(attachment)",
         replace: "false",
       },
     ],
@@ -76,8 +76,8 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
-        find: 'if (held === undefined || held.doubt === "unanswered") return held !== undefined;',
-        replace: "if (held !== null) return false;",
+        find: "if (this.#doubt.holds(kind, object)) {",
+        replace: "if (false) {",
       },
     ],
   },
@@ -88,7 +88,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
-        find: '(await this.#limit.record(object)) === "recorded"',
+        find: '(await this.#doubt.record(object)) === "recorded"',
         replace: "true",
       },
     ],
@@ -237,7 +237,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: persistentVolumes,
-        find: "if (isLimited && this.#hold(volume))",
+        find: "if (isLimited && this.#doubt.holds(kind, volume))",
         replace: "if (isLimited && false)",
       },
     ],

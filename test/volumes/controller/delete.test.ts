@@ -93,7 +93,7 @@ describe("the volume of a claim", () => {
     expect(eventsOfVolumes(w).filter((text) => text.includes("MassDeletionHeld"))).toEqual(
       Array(3).fill(
         expect.stringContaining(
-          "3 of 10 PersistentVolumes were released by claims whose deletion was not seen, and 0 volumes were deleted in the last 10 minutes. More than 2 at once is treated as a fault of the API server, so no volume is deleted.",
+          "3 of 10 PersistentVolumes were released by claims whose deletion was not seen, and 0 volumes were removed in the last 10 minutes. More than 2 at once is treated as a fault of the API server, so nothing is deleted or detached because of this.",
         ),
       ),
     );

@@ -1,9 +1,9 @@
-// The rules for changes that follow from something absent, a Node or a route: which count towards the mass limit, and the verdict on each:
-// ready, held, unlisted or unproved. Pure.
+// The rules for changes that follow from something absent, a Node or a route: how they count for doubt, and the verdict on each: ready, held,
+// unlisted or unproved. Pure.
 
 import type { Cidr } from "../../../core/brand.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
-import type { LimitedCounts } from "../../kernel/mass-limit.ts";
+import type { Counted, Standing } from "../../kernel/doubt.ts";
 import type { HeldRoute } from "../events.ts";
 import type { Survey } from "../plan/plan.ts";
 
@@ -33,42 +33,47 @@ export interface JudgedChange extends CandidateChange {
 }
 
 interface CountedWith {
-  /** Removed or created again within the window. */
-  readonly recent: number;
   /** Absent routes that say the listing is wrong, whether or not a change of them is planned. */
   readonly unplanned: ReadonlySet<Cidr>;
   /** The ranges of all Nodes that this manager manages. */
   readonly managed: ReadonlySet<Cidr>;
 }
 
-/** `lost`: routes to create again. `lacking`: routes that the listing lacks; if there are too many, the listing is not believed. */
-export function countChanges(
+/** What a listing lacks, and how that counts for doubt. */
+export interface RouteCensus {
+  /** By range, or by id for a change. */
+  readonly counted: ReadonlyMap<string, Counted>;
+  /** Routes to create again. */
+  readonly lost: readonly Cidr[];
+  /** Routes that the listing lacks. In doubt, it is not believed. */
+  readonly lacking: ReadonlySet<Cidr>;
+}
+
+export function censusOf(
   candidates: readonly CandidateChange[],
-  { recent, unplanned, managed }: CountedWith,
-): { readonly counts: LimitedCounts; readonly lost: readonly Cidr[]; readonly lacking: ReadonlySet<Cidr> } {
-  const recorded = candidates.filter(({ isRecorded }) => isRecorded).length;
-  const unneeded = candidates.filter(({ destination }) => !managed.has(destination)).length;
-  const counted = candidates.filter(
-    ({ isCounted, isRecorded, isReleased }) => isCounted && !isRecorded && !isReleased,
-  );
-  const lost = counted.flatMap(({ absent, destination }) => (absent === "route" ? destination : []));
+  { unplanned, managed }: CountedWith,
+): RouteCensus {
   // The others are new: nothing shows that the routes of these Nodes were ever there.
-  const judged = new Set(
-    candidates.flatMap(({ destination, isCounted, isRecorded, isReleased }) =>
-      isCounted || isRecorded || isReleased ? destination : [],
-    ),
+  const judged = candidates.filter(
+    ({ isCounted, isRecorded, isReleased }) => isCounted || isRecorded || isReleased,
+  );
+  const lost = judged.flatMap(({ absent, destination, isCounted, isRecorded, isReleased }) =>
+    absent === "route" && isCounted && !isRecorded && !isReleased ? destination : [],
   );
   // Also one that was created again, and is absent once more. They say nothing about Nodes that vanished.
   const isRouteAbsent = candidates.some(({ absent, isReleased }) => absent === "route" && !isReleased);
-  const others = isRouteAbsent ? unplanned.difference(judged) : new Set<Cidr>();
-  const total = managed.size + unneeded + recent - recorded;
-  // Fewer Nodes than routes without a Node: that is another cluster, or one that was restored empty, however small it is.
-  const most = counted.some(({ absent }) => absent === "node") ? Math.floor(total / 2) : undefined;
-  return {
-    counts: { recent, affected: counted.length + others.size, total, most },
-    lost,
-    lacking: new Set([...lost, ...others]),
-  };
+  const others = isRouteAbsent
+    ? unplanned.difference(new Set(judged.map(({ destination }) => destination)))
+    : new Set<Cidr>();
+  const changed = new Set(candidates.map(({ destination }) => destination));
+  const standingOf = ({ absent, isCounted }: CandidateChange): Standing =>
+    !isCounted ? "present" : absent === "route" ? "absent" : "vanished";
+  const counted = new Map<string, Counted>();
+  for (const range of managed)
+    if (!changed.has(range)) counted.set(range, { id: range, standing: "present" });
+  for (const one of candidates) counted.set(one.id, { id: one.id, standing: standingOf(one) });
+  for (const range of others) counted.set(range, { id: range, standing: "absent" });
+  return { counted, lost, lacking: new Set([...lost, ...others]) };
 }
 
 interface JudgedBy {
@@ -76,18 +81,16 @@ interface JudgedBy {
   /** By the last survey: a hold outlives the session in which it was proved. */
   readonly wasHeld: boolean;
   readonly isHeld: boolean;
-  readonly isListingDoubted: boolean;
 }
 
-/** Call it with the decision of the mass limit about what was counted, and with the proof as it is after that decision. */
+/** Call it with the verdict of the doubt on what was counted, and with the proof as it is after that. */
 export function verdictOn(
-  { isCounted, isReleased, unlisted }: CandidateChange,
-  { isProved, wasHeld, isHeld, isListingDoubted }: JudgedBy,
+  { isReleased, unlisted }: CandidateChange,
+  { isProved, wasHeld, isHeld }: JudgedBy,
 ): Verdict {
   const ready = isProved ? "ready" : "unproved";
   if (isReleased || !(isProved || wasHeld)) return ready;
-  // What does not count needs only a listing that can be believed.
-  if (isCounted ? isHeld : isListingDoubted) return "held";
+  if (isHeld) return "held";
   return unlisted === undefined ? ready : "unlisted";
 }
 

@@ -3,7 +3,7 @@
 
 import { type Cidr, type Milliseconds, minutes } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
-import { type AppliedLimit, type LimitedCounts, MassLimit } from "../../kernel/mass-limit.ts";
+import { type Counted, Doubt, type Held } from "../../kernel/doubt.ts";
 import { awaited, isLost } from "../../kernel/proof.ts";
 import { hadRoutes, podRangesOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
@@ -13,7 +13,7 @@ import type { Survey } from "../plan/plan.ts";
 import { inTable } from "../tables.ts";
 import {
   type CandidateChange,
-  countChanges,
+  censusOf,
   type JudgedChange,
   verdictOn,
   withoutBlocked,
@@ -26,17 +26,19 @@ const heldRecheck: Milliseconds = minutes(1);
 /** What the guards of all tables share. */
 export type SharedEvidence = Pick<RouteHistory, "deletions" | "tableOfRemoval">;
 
-export interface Guarded extends AppliedLimit {
+export interface Guarded {
   /** The survey with only the changes that may be sent. */
   readonly survey: Survey;
   readonly judged: readonly JudgedChange[];
-  readonly counts: LimitedCounts;
+  readonly held: Held | undefined;
 }
 
 export class RouteGuard {
   readonly #options: TableOptions;
   readonly #shared: SharedEvidence;
-  readonly #limit: MassLimit;
+  readonly #doubt: Doubt;
+  /** Of the last survey. */
+  #counted: ReadonlyMap<string, Counted> = new Map();
   readonly evidence: RouteEvidence;
   /** By the last decision of the limit, monotonic. */
   #holdEndedAt: number | undefined;
@@ -46,8 +48,16 @@ export class RouteGuard {
   constructor(options: TableOptions, shared: SharedEvidence) {
     this.#options = options;
     this.#shared = shared;
-    const { settings, removals, clock, history } = options;
-    this.#limit = new MassLimit({ kind: "routes", settings, removals, clock, memory: history.limit });
+    const { history } = options;
+    this.#doubt = new Doubt({
+      ...options,
+      kind: "routes",
+      census: { keys: () => this.#counted.keys(), of: (key) => this.#counted.get(key) },
+      memory: history.limit,
+      recent: () => this.#recent,
+      // Fewer Nodes than routes without a Node: that is another cluster, or one that was restored empty, however small it is.
+      mostVanished: 0.5,
+    });
     this.evidence = new RouteEvidence(options);
     this.#holdEndedAt = history.limit.state.endedAt;
   }
@@ -70,23 +80,24 @@ export class RouteGuard {
     const candidates = this.#candidatesOf(survey, needed);
     this.#endReleases(candidates);
     const unchanged = this.#absentOfUnchanged(survey);
-    const { counts, lost, lacking } = countChanges(candidates, {
-      recent: this.#recent,
+    const { counted, lost, lacking } = censusOf(candidates, {
       unplanned: new Set([...unchanged, ...history.doubted]).difference(listing.destinations),
       // Without the Nodes of other clouds and managers: the limit is a share of what this manager has.
       managed: needed.union(new Set(desired.unchanged.flatMap(podRangesOf))),
     });
-    const { isHeld, allowed, doubt, restartedAt } = this.#limit.decide(counts);
+    this.#counted = counted;
+    this.#doubt.invalidate();
+    const { held, restartedAt } = this.#doubt.verdict();
+    const isHeld = held !== undefined;
     this.#holdEndedAt = restartedAt;
-    const isListingDoubted = isHeld && (lacking.size > 0 || doubt !== undefined);
     const judged = candidates.map((candidate): JudgedChange => {
       const { route } = candidate;
       const wasHeld = history.held.has(candidate.id);
       const isProved = route === undefined || awaited(this.evidence.judge(route, restartedAt)) === undefined;
-      return { ...candidate, verdict: verdictOn(candidate, { isProved, wasHeld, isHeld, isListingDoubted }) };
+      return { ...candidate, verdict: verdictOn(candidate, { isProved, wasHeld, isHeld }) };
     });
     // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
-    if (isListingDoubted && lost.length > 0) history.doubted = lacking;
+    if (isHeld && lost.length > 0) history.doubted = lacking;
     else if (unchanged.length === 0) history.doubted = new Set();
     else history.doubted = history.doubted.difference(listing.destinations);
     this.#hold(judged.filter(({ verdict }) => verdict === "held" || verdict === "unlisted"));
@@ -94,8 +105,8 @@ export class RouteGuard {
       verdict === "ready" && isCounted && !isReleased ? id : [],
     );
     for (const id of ids) this.#shared.tableOfRemoval.set(id, this.#options.table);
-    if (ids.length > 0 && (await this.#limit.record(ids)) === "decide again") return "decide again";
-    return { survey: withoutBlocked(survey, judged), judged, counts, allowed, doubt };
+    if (ids.length > 0 && (await this.#doubt.record(ids)) === "decide again") return "decide again";
+    return { survey: withoutBlocked(survey, judged), judged, held };
   }
 
   /** `needed`: the ranges that need a route in this table. */

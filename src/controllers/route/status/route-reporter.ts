@@ -174,16 +174,16 @@ export class RouteReporter {
     this.#report("listing", []);
     this.#report("table", ofTable);
     this.#nodeProblems.report(table, byNode);
-    this.#reportHold(guarded, howToRelease);
+    this.#reportHold(guarded);
   }
 
-  #reportHold({ judged, counts, ...limit }: Guarded, howToRelease: string): void {
+  #reportHold({ judged, held: doubt }: Guarded): void {
     const { note, table, history } = this.#options;
     const held = judged.filter(({ verdict }) => verdict === "held");
     if (held.length === 0 && history.reports.of(wholeTable).has("hold"))
       note("No route change is held by --removal-limit any more", defined({ table }));
-    const event = () => massRouteChangeHeld(held, counts, limit, howToRelease, table);
-    this.#reporter.report(wholeTable, "hold", held.length === 0 ? [] : [event()]);
+    const isHeld = doubt !== undefined && held.length > 0;
+    this.#reporter.report(wholeTable, "hold", isHeld ? [massRouteChangeHeld(held, doubt, table)] : []);
   }
 
   /** Logs the changes that the cloud accepted in one sync, in one line. */

@@ -7,10 +7,10 @@ import type { Change } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { Debounce } from "../../../runtime/debounce.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
+import type { Doubt } from "../../kernel/doubt.ts";
 import type { Subscriptions } from "../../kernel/run-controller.ts";
 import type { ServiceControllerDeps, ServiceObserver } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
-import type { BalancerMassLimit } from "../observed/balancer-mass-count.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
 import type { FreshListing } from "../observed/fresh-listing.ts";
 import { isEnding } from "../predicates.ts";
@@ -30,7 +30,7 @@ export interface TriggerDeps {
   readonly ownWrites: OwnServiceWrites;
   readonly evidenceUpdates: EvidenceUpdates;
   readonly freshListing: FreshListing;
-  readonly massLimit: BalancerMassLimit;
+  readonly doubt: Doubt;
   readonly nodeSyncLatency: NodeSyncLatency;
 }
 
@@ -71,11 +71,11 @@ function enqueueAll({ controller, queue, records, tracking }: TriggerDeps): void
 
 function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const { key, before, after } = change;
-  const { controller, records, tracking, ownWrites, massLimit, freshListing } = deps;
+  const { controller, records, tracking, ownWrites, doubt, freshListing } = deps;
   const { listing, clock } = controller;
   const isNews = ownWrites.isNews(change);
-  // It may be one that vanished. The listing shows whether the mass limit still holds.
-  if (before === undefined && massLimit.isHolding) listing.request(clock.monotonic(), "refresh");
+  // It may be one that vanished. The listing shows whether the hold lasts.
+  if (before === undefined && doubt.isHolding) listing.request(clock.monotonic(), "refresh");
   const record = before && records.get(serviceUID(before.metadata.uid));
   if (before === undefined || before.metadata.uid === after?.metadata.uid) {
     if (!isNews) return;
@@ -96,7 +96,7 @@ function onListing(deps: TriggerDeps): void {
   const hasFailed = controller.listing.failure !== undefined;
   if (!hasFailed) {
     deps.evidenceUpdates.update();
-    deps.massLimit.refresh();
+    deps.doubt.refresh();
     deps.tracking.enqueueLeftovers(freshListing.index);
   }
   const states = records.all;

@@ -29,7 +29,7 @@ import { finalConditions, reportRecovery, withOwnWrites } from "../status/servic
 import { addressesOf, ingressOf, isOtherIngress, isSameIngress } from "../status/status.ts";
 import { checkDelay } from "./apply-steps.ts";
 import type { PlannedChange, ReconcileContext } from "./context.ts";
-import { checkAbsence, checkMassRelease } from "./limit-changes.ts";
+import { checkAbsence, checkRelease } from "./limit-changes.ts";
 
 const pollInterval: Milliseconds = seconds(2);
 const never = Number.POSITIVE_INFINITY;
@@ -119,7 +119,7 @@ async function removeFinalizer(
   if (observed?.owners.includes(state.uid) === true) {
     return pollCloud(context, "the cloud to delete the load balancer");
   }
-  const unproved = checkAbsence(context, service) ?? (await checkMassRelease(context, service));
+  const unproved = checkAbsence(context, service) ?? (await checkRelease(context, service));
   if (unproved !== undefined) return unproved;
   // In one write: removing the last finalizer deletes the Service, and a second write would fail.
   const isForeign = isForeignClass(service) || balancers.publish(desired, observed).kind === "not-ours";

@@ -9,7 +9,7 @@ import type { Difference } from "../desired/difference.ts";
 import type { Member } from "../desired/member.ts";
 import type { SharedPrefetch } from "../desired/shared-prefetch.ts";
 import type { ServiceHistory } from "../history.ts";
-import { removalKind } from "../observed/balancer-mass-count.ts";
+import { removalKind } from "../observed/balancer-census.ts";
 import type { Reading } from "../observed/fresh-listing.ts";
 import type { TriggerDeps } from "../queue/triggers.ts";
 import type { AppliedPlan, Fingerprint, Hold } from "../state/record-parts.ts";

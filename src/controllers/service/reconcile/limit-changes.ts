@@ -1,7 +1,6 @@
-// Limits what a reconcile may change because something is absent. A load balancer that listings do not show is absent only after proof. The
-// mass limit applies to load balancers that are created again, and to those whose Service vanished from the API; each is recorded before
-// the change. If listings show none of the load balancers that Fairlead created, no further one is created. Targets stay while Nodes may be
-// missing in the API server.
+// What a reconcile may change because something is absent. A load balancer that listings do not show is absent only after proof, and nothing
+// that follows from absence is done in doubt; what is done is recorded before. If listings show none of the load balancers that Fairlead
+// created, no further one is created. Targets stay while Nodes may be missing in the API server.
 
 import { type Milliseconds, milliseconds, minutes } from "../../../core/brand.ts";
 import { countOf } from "../../../core/text.ts";
@@ -13,10 +12,9 @@ import { awaited, judge } from "../../kernel/proof.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import type { LastingProblem } from "../deps.ts";
 import { absenceOf, type BalancerAbsence } from "../observed/balancer-absence.ts";
-import { hasVanished, removalKind } from "../observed/balancer-mass-count.ts";
+import { hasVanished, removalKind } from "../observed/balancer-census.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
-import type { Existence } from "../state/balancer-evidence.ts";
 import { createsBalancer } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import {
@@ -46,12 +44,12 @@ export function checkVanished(
   context: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): Outcome | undefined {
-  const { controller, massLimit, state } = context;
+  const { controller, doubt, state } = context;
   const { clock, settings, services } = controller;
   if (state.goneAt === undefined || observed === undefined || settings.vanished === "keep") return undefined;
   if (!hasVanished(services, state)) return undefined;
   // The decision may end a hold. Some have returned then, and this one gets the whole time to return too.
-  const { held, restartedAt } = massLimit.decideFor(state.uid);
+  const { held, restartedAt } = doubt.about(state.uid);
   const now = clock.monotonic();
   const answer = (at: number) => ({ kind: "listing", beganAt: at, knownAt: at }) as const;
   const { confirmAfter } = settings;
@@ -69,23 +67,21 @@ export function checkVanished(
   return requeue(recheckAfter, what);
 }
 
-/** Undefined when the mass limit allows the plan. */
-export async function checkMassLimit(
+/** Undefined when the plan is not held. */
+export async function checkDoubt(
   context: ReconcileContext,
   plan: PlannedChange,
 ): Promise<Outcome | undefined> {
-  const { massLimit, service, state } = context;
+  const { doubt, service, state } = context;
   const { observed } = plan;
   // The load balancer is there again, or its Service is.
   if (observed !== undefined && !hasVanishedWith(state, plan)) endRelease(context);
-  const { isListingDoubted } = massLimit;
-  const isHidden = isHiddenWithoutService(state, plan, isListingDoubted);
-  // It does not count, but neither listings that lack too many others nor lookups prove then that it is absent.
-  const isDoubted = repeatsCreation(state, plan) && isListingDoubted;
-  if (!isCounted(state, plan) && !isDoubted && !isHidden) return undefined;
-  const { held } = massLimit.decideFor(state.uid);
+  const consequence = consequenceOf(state, plan);
+  if (consequence === undefined) return undefined;
+  const { held } = doubt.about(state.uid);
+  // The verdict may have ended a hold, and the proof starts again then.
   if (held === undefined) return observed === undefined ? checkAbsence(context, service) : undefined;
-  return isHidden
+  return consequence === "forgotten"
     ? holdAbsent(context, undefined, massWaitHeld(state.key, held))
     : holdAbsent(context, service, massRecreationHeld(held));
 }
@@ -96,15 +92,18 @@ export function checkAbsence(context: ReconcileContext, service: Service | undef
   return absence.kind === "certain" ? undefined : waitForProof(context, service, absence);
 }
 
-/** Records a change that counts for the mass limit, before it is made. Undefined when the steps may be applied now. */
+/** Records what follows from absence, before it is done. Undefined when the steps may be applied now. */
 export async function recordChange(
-  { controller: { removals, isObserving }, massLimit, state }: ReconcileContext,
+  { controller: { isObserving }, doubt, state }: ReconcileContext,
   plan: PlannedChange,
 ): Promise<Outcome | undefined> {
-  if (isObserving || !isCounted(state, plan) || removals.isReleased(removalKind, state.uid)) return undefined;
-  const result = await massLimit.record([state.uid]);
-  // Storing takes time, so the decision is made again on what is known then.
-  return result === "recorded" ? undefined : requeue(milliseconds(0), "the change is recorded");
+  const isCounted =
+    hasVanishedWith(state, plan) || (createsBalancer(plan) && state.evidence.known?.certainty === "exists");
+  if (isObserving || !isCounted || plan.steps.length === 0) return undefined;
+  // Storing takes time, so the verdict is asked for again on what is known then.
+  return (await doubt.record([state.uid])) === "recorded"
+    ? undefined
+    : requeue(milliseconds(0), "the change is recorded");
 }
 
 /** Ends the release by an operator. If the load balancer is absent again later, it must be released again. */
@@ -112,54 +111,37 @@ export function endRelease({ controller, state }: ReconcileContext): void {
   controller.removals.endRelease(removalKind, state.uid);
 }
 
-/** Whether the plan would create an absent load balancer again, or remove one whose Service vanished. */
-function isCounted(state: ServiceState, plan: PlannedChange): boolean {
-  const { observed, isLeaving, steps } = plan;
-  if (steps.length === 0) return false;
-  return observed === undefined
-    ? !isLeaving && state.evidence.known?.certainty === "exists"
-    : hasVanishedWith(state, plan);
-}
-
 /**
- * Whether the plan would create a load balancer that an earlier request may have created, or that Fairlead deleted. The fault that hides
- * the others may also have affected the lookups.
+ * What the plan does because something is absent: a load balancer that existed, or may have existed, is made again; one is removed whose
+ * Service vanished; one that is only missing is forgotten with its Service.
  */
-function repeatsCreation({ evidence }: ServiceState, plan: PlannedChange): boolean {
-  return createsBalancer(plan) && (evidence.known?.certainty === "possible" || evidence.isRemoved);
+function consequenceOf(
+  state: ServiceState,
+  plan: PlannedChange,
+): "made again" | "removed" | "forgotten" | undefined {
+  const { known, isRemoved } = state.evidence;
+  if (hasVanishedWith(state, plan)) return plan.steps.length > 0 ? "removed" : undefined;
+  if (createsBalancer(plan)) return known !== undefined || isRemoved ? "made again" : undefined;
+  const isForgotten = plan.observed === undefined && plan.member === undefined;
+  return isForgotten && known?.certainty === "exists" ? "forgotten" : undefined;
 }
 
 function hasVanishedWith({ goneAt, isDeletionSeen }: ServiceState, { observed }: PlannedChange): boolean {
   return observed !== undefined && goneAt !== undefined && !isDeletionSeen;
 }
 
-/** The Service is gone, and its load balancer would be forgotten because listings, or doubted lookups, do not show it. */
-function isHiddenWithoutService(
-  { evidence: { known } }: ServiceState,
-  { member, observed }: PlannedChange,
-  isDoubted: boolean,
-): boolean {
-  if (observed !== undefined || member !== undefined) return false;
-  return isDoubted ? known?.certainty === "exists" : isProvedByListings(known);
-}
-
-const isProvedByListings = (known: Existence | undefined): boolean =>
-  known?.certainty === "exists" && known.notFoundAt === undefined;
-
 /**
- * Keeps the finalizer of a Service that no longer needs a load balancer while too many load balancers are absent: the listings
- * that prove the absence of its own load balancer are not believed then. Undefined when the finalizer may be removed.
+ * Keeps the finalizer of a Service whose load balancer is only missing while there is doubt about what is missing. Undefined when the
+ * finalizer may be removed: also if Fairlead has removed the load balancer, and a lookup has proved that.
  */
-export async function checkMassRelease(
+export async function checkRelease(
   context: ReconcileContext,
   service: Service,
 ): Promise<Outcome | undefined> {
-  const { state, massLimit } = context;
+  const { state, doubt } = context;
   const { known } = state.evidence;
-  // The fault that hides other load balancers may affect lookups as well. A removed load balancer is gone in any account.
-  const isDoubted = known === undefined ? massLimit.lacksTooMany : massLimit.isListingDoubted;
-  if (!isProvedByListings(known) && !isDoubted) return undefined;
-  const { held } = massLimit.decideFor(state.uid);
+  if (known === undefined) return undefined;
+  const { held } = doubt.about(state.uid);
   return held === undefined
     ? checkAbsence(context, service)
     : holdAbsent(context, service, massReleaseHeld(held));
@@ -188,18 +170,13 @@ function recheckListing(
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
 /**
- * Whether it is certain that the Service has no load balancer, given that the cloud shows none. The absence is not proved any more if the
- * mass limit ends a hold with this decision.
+ * Whether it is certain that the Service has no load balancer, given that the cloud shows none. The absence is not proved any more if this
+ * verdict ends a hold.
  */
-export function judgeAbsence({
-  controller,
-  massLimit,
-  freshListing,
-  state,
-}: ReconcileContext): BalancerAbsence {
+export function judgeAbsence({ controller, doubt, freshListing, state }: ReconcileContext): BalancerAbsence {
   return absenceOf({
     known: state.evidence.known,
-    restartedAt: massLimit.decideFor(state.uid).restartedAt,
+    restartedAt: doubt.about(state.uid).restartedAt,
     confirmAfter: controller.settings.confirmAfter,
     listedAt: freshListing.knownAt,
   });
@@ -217,11 +194,11 @@ export function waitForProof(
   const { clock, settings } = context.controller;
   if (service === undefined) return requestProof(context, absence);
   const at = clock.now() + absence.decidedAt - clock.monotonic();
-  const { held } = context.massLimit.decideFor(state.uid);
+  const { held } = context.doubt.about(state.uid);
   const missing = { name: state.session.managed?.name, addresses: addressesOf(service), replacement };
   const event = absence.isExpected
     ? waitingForListing(at, isEnding(service))
-    : held?.doubt === "nothing shown"
+    : held?.account === "nothing shown"
       ? (isEnding(service) ? massReleaseHeld : massRecreationHeld)(held)
       : balancerMissing(at, outcomeOf(service, settings), missing);
   context.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
@@ -275,7 +252,7 @@ interface HeldTargets {
 export function holdTargets(context: ReconcileContext, steps: readonly Step[]): HeldTargets | undefined {
   const { nodes, removals, settings } = context.controller;
   const { size } = changedTargets(steps).removed;
-  if (settings.removalLimit === "off" || context.history.vanishedNodes.allowRemovalOf(size)) return undefined;
+  if (context.history.vanishedNodes.allowRemovalOf(size, settings.removalLimit)) return undefined;
   const others = steps.filter((step) => step.targets === undefined && step.targetsPart === undefined);
   const problem: LastingProblem = {
     severity: "warning",

@@ -121,7 +121,7 @@ function noteManaged(
   observed: ObservedLoadBalancer,
 ): Unproved | undefined {
   if (observed.ownership !== "ours") return undefined;
-  const { controller, massLimit, state } = context;
+  const { controller, doubt, state } = context;
   const { managed } = state.session;
   const shown = { name: observed.name };
   const unproved = (): NextProof | undefined => {
@@ -130,7 +130,7 @@ function noteManaged(
     const rule = {
       confirmAfter: controller.settings.confirmAfter,
       kinds: ["listing"],
-      restartedAt: massLimit.decideFor(state.uid).restartedAt,
+      restartedAt: doubt.about(state.uid).restartedAt,
     } as const;
     const next = awaited(judge({ certainty: "exists", proofs }, rule));
     if (next !== undefined) state.setManaged({ ...managed, proofs });

@@ -13,7 +13,7 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import { problemOfError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
-import { removalKind } from "../observed/balancer-mass-count.ts";
+import { removalKind } from "../observed/balancer-census.ts";
 import type { Reading } from "../observed/fresh-listing.ts";
 import { isBeingDeleted, isEnding } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -24,7 +24,7 @@ import { noteRefused, planSteps, reportRepair, selectDesired } from "./choose-st
 import { complete, endRecord, updateStatus } from "./complete.ts";
 import { type PlannedChange, type ReconcileContext, type ReconcileDeps, serviceOf } from "./context.ts";
 import { showFailure } from "./failure.ts";
-import { checkMassLimit, checkUnlisted, checkVanished, endRelease, recordChange } from "./limit-changes.ts";
+import { checkDoubt, checkUnlisted, checkVanished, endRelease, recordChange } from "./limit-changes.ts";
 import { observe } from "./observe.ts";
 
 async function reconcileStages(context: ReconcileContext): Promise<Outcome> {
@@ -55,7 +55,7 @@ async function reconcileFrom(context: ReconcileContext, reading: Reading): Promi
   if (plan.kind === "unread") return reconcileFrom(context, plan.reading);
   if (plan.kind !== "planned") return plan;
 
-  const held = (await checkMassLimit(context, plan)) ?? (await checkUnlisted(context, plan));
+  const held = (await checkDoubt(context, plan)) ?? (await checkUnlisted(context, plan));
   if (held !== undefined) return held;
   reportRepair(context, plan);
   const recorded = await recordChange(context, plan);
@@ -112,7 +112,7 @@ export async function reconcileService(
   } finally {
     // A hold outlives the session in which the absence was proved.
     const staysHeld =
-      state.hold?.isReleasable === true || (deps.massLimit.isHolding && state.evidence.needsProof);
+      state.hold?.isReleasable === true || (deps.doubt.isHolding && state.evidence.needsProof);
     if (!staysHeld) deps.controller.removals.endHold(removalKind, uid);
     records.end(uid);
   }

@@ -10,7 +10,7 @@ import { commandText, shortList } from "../../../core/text.ts";
 import { type Service, toTime } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { problemOfError, textOfError } from "../../classify-error.ts";
-import { type AppliedLimit, whyHeld } from "../../kernel/mass-limit.ts";
+import { type Held, whyHeld } from "../../kernel/doubt.ts";
 import { removalWindowText } from "../../kernel/removal-history.ts";
 import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
@@ -159,20 +159,8 @@ export function createdButNotListed({
   };
 }
 
-export interface MassHold extends AppliedLimit {
-  /** The number of load balancers that exist or existed. */
-  readonly managed: number;
-  /** Absent from the cloud. */
-  readonly missing: number;
-  /** Services that vanished from the API. */
-  readonly vanished: number;
-  /** Removed, or created again, within the window. */
-  readonly recent: number;
-  readonly howToRelease: string;
-}
-
 /** More absent load balancers than the mass limit allows. The counts are in the log: they change. */
-export function massRecreationHeld({ howToRelease, ...hold }: MassHold): ObjectEvent {
+export function massRecreationHeld({ howToRelease, ...hold }: Held): ObjectEvent {
   return warning(
     "MassRecreationHeld",
     `The load balancer of this Service is absent${withOthers(hold)}, so none is created again until the cloud lists them. To create all of them: ${howToRelease}`,
@@ -180,7 +168,7 @@ export function massRecreationHeld({ howToRelease, ...hold }: MassHold): ObjectE
 }
 
 /** The Service no longer needs a load balancer. */
-export function massReleaseHeld({ howToRelease, ...hold }: MassHold): ObjectEvent {
+export function massReleaseHeld({ howToRelease, ...hold }: Held): ObjectEvent {
   return warning(
     "MassRemovalHeld",
     `The load balancer of this Service is absent${withOthers(hold)}, so the Service keeps its finalizer until the cloud lists them. To remove the finalizers of all these Services: ${howToRelease}`,
@@ -188,7 +176,7 @@ export function massReleaseHeld({ howToRelease, ...hold }: MassHold): ObjectEven
 }
 
 /** For reports, because the Service no longer exists. */
-export function massWaitHeld(service: string, { howToRelease, ...hold }: MassHold): ObjectEvent {
+export function massWaitHeld(service: string, { howToRelease, ...hold }: Held): ObjectEvent {
   return warning(
     "MassRemovalHeld",
     `The load balancer of the deleted Service ${service} is absent${withOthers(hold)}, so Fairlead waits for it to be listed again, and deletes it then. To stop waiting: ${howToRelease}`,
@@ -196,7 +184,7 @@ export function massWaitHeld(service: string, { howToRelease, ...hold }: MassHol
 }
 
 /** For reports, because the Service no longer exists. */
-export function massRemovalHeld(service: string, { howToRelease, ...hold }: MassHold): Hold {
+export function massRemovalHeld(service: string, { howToRelease, ...hold }: Held): Hold {
   return {
     reason: "MassRemovalHeld",
     message: `${service} vanished from the API${withOthers(hold, " together with")}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
@@ -211,19 +199,19 @@ export function serviceVanished(service: string): Hold {
   };
 }
 
-function withOthers(limit: AppliedLimit, together = ", and so are"): string {
-  const many = `${together} too many others: more than ${limit.allowed} within ${removalWindowText} is treated as a fault of the cloud or the API server`;
-  return limit.doubt === undefined ? many : whyHeld(limit, "");
+function withOthers(held: Pick<Held, "allowed" | "account">, together = ", and so are"): string {
+  const many = `${together} too many others: more than ${held.allowed} within ${removalWindowText} is treated as a fault of the cloud or the API server`;
+  return held.account === undefined ? many : whyHeld(held, "");
 }
 
 export const massHoldEnded = "The mass limit no longer holds load balancers";
 
 /** For the log. */
-export function describeMassHold(hold: MassHold): string {
-  const { missing, vanished, recent, managed, howToRelease } = hold;
+export function describeMassHold(held: Held): string {
+  const { absent, vanished, recent, total, howToRelease } = held;
   return (
-    `Of ${managed} load balancers, ${missing} are absent from the cloud, ${vanished} Services vanished from the API, and ${recent} ` +
-    `were removed or created again for such a reason in the last ${removalWindowText}${whyHeld(hold, "a fault")}, ` +
+    `Of ${total} load balancers, ${absent} are absent from the cloud, ${vanished} Services vanished from the API, and ${recent} ` +
+    `were removed or created again for such a reason in the last ${removalWindowText}${whyHeld(held, "a fault")}, ` +
     `so none of them is created again or removed. To do so anyway: ${howToRelease}`
   );
 }

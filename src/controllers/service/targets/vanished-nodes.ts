@@ -4,6 +4,7 @@
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import { removalWindow } from "../../kernel/removal-history.ts";
+import { decideHold, type HoldState, type RemovalLimitSetting } from "../../kernel/removal-limit.ts";
 import { isLeaving } from "../../node-facts.ts";
 import type { ServiceHistoryDeps } from "../deps.ts";
 import { isExcluded } from "./candidate-targets.ts";
@@ -14,12 +15,13 @@ export class VanishedNodes {
   readonly #deps: VanishedNodesDeps;
   /** When each Node was missing from a list, although its deletion was not seen; monotonic, oldest first. */
   readonly #vanished = new Map<string, number>();
-  /** More Nodes have vanished than are left. */
-  #haveMostVanished = false;
   /** The Nodes that can be targets. */
   readonly #candidates = new Set<string>();
   /** The most candidates at once since the start, on a standby replica too: they explain the targets of load balancers. */
   #most = 0;
+  /** How many candidates there were before the first of these vanished. */
+  #total = 0;
+  #hold: HoldState = {};
 
   /** Follows the Nodes for the life of the process. */
   constructor(deps: VanishedNodesDeps) {
@@ -28,30 +30,39 @@ export class VanishedNodes {
   }
 
   /** Whether a load balancer may lose this many targets. It keeps no more than there are Nodes, so this allows at most about half. */
-  allowRemovalOf(targets: number): boolean {
-    return targets === 0 || (!this.#haveMostVanished && targets <= this.#most);
+  allowRemovalOf(targets: number, limit: RemovalLimitSetting): boolean {
+    return targets === 0 || limit === "off" || (!this.#isHeld(limit) && targets <= this.#most);
   }
 
   /** An operator confirmed that these are all Nodes. */
   believe(): void {
     this.#vanished.clear();
-    this.#haveMostVanished = false;
     this.#most = Number.POSITIVE_INFINITY;
   }
 
+  #isHeld(limit: RemovalLimitSetting): boolean {
+    const now = this.#deps.clock.monotonic();
+    if (this.#hold.totalAtStart === undefined)
+      for (const [name, at] of this.#vanished) if (at < now - removalWindow) this.#vanished.delete(name);
+    const [total, vanished] = [this.#total, this.#vanished.size];
+    const counts = { total, vanished, absent: 0, recent: 0, most: Math.floor(total / 2) };
+    const { isHeld, state } = decideHold(counts, limit, this.#hold, now);
+    this.#hold = state;
+    return isHeld;
+  }
+
   #note({ key, before, after, isFromList }: Change<Node>): void {
-    const { clock, nodes, isSelected } = this.#deps;
-    const now = clock.monotonic();
-    if (after !== undefined && isSelected(after) && !isExcluded(after)) this.#candidates.add(key);
+    const { isSelected, clock } = this.#deps;
+    const isCandidate = (node: Node | undefined): boolean =>
+      node !== undefined && isSelected(node) && !isExcluded(node);
+    const { size } = this.#candidates;
+    if (isCandidate(after)) this.#candidates.add(key);
     else this.#candidates.delete(key);
     this.#most = Math.max(this.#most, this.#candidates.size);
     this.#vanished.delete(key);
-    if (before !== undefined && after === undefined && isFromList === true && !isLeaving(before)) {
-      this.#vanished.set(key, now);
-      if (this.#vanished.size > nodes.size) this.#haveMostVanished = true;
-    }
-    if (this.#vanished.size <= nodes.size) this.#haveMostVanished = false;
-    if (this.#haveMostVanished) return;
-    for (const [name, at] of this.#vanished) if (at < now - removalWindow) this.#vanished.delete(name);
+    const isUnseen = before !== undefined && after === undefined && isFromList === true && !isLeaving(before);
+    if (!isUnseen || !isCandidate(before)) return;
+    if (this.#vanished.size === 0) this.#total = size;
+    this.#vanished.set(key, clock.monotonic());
   }
 }

@@ -32,7 +32,7 @@ const reconciler = (stages: Parameters<typeof reconcileService>[3]) => {
   const deps = {
     controller: { services: { get: () => undefined }, removals: { endHold: () => undefined } },
     records,
-    massLimit: { isHolding: false },
+    doubt: { isHolding: false },
     nodeSyncLatency: { end: () => undefined },
   };
   return { state, reconcile: () => reconcileService(deps as never, uid, signal, stages) };

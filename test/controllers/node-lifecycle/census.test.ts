@@ -1,7 +1,8 @@
 import { describe, expect, spyOn, test } from "bun:test";
+import { Doubt } from "../../../src/controllers/kernel/doubt.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
+import { NodeCensus } from "../../../src/controllers/node-lifecycle/census.ts";
 import { LifecycleHistory } from "../../../src/controllers/node-lifecycle/history.ts";
-import { MassCount } from "../../../src/controllers/node-lifecycle/mass-count.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
@@ -17,7 +18,7 @@ interface Draft {
   readonly account?: string;
 }
 
-/** Nodes and a cloud without controllers, and the mass count over both. */
+/** Nodes and a cloud without controllers, and the doubt about both. */
 const setUp = () => {
   const w = new NodeControllers();
   const { clock, inventory } = w;
@@ -30,16 +31,20 @@ const setUp = () => {
   const history = newHistory();
   const candidates = new Candidates(clock, new PendingLookups(inventory, clock), history.reports);
   const logged: string[] = [];
-  const note = (message: string) => void logged.push(message);
-  const newCount = (of = newHistory()) =>
-    new MassCount(
-      { nodes, inventory, clock, removals, settings: lifecycleDefaults, note, isSelected },
-      candidates,
-      of,
-    );
-  const count = newCount(history);
-  count.follow();
-  inventory.subscribe(() => count.refresh());
+  const newDoubt = (of = newHistory()) =>
+    new Doubt({
+      kind: "nodes",
+      census: new NodeCensus({ nodes, inventory, isSelected }, candidates, of),
+      clock,
+      removals,
+      settings: lifecycleDefaults,
+      memory: of.limit,
+      onHold: (held) => void logged.push(held === undefined ? "ends" : "begins"),
+    });
+  const doubt = newDoubt(history);
+  candidates.subscribe((name) => doubt.noteChange(name));
+  nodes.subscribe(({ key }) => doubt.noteChange(key));
+  inventory.subscribe(() => doubt.refresh());
   const add = (prefix: string, amount: number, { ready = "True", hasID = true, account }: Draft = {}) => {
     for (let index = 0; index < amount; index += 1) {
       const name = `${prefix}${index}`;
@@ -61,25 +66,25 @@ const setUp = () => {
   const remove = (prefix: string, amount: number) => {
     for (let index = 0; index < amount; index += 1) w.nodes.remove(`${prefix}${index}`);
   };
-  const mayDelete = () => count.decide().mayDelete;
-  return { ...w, w, add, put, list, remove, candidates, count, newCount, mayDelete, logged };
+  const mayDelete = () => doubt.verdict().held === undefined;
+  return { ...w, w, add, put, list, remove, candidates, doubt, newDoubt, mayDelete, logged };
 };
 
-test("the end of a hold is logged once, after the listing that shows the Nodes again [N1]", async () => {
+test("the end of a hold is reported once, after the listing that shows the Nodes again [N1]", async () => {
   const { add, put, list, mayDelete, logged } = setUp();
   put("kept", 4);
   add("kept", 4);
   add("lost", 10, { ready: "False" });
   await list();
-  expect([mayDelete(), logged]).toEqual([false, []]);
+  expect([mayDelete(), logged]).toEqual([false, ["begins"]]);
   put("lost", 10);
   await list();
-  expect(logged).toEqual(["The mass limit no longer holds Nodes"]);
+  expect(logged).toEqual(["begins", "ends"]);
   await list();
-  expect([mayDelete(), logged.length]).toEqual([true, 1]);
+  expect([mayDelete(), logged.length]).toEqual([true, 2]);
 });
 
-describe("the mass count of recent losses", () => {
+describe("the count of recent losses", () => {
   test("excludes Ready Nodes that were deleted by hand, so that a scaled-down pool delays no deletion", async () => {
     const { add, put, list, remove, mayDelete } = setUp();
     put("kept", 7);
@@ -127,7 +132,7 @@ describe("the mass count of recent losses", () => {
   });
 });
 
-describe("the mass count of missing Nodes", () => {
+describe("the count of missing Nodes", () => {
   test("excludes Ready Nodes without provider id, whose machines may not be visible yet", async () => {
     const { add, list, mayDelete } = setUp();
     add("young", 5, { hasID: false });
@@ -163,13 +168,13 @@ describe("the mass limit's share of all Nodes", () => {
   });
 
   test("includes Nodes that joined since the last listing", async () => {
-    const { w, add, put, list, newCount, mayDelete } = setUp();
+    const { w, add, put, list, newDoubt, mayDelete } = setUp();
     put("kept", 12);
     put("new", 1);
     add("kept", 11);
     add("gone", 3);
     await list();
-    expect(newCount().decide().mayDelete).toBe(false);
+    expect(newDoubt().verdict().held).toBeDefined();
     add("new", 1);
     await w.pass(2);
     expect(mayDelete()).toBe(true);
@@ -207,25 +212,25 @@ test("a listing that lost most machines blocks deletions, even right after a goo
   expect(mayDelete()).toBe(false);
 });
 
-test("during a hold, a decision costs as much as has changed since the last one, however many Nodes there are", async () => {
-  const { w, add, put, list, candidates, count } = setUp();
+test("during a hold, a verdict costs as much as has changed since the last one, however many Nodes there are", async () => {
+  const { w, add, put, list, candidates, doubt } = setUp();
   const proofs = [{ kind: "listing", beganAt: 0, knownAt: 0 }] as const;
   put("n", 100);
   add("n", 200);
   await list();
-  expect(count.decide().mayDelete).toBe(false);
+  expect(doubt.verdict().held).toBeDefined();
   const check = spyOn(w.inventory, "check");
   for (let index = 100; index < 200; index += 1) {
     const name = `n${index}`;
     candidates.of(w.nodes.node(name));
     candidates.update(name, { evidence: { ...candidates.evidenceOf(name), proofs } });
-    expect(count.decide().mayDelete).toBe(false);
+    expect(doubt.verdict().held).toBeDefined();
   }
   expect(check.mock.calls.length).toBeLessThanOrEqual(200);
 });
 
-test("the mass count is the same as a count of all Nodes after every change of a Node or its evidence", async () => {
-  const { w, add, put, list, candidates, count, newCount } = setUp();
+test("the count is the same as a count of all Nodes after every change of a Node or its evidence", async () => {
+  const { w, add, put, list, candidates, doubt, newDoubt } = setUp();
   const random = seededRandom(3);
   put("n", 10);
   add("n", 20);
@@ -262,6 +267,6 @@ test("the mass count is the same as a count of all Nodes after every change of a
       changes[Math.floor(random.fraction() * changes.length)]?.(name);
     }
     await w.clock.advance(milliseconds(random.fraction() < 0.02 ? 2000 : 10));
-    expect(count.counts).toEqual(newCount().counts);
+    expect(doubt.counts).toEqual(newDoubt().counts);
   }
 });

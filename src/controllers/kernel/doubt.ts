@@ -1,0 +1,210 @@
+// Doubt about one kind of object: Nodes, load balancers, routes or volumes. Counted is what the cloud lacks although Kubernetes or this process
+// records it, and what Kubernetes lacks although nobody saw it go. If that exceeds the limit, nothing that follows from absence is done,
+// whatever the proof; nor as long as the account is not vouched for.
+
+import type { Clock } from "../../platform/clock.ts";
+import type { RemovalHistory, RemovalKind } from "./removal-history.ts";
+import { decideHold, type HoldMemory, type RemovalLimitSetting } from "./removal-limit.ts";
+import { Tally } from "./tally.ts";
+
+/**
+ * How one recorded object counts. `absent`: the cloud lacks it. `explained`: the cloud lacks it, and a deletion may be why, so it counts only
+ * beside others, as part of the same lie. `announced`: the cloud lacks it, as somebody said before; it counts, beside others, only if the present
+ * hold has counted it before that. `vanished`: what needs it is missing from Kubernetes, and its deletion was not seen.
+ */
+export type Standing = "present" | "absent" | "explained" | "announced" | "vanished";
+
+export interface Counted {
+  /** The id in the history of removals. */
+  readonly id: string;
+  readonly standing: Standing;
+}
+
+/** Where the objects of a kind are counted. */
+export interface Census {
+  keys(): Iterable<string>;
+  /** Undefined for an object that is gone, or is not recorded. */
+  of(key: string): Counted | undefined;
+}
+
+/** What a hold, or its absence, rests on. */
+export interface Counts {
+  /** All recorded objects, with those that were removed or made again within the window. */
+  readonly total: number;
+  /** Absent now, also those that a deletion may explain if there are others. */
+  readonly absent: number;
+  readonly vanished: number;
+  /** Removed, or made again, within the window. */
+  readonly recent: number;
+}
+
+export interface Held extends Counts {
+  /** So many may be absent, vanished or recent. */
+  readonly allowed: number;
+  /** Doubt about the account, which holds everything from the first object on. */
+  readonly account: RemovalHistory["account"]["doubt"];
+  /** For the end of a message: "kubectl …". */
+  readonly howToRelease: string;
+}
+
+/** Why objects are held, for a message that has named what is absent. */
+export const whyHeld = ({ allowed, account }: Pick<Held, "allowed" | "account">, fault: string): string =>
+  account === undefined
+    ? `. More than ${allowed} at once is treated as ${fault}`
+    : ", and the cloud shows nothing that this cluster records: its credentials may belong to another project (if so, correct them)";
+
+export interface Verdict {
+  /** Undefined: what follows from absence may be done. */
+  readonly held: Held | undefined;
+  /** When the last hold ended, monotonic: the proofs that it concerned start again then. What an operator released is not proved again. */
+  readonly restartedAt: number | undefined;
+}
+
+export interface DoubtOptions {
+  readonly kind: RemovalKind;
+  readonly census: Census;
+  readonly settings: { readonly removalLimit: RemovalLimitSetting };
+  readonly removals: RemovalHistory;
+  readonly clock: Clock;
+  readonly memory: HoldMemory;
+  /** How many removals of this kind count. Absent: all. */
+  readonly recent?: () => number;
+  /** If anything vanished, never more than this share of all, however small the total is. */
+  readonly mostVanished?: number;
+  /** A hold begins, or ends. */
+  readonly onHold?: (held: Held | undefined) => void;
+}
+
+export class Doubt {
+  readonly #options: DoubtOptions;
+  readonly #tally: Tally<Standing>;
+  /** The ids that the present hold has counted as absent. */
+  readonly #held = new Set<string>();
+
+  constructor(options: DoubtOptions) {
+    this.#options = options;
+    const { clock, census } = options;
+    this.#tally = new Tally({
+      clock,
+      keys: () => census.keys(),
+      labelOf: (key) => this.#standingOf(census.of(key)),
+    });
+  }
+
+  /** Whether the last verdict was a hold. */
+  get isHolding(): boolean {
+    return this.#options.memory.state.totalAtStart !== undefined;
+  }
+
+  /** Whether the present hold has counted it as absent. */
+  hasCounted(id: string): boolean {
+    return this.#held.has(id);
+  }
+
+  /** Everything is counted again at the next verdict. */
+  invalidate(): void {
+    this.#tally.invalidate();
+  }
+
+  /** The object, or what is known about it, may have changed. */
+  noteChange(key: string): void {
+    this.#tally.noteChange(key);
+  }
+
+  /** After a listing: a hold may end even if nobody asks. */
+  refresh(): void {
+    this.invalidate();
+    if (this.isHolding) this.verdict();
+  }
+
+  get counts(): Counts {
+    const { removals, kind } = this.#options;
+    const count = (standing: Standing): number => this.#tally.count(standing);
+    const [absent, explained, vanished] = [count("absent"), count("explained"), count("vanished")];
+    const recent = this.#options.recent?.() ?? removals.count(kind);
+    return {
+      total: count("present") + absent + explained + vanished + recent,
+      absent: absent > 0 ? absent + explained : 0,
+      vanished,
+      recent,
+    };
+  }
+
+  /** The verdict on what is counted now. It may end a hold. */
+  verdict(): Verdict {
+    const { settings, clock, removals, memory, kind, onHold } = this.#options;
+    const account = settings.removalLimit === "off" ? undefined : removals.account.doubt;
+    const { counts, isHolding: wasHolding } = this;
+    const howToRelease = removals.howToRelease(kind);
+    if (account === "unanswered")
+      return {
+        held: { ...counts, allowed: 0, account, howToRelease },
+        restartedAt: memory.state.endedAt,
+      };
+    const { isHeld, allowed, state } = decideHold(
+      { ...counts, most: account === undefined ? this.#mostOf(counts) : 0 },
+      settings.removalLimit,
+      memory.state,
+      clock.monotonic(),
+    );
+    memory.state = state;
+    const held = isHeld || account !== undefined ? { ...counts, allowed, account, howToRelease } : undefined;
+    if (this.isHolding !== wasHolding) {
+      this.invalidate();
+      this.#held.clear();
+      onHold?.(this.isHolding ? held : undefined);
+    }
+    return { held, restartedAt: state.endedAt };
+  }
+
+  /** Nothing is held of what an operator released, and its proof does not start again. */
+  about(id: string): Verdict {
+    const { removals, kind } = this.#options;
+    return removals.isReleased(kind, id) ? { held: undefined, restartedAt: undefined } : this.verdict();
+  }
+
+  /** As `about`. What is held can be released by this name; what is not held no longer needs a release. */
+  hold(id: string, name: string): Held | undefined {
+    const { removals, kind } = this.#options;
+    const { held } = this.about(id);
+    if (held === undefined) removals.endHold(kind, id);
+    else removals.hold(kind, id, name);
+    return held;
+  }
+
+  /**
+   * Counts these ids before they are removed, or made again, and stores them for the next leader. If that took time, everything must
+   * be decided again. If it rejects, they must stay as they are. `keys`: of the same objects, where the census has other keys.
+   */
+  async record(ids: readonly string[], keys = ids): Promise<"recorded" | "decide again"> {
+    const { removals, kind, settings } = this.#options;
+    if (settings.removalLimit === "off") return "recorded";
+    const counted = ids.filter((id) => !removals.isReleased(kind, id));
+    const stored = counted.filter((id) => removals.isStored(kind, id));
+    // They count from now, because the change may have failed since they were recorded.
+    removals.note(kind, stored);
+    if (stored.length === counted.length) return "recorded";
+    const storing = removals.record(kind, counted);
+    // They count as recent at once. A verdict during the write must not count them as absent too, which could be a hold.
+    for (const key of keys) this.noteChange(key);
+    await storing;
+    return "decide again";
+  }
+
+  #mostOf({ total, vanished }: Counts): number | undefined {
+    const { mostVanished } = this.#options;
+    return mostVanished === undefined || vanished === 0 ? undefined : Math.floor(total * mostVanished);
+  }
+
+  #standingOf(counted: Counted | undefined): Standing | undefined {
+    if (counted === undefined) return undefined;
+    const { removals, kind } = this.#options;
+    const { id, standing } = counted;
+    // It counts as recent.
+    if (removals.has(kind, id)) return undefined;
+    if (removals.isReleased(kind, id)) return "present";
+    if (standing === "absent" && this.isHolding) this.#held.add(id);
+    if (standing === "announced") return this.#held.has(id) ? "explained" : "present";
+    return standing;
+  }
+}

@@ -1,0 +1,82 @@
+// How much may follow from absence: the setting --removal-limit, and whether a count is above it. Pure.
+
+import { defined } from "../../core/defined.ts";
+
+export interface RemovalLimit {
+  /** The share of all managed objects of this kind, from 0 to 1. */
+  readonly share: number;
+  /** Allowed in any case, however small the share is. */
+  readonly min: number;
+  /** The most that is allowed, however large the share is. */
+  readonly max: number;
+}
+
+/** `off`: no limit. */
+export type RemovalLimitSetting = RemovalLimit | "off";
+
+export const defaultRemovalLimit: RemovalLimit = { share: 0.2, min: 2, max: Number.POSITIVE_INFINITY };
+
+export const removalLimitForms =
+  "a number such as 5, a percentage such as 20%, a percentage with bounds such as 20%,min=2,max=50, or off";
+
+/** `total` includes what was removed within the window. */
+export function allowedRemovals({ share, min, max }: RemovalLimit, total: number): number {
+  return Math.min(max, Math.max(min, Math.floor(total * share)));
+}
+
+/** What a hold remembers between its verdicts. */
+export interface HoldState {
+  /** The total when the hold began; undefined without a hold. */
+  readonly totalAtStart?: number;
+  /** When the last hold ended, monotonic. Every proof starts again then. */
+  readonly endedAt?: number;
+}
+
+/** Handed in to the next leadership session, so that a reload does not end a hold. */
+export interface HoldMemory {
+  state: HoldState;
+}
+
+export interface LimitedCounts {
+  /** All objects, with those that were removed or made again within the window. */
+  readonly total: number;
+  readonly absent: number;
+  readonly vanished: number;
+  /** Removed, or made again, within the window. */
+  readonly recent: number;
+  /** Never more than this, whatever the setting allows, unless it is off. */
+  readonly most?: number | undefined;
+}
+
+/** Whether the limit holds what is counted. While a hold lasts, its limit does not grow: what joins says nothing about what is absent. */
+export function decideHold(
+  { recent, absent, vanished, total, most = Number.POSITIVE_INFINITY }: LimitedCounts,
+  limit: RemovalLimitSetting,
+  { totalAtStart, endedAt }: HoldState,
+  now: number,
+): { readonly isHeld: boolean; readonly allowed: number; readonly state: HoldState } {
+  const capped = Math.min(total, totalAtStart ?? total);
+  const allowed = limit === "off" ? Number.POSITIVE_INFINITY : Math.min(allowedRemovals(limit, capped), most);
+  const isHeld = recent + absent + vanished > allowed;
+  // Recent removals alone are no hold, so nothing would end it.
+  const lasts = isHeld && absent + vanished > 0;
+  const state = lasts
+    ? { totalAtStart: totalAtStart ?? total, endedAt }
+    : { endedAt: totalAtStart === undefined ? endedAt : now };
+  return { isHeld, allowed, state: defined(state) };
+}
+
+/** A percentage without `min` allows two. Undefined if the text has none of the forms. */
+export function parseRemovalLimit(text: string): RemovalLimitSetting | undefined {
+  if (text === "off") return "off";
+  if (/^\d{1,6}$/.test(text)) return { share: 0, min: Number(text), max: Number(text) };
+  const match = /^(\d{1,3})%(?:,min=(\d{1,6}))?(?:,max=(\d{1,6}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, percent, min, max] = match;
+  const limit: RemovalLimit = {
+    share: Number(percent) / 100,
+    min: min === undefined ? defaultRemovalLimit.min : Number(min),
+    max: max === undefined ? defaultRemovalLimit.max : Number(max),
+  };
+  return limit.share > 1 || limit.min > limit.max ? undefined : limit;
+}

@@ -1,0 +1,68 @@
+// Counts many objects by label. During a hold every absent object needs a verdict, so counting costs as much as what has changed since the
+// last time.
+
+import type { Clock } from "../../platform/clock.ts";
+
+export interface TallyOptions<Label extends string> {
+  readonly clock: Clock;
+  readonly keys: () => Iterable<string>;
+  /** Undefined for an object that does not count. */
+  readonly labelOf: (key: string) => Label | undefined;
+}
+
+/** Counts that are older are counted again: a label may change without notice. */
+const maxAge = 1000;
+
+export class Tally<Label extends string> {
+  readonly #options: TallyOptions<Label>;
+  readonly #labels = new Map<string, Label>();
+  readonly #counts = new Map<Label, number>();
+  /** To count again. */
+  readonly #changed = new Set<string>();
+  /** When all objects were counted; undefined when they must be counted again. */
+  #countedAt: number | undefined;
+
+  constructor(options: TallyOptions<Label>) {
+    this.#options = options;
+  }
+
+  /** All objects are counted again, as after a listing. */
+  invalidate(): void {
+    this.#countedAt = undefined;
+    this.#changed.clear();
+  }
+
+  /** The object, or what is known about it, may have changed. */
+  noteChange(key: string): void {
+    if (this.#isOutdated) this.invalidate();
+    else this.#changed.add(key);
+  }
+
+  count(label: Label): number {
+    const { clock, keys } = this.#options;
+    if (this.#isOutdated) {
+      this.#labels.clear();
+      this.#counts.clear();
+      for (const key of keys()) this.#label(key);
+      this.#countedAt = clock.monotonic();
+    } else for (const key of this.#changed) this.#label(key);
+    this.#changed.clear();
+    return this.#counts.get(label) ?? 0;
+  }
+
+  get #isOutdated(): boolean {
+    return this.#countedAt === undefined || this.#options.clock.monotonic() - this.#countedAt > maxAge;
+  }
+
+  #label(key: string): void {
+    const before = this.#labels.get(key);
+    const after = this.#options.labelOf(key);
+    if (before === after) return;
+    if (before !== undefined) this.#counts.set(before, (this.#counts.get(before) ?? 0) - 1);
+    if (after === undefined) this.#labels.delete(key);
+    else {
+      this.#labels.set(key, after);
+      this.#counts.set(after, (this.#counts.get(after) ?? 0) + 1);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// How Nodes count for doubt: a Node is absent if the cloud shows no instance for it, unless its departure was announced. Ready Nodes are
+// included: a listing that misses many instances is wrong, even if most of these Nodes are Ready.
+
+import type { Node } from "../../kube/objects.ts";
+import type { Census, Counted, Standing } from "../kernel/doubt.ts";
+import { isManagedBy, type NodeDeps } from "../node-deps.ts";
+import { identityOf } from "../node-facts.ts";
+import type { Candidates } from "./candidates.ts";
+import type { NodeEvidence } from "./evidence.ts";
+import type { LifecycleHistory } from "./history.ts";
+import { isConfirmed, isDeletionForbidden } from "./plan.ts";
+
+type CensusDeps = Pick<NodeDeps, "nodes" | "inventory" | "isSelected">;
+
+export class NodeCensus implements Census {
+  readonly #deps: CensusDeps;
+  readonly #candidates: Pick<Candidates, "evidenceOf">;
+  readonly #history: LifecycleHistory;
+
+  constructor(deps: CensusDeps, candidates: Pick<Candidates, "evidenceOf">, history: LifecycleHistory) {
+    this.#deps = deps;
+    this.#candidates = candidates;
+    this.#history = history;
+  }
+
+  *keys(): Iterable<string> {
+    for (const { metadata } of this.#deps.nodes.list()) yield metadata.name;
+  }
+
+  of(name: string): Counted | undefined {
+    const node = this.#deps.nodes.get(name);
+    const standing = node && this.#standingOf(node);
+    return node && standing && { id: node.metadata.uid, standing };
+  }
+
+  #standingOf(node: Node): Standing | undefined {
+    const isAbsent = this.#isAbsent(node);
+    // No listing contains the instances of other accounts.
+    if (!isAbsent) return isManagedBy(this.#deps, node) ? "present" : undefined;
+    // What an operator decided is no longer in doubt.
+    if (isConfirmed(node)) return "present";
+    const isAnnounced = this.#history.isAnnounced(node, this.#evidenceOf(node));
+    return isAnnounced || isDeletionForbidden(node) ? "announced" : "absent";
+  }
+
+  #isAbsent(node: Node): boolean {
+    return this.#evidenceOf(node).proofs.length > 0 || (isManagedBy(this.#deps, node) && this.#isGone(node));
+  }
+
+  #evidenceOf({ metadata: { name } }: Node): NodeEvidence {
+    return this.#candidates.evidenceOf(name);
+  }
+
+  #isGone(node: Node): boolean {
+    const identity = identityOf(node);
+    // The instance of a Node without provider id may not be visible yet.
+    return identity.providerID !== undefined && this.#deps.inventory.check(identity).kind === "gone";
+  }
+}

@@ -1,0 +1,69 @@
+// How load balancers count for doubt: those that the cloud lacks although a Service had one, and those whose Service vanished from the API.
+
+import type { ServiceUID } from "../../../core/brand.ts";
+import type { Service } from "../../../kube/objects.ts";
+import type { Census, Counted, Standing } from "../../kernel/doubt.ts";
+import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
+import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
+import type { Existence } from "../state/balancer-evidence.ts";
+import type { ServiceState } from "../state/service-record.ts";
+import type { ServiceRecords } from "../state/service-records.ts";
+import { isJustChanged } from "./balancer-absence.ts";
+import type { ListingIndex } from "./listing-index.ts";
+
+export const removalKind = "load-balancers";
+
+export class BalancerCensus implements Census {
+  readonly #deps: Pick<ServiceControllerDeps, "settings" | "services">;
+  readonly #records: Pick<ServiceRecords, "all" | "get">;
+  readonly #index: Pick<ListingIndex, "of">;
+
+  constructor(
+    deps: Pick<ServiceControllerDeps, "settings" | "services">,
+    records: Pick<ServiceRecords, "all" | "get">,
+    index: Pick<ListingIndex, "of">,
+  ) {
+    this.#deps = deps;
+    this.#records = records;
+    this.#index = index;
+  }
+
+  *keys(): Iterable<string> {
+    for (const { uid } of this.#records.all) yield uid;
+  }
+
+  of(uid: string): Counted | undefined {
+    const state = this.#records.get(uid as ServiceUID);
+    const standing = state && this.#standingOf(state);
+    return standing && { id: uid, standing };
+  }
+
+  #standingOf(state: ServiceState): Standing | undefined {
+    const { services, settings } = this.#deps;
+    const { phase, key, uid, evidence, goneAt } = state;
+    const { known } = evidence;
+    const isShown = this.#index.of(uid).length > 0;
+    const isVanished = goneAt !== undefined && settings.vanished !== "keep" && hasVanished(services, state);
+    if (isShown && isVanished) return "vanished";
+    if (known?.certainty !== "exists") return undefined;
+    if (isShown || phase !== "managed" || !evidence.needsProof) return "present";
+    const service = services.get(key);
+    const isMissing = service?.metadata.uid === uid && !isJustChanged(known, settings.confirmAfter);
+    return isMissing ? standingOfMissing(service, known) : "present";
+  }
+}
+
+/** Also for a Service that no longer needs it, if listings are all that says that it is gone. */
+function standingOfMissing(service: Service, { removal, notFoundAt }: Existence): Standing {
+  if (!isEnding(service)) return wantsLoadBalancer(service) ? "absent" : "present";
+  if (!hasFinalizer(service) || removal === "sent" || notFoundAt !== undefined) return "present";
+  return removal === undefined ? "absent" : "explained";
+}
+
+/** Whether the Service disappeared without a deletion that was seen, and did not come back. */
+export function hasVanished(
+  services: Pick<ServiceStore, "get">,
+  { key, uid, goneAt, isDeletionSeen }: Pick<ServiceState, "key" | "uid" | "goneAt" | "isDeletionSeen">,
+): boolean {
+  return goneAt !== undefined && !isDeletionSeen && services.get(key)?.metadata.uid !== uid;
+}

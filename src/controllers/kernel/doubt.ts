@@ -1,5 +1,5 @@
 // Doubt about one kind of object: Nodes, load balancers, routes or volumes. Counted is what the cloud lacks although Kubernetes or this process
-// records it, and what Kubernetes lacks although nobody saw it go. If that exceeds the limit, nothing that follows from absence is done,
+// records it, and what vanished from Kubernetes unseen. If that exceeds the limit, nothing that follows from absence is done,
 // whatever the proof; nor as long as the account is not vouched for.
 
 import type { Clock } from "../../platform/clock.ts";
@@ -9,7 +9,7 @@ import { Tally } from "./tally.ts";
 
 /**
  * How one recorded object counts. `absent`: the cloud lacks it. `explained`: the cloud lacks it, and a deletion may be why, so it counts only
- * beside others, as part of the same lie. `announced`: the cloud lacks it, as somebody said before; it counts, beside others, only if the present
+ * beside others, as part of the same lie. `announced`: the cloud lacks it, as an announcement said before; it counts, beside others, only if the present
  * hold has counted it before that. `vanished`: what needs it is missing from Kubernetes, and its deletion was not seen.
  */
 export type Standing = "present" | "absent" | "explained" | "announced" | "vanished";
@@ -111,7 +111,7 @@ export class Doubt {
     this.#tally.noteChange(key);
   }
 
-  /** After a listing: a hold may end even if nobody asks. */
+  /** After a listing: a hold may end even if no object asks. */
   refresh(): void {
     this.invalidate();
     if (this.isHolding) this.verdict();

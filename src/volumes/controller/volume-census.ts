@@ -1,5 +1,5 @@
 // How PersistentVolumes count for doubt: those whose volume, or whose attachment, the cloud lacks, and those that were released by a claim
-// whose deletion nobody saw.
+// whose deletion was not seen.
 
 import type { Census, Counted, Standing } from "../../controllers/kernel/doubt.ts";
 import { nodeName, type ProviderID } from "../../core/brand.ts";

@@ -123,7 +123,8 @@ function planDeletion({
   const { held, restartedAt } = isLimited && evidence.proofs.length > 0 ? doubt() : free;
   // Before the cloud has answered at all, nothing is reported.
   const isEarly = held?.account === "unanswered" && next !== undefined;
-  if (held !== undefined && !isEarly) return { kind: "hold", event: massDeletionHeld(held) };
+  const event = held && !isEarly ? massDeletionHeld(held) : undefined;
+  if (event !== undefined) return { kind: "hold", event };
   if (next !== undefined) return queryFor(next, now);
   // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ beganAt }) => beganAt));

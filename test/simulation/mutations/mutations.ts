@@ -581,7 +581,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/targets/vanished-nodes.ts",
-        find: "return targets === 0 || (!this.#haveMostVanished && targets <= this.#most);",
+        find: 'return targets === 0 || limit === "off" || (!this.#isHeld(limit) && targets <= this.#most);',
         replace: "return true;",
       },
     ],

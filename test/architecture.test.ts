@@ -96,7 +96,7 @@ describe("a planted violation is found", () => {
     [
       "an import over several lines",
       "src/kube/x.ts",
-      '// x\nimport {\n  a,\n  type B,\n} from "../cloud/inventory.ts";',
+      '// x\nimport {\n  a,\n  type B,\n} from "../cloud/inventory/instances.ts";',
       "kube may import core, platform",
     ],
     [

@@ -1,6 +1,6 @@
 // The dependencies of the Node controllers. `src/app` composes them; tests use small fakes.
 
-import type { Inventory } from "../cloud/inventory.ts";
+import type { Inventory } from "../cloud/inventory/instances.ts";
 import type { Node } from "../kube/objects.ts";
 import type { Patch } from "../kube/patches/patch.ts";
 import type { Clock } from "../platform/clock.ts";

@@ -1,7 +1,7 @@
 // Reads facts from a Node object: identity, addresses, pod ranges, taints, conditions, whether it is leaving, and its annotation
 // node-deletion. Pure.
 
-import type { NodeIdentity } from "../cloud/node-identity.ts";
+import type { NodeIdentity } from "../cloud/inventory/node-identity.ts";
 import { type Cidr, type IpAddress, type NodeName, nodeName, type ProviderID } from "../core/brand.ts";
 import { parseCidr } from "../core/cidr.ts";
 import { defined } from "../core/defined.ts";

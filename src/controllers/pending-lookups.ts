@@ -1,10 +1,10 @@
 // Lookups that the inventory has not answered yet: which keys wait for one, and since when. Prevents duplicate
 // lookups.
 
-import type { Inventory } from "../cloud/inventory.ts";
-import type { NodeIdentity } from "../cloud/node-identity.ts";
-import type { QueryOptions } from "../cloud/plan-queries.ts";
-import type { SourceFailure } from "../cloud/source-inventory.ts";
+import type { Inventory } from "../cloud/inventory/instances.ts";
+import type { NodeIdentity } from "../cloud/inventory/node-identity.ts";
+import type { QueryOptions } from "../cloud/inventory/plan-queries.ts";
+import type { SourceFailure } from "../cloud/inventory/source-inventory.ts";
 import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";

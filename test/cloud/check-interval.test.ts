@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { declaredInterval, intervalOf } from "../../src/cloud/inventory.ts";
-import { QueryPace } from "../../src/cloud/query-pace.ts";
+import { declaredInterval, intervalOf } from "../../src/cloud/inventory/instances.ts";
+import { QueryPace } from "../../src/cloud/inventory/query-pace.ts";
 import { minutes, seconds } from "../../src/core/brand.ts";
 
 const lookupOf = (limit: number) => ({ id: { limit, find: async () => new Map() } });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
-import { Inventory } from "../../src/cloud/inventory.ts";
-import { batchesFor, chooseMethod } from "../../src/cloud/lookup-batches.ts";
-import { refreshInterval } from "../../src/cloud/refresh-loop.ts";
+import { Inventory } from "../../src/cloud/inventory/instances.ts";
+import { batchesFor, chooseMethod } from "../../src/cloud/inventory/lookup-batches.ts";
+import { refreshInterval } from "../../src/cloud/inventory/refresh-loop.ts";
 import { milliseconds, minutes, nodeName, providerID, seconds } from "../../src/core/brand.ts";
 import type { MatchKey } from "../../src/provider/instances.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";

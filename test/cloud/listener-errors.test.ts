@@ -1,7 +1,7 @@
 // A listener of the inventory that throws does not stop the inventory.
 
 import { expect, test } from "bun:test";
-import { Inventory } from "../../src/cloud/inventory.ts";
+import { Inventory } from "../../src/cloud/inventory/instances.ts";
 import { nodeName, seconds } from "../../src/core/brand.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { machine, ScriptedSource } from "../support/scripted-source.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { SharedListing } from "../../src/cloud/shared-listing.ts";
+import { SharedListing } from "../../src/cloud/inventory/shared-listing.ts";
 import { milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Moment } from "../../src/provider/call.ts";

@@ -1,7 +1,7 @@
 // Both node controllers with a test API server and scripted sources, in virtual time. Tests inspect everything through its
 // members.
 
-import { Inventory } from "../../src/cloud/inventory.ts";
+import { Inventory } from "../../src/cloud/inventory/instances.ts";
 import type { RemovalMemory } from "../../src/controllers/kernel/removal-memory.ts";
 import { NodeController } from "../../src/controllers/node/controller.ts";
 import { NodeHistory } from "../../src/controllers/node/history.ts";

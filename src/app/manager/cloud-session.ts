@@ -3,7 +3,7 @@
 
 import type { AccountContext } from "../../cloud/account.ts";
 import { type AbandonedCall, longestCall, timeToEnd, withDeadlines } from "../../cloud/call-deadlines.ts";
-import { Inventory } from "../../cloud/inventory.ts";
+import { Inventory } from "../../cloud/inventory/instances.ts";
 import { defined } from "../../core/defined.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";

@@ -2,7 +2,7 @@
 
 import { ChangeHints } from "../../cloud/change-hints.ts";
 import { ChangeStream, type Hinted } from "../../cloud/change-stream.ts";
-import type { SourceInventory } from "../../cloud/source-inventory.ts";
+import type { SourceInventory } from "../../cloud/inventory/source-inventory.ts";
 import { identityOf, isUninitialized, providerIDOf } from "../../controllers/node-facts.ts";
 import { defaultLoadBalancerName } from "../../controllers/service/desired/to-desired.ts";
 import type { ChangeHint } from "../../provider/changes.ts";

@@ -1,7 +1,7 @@
 // Composes all controllers of a manager in slots, with their queues, and the tasks that serve all of them. Flags and Leases decide which
 // run.
 
-import { runRefreshLoop } from "../../cloud/refresh-loop.ts";
+import { runRefreshLoop } from "../../cloud/inventory/refresh-loop.ts";
 import type { RemovalKind } from "../../controllers/kernel/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";

@@ -1,7 +1,7 @@
 // Composes the service controller of each leadership session: the shared listing of load balancers, its writes and its events; and what
 // runs next to it, a regular listing that finds drift and a warning about orphans. Composes the history that its sessions share.
 
-import { SharedListing } from "../../cloud/shared-listing.ts";
+import { SharedListing } from "../../cloud/inventory/shared-listing.ts";
 import { journalledCloudSend } from "../../controllers/kernel/journalled-send.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";

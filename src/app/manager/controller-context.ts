@@ -1,7 +1,7 @@
 // What a controller is composed of: what all sessions of the manager share, such as clients, caches and the journal, and the settings and
 // the cloud of one session.
 
-import type { Inventory } from "../../cloud/inventory.ts";
+import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { FormerLeaders } from "../../controllers/former-leaders.ts";
 import type { RemovalHistory } from "../../controllers/kernel/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";

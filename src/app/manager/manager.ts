@@ -1,7 +1,7 @@
 // Composes the manager of a process: access to the cluster, sessions with the cloud, and the controllers. Everything that waits or sends
 // requests is injected, so tests run a whole manager in virtual time.
 
-import type { Inventory } from "../../cloud/inventory.ts";
+import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";

@@ -3,8 +3,8 @@
 
 import type { GovernedAccount } from "../../cloud/account.ts";
 import type { ChangeStream } from "../../cloud/change-stream.ts";
-import type { Inventory } from "../../cloud/inventory.ts";
-import type { SharedListing } from "../../cloud/shared-listing.ts";
+import type { Inventory } from "../../cloud/inventory/instances.ts";
+import type { SharedListing } from "../../cloud/inventory/shared-listing.ts";
 import { problemOfError } from "../../controllers/classify-error.ts";
 import { type RemovalHistory, removalKinds } from "../../controllers/kernel/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";

@@ -1,7 +1,7 @@
 // What is known about each Node that is not Ready or has the shutdown taint: one record per Node, so that everything is
 // forgotten together. Decisions are made elsewhere.
 
-import type { Answer } from "../../cloud/inventory.ts";
+import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";

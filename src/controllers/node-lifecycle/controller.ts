@@ -1,7 +1,7 @@
 // The node-lifecycle controller: taints Nodes whose instance is shut down, and deletes Nodes whose instance is proved to be
 // gone. All decisions are made in `plan.ts`; this file collects what they need and applies them.
 
-import { type InventoryUpdate, intervalOf } from "../../cloud/inventory.ts";
+import { type InventoryUpdate, intervalOf } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";

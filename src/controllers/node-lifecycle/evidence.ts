@@ -1,7 +1,7 @@
 // Collects what the cloud answers about the instance of a Node that is not Ready. An observation of the instance discards the proofs
 // that it is gone. Pure.
 
-import type { Answer } from "../../cloud/inventory.ts";
+import type { Answer } from "../../cloud/inventory/instances.ts";
 import { seconds } from "../../core/brand.ts";
 import type { InstanceState } from "../../provider/instances.ts";
 import { addProof, type Proof } from "../kernel/proof.ts";

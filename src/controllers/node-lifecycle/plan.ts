@@ -1,7 +1,7 @@
 // Decides what to do about a Node that is not Ready, given what is known of its instance: nothing, the shutdown taint, another
 // query, or the deletion. Pure.
 
-import type { Answer } from "../../cloud/inventory.ts";
+import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Node } from "../../kube/objects.ts";

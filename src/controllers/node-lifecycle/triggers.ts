@@ -1,6 +1,6 @@
 // Enqueues Nodes during a leadership session: after relevant changes, and when the inventory has answered their lookups.
 
-import type { InventoryUpdate } from "../../cloud/inventory.ts";
+import type { InventoryUpdate } from "../../cloud/inventory/instances.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Subscriptions } from "../kernel/run-controller.ts";

@@ -2,7 +2,7 @@
 // cloud. All decisions are in `plan.ts`; this file asks the inventory at the right time and acts on each answer.
 
 import { isAccountWide } from "../../cloud/error-policies.ts";
-import type { Answer } from "../../cloud/inventory.ts";
+import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";

@@ -1,7 +1,7 @@
 // Every event and problem that the node controller reports, as a function of the objects that it is about. Pure;
 // messages marked "upstream" begin exactly as in upstream.
 
-import type { Answer, UnansweredSource } from "../../cloud/inventory.ts";
+import type { Answer, UnansweredSource } from "../../cloud/inventory/instances.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { withoutFullStop } from "../../core/text.ts";

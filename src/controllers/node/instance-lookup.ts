@@ -1,8 +1,8 @@
 // Decides whether the inventory's answer about a joining Node is fresh and certain enough to act on, and requests a newer one if
 // not.
 
-import type { Answer, Inventory, UnansweredSource } from "../../cloud/inventory.ts";
-import { ofSource } from "../../cloud/source-inventory.ts";
+import type { Answer, Inventory, UnansweredSource } from "../../cloud/inventory/instances.ts";
+import { ofSource } from "../../cloud/inventory/source-inventory.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";

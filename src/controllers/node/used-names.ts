@@ -1,7 +1,7 @@
 // The names that Nodes had before, or may have had. An instance observed under such a name may be that of the former Node, and a provider
 // id is never changed once written, so older observations do not count.
 
-import type { Inventory } from "../../cloud/inventory.ts";
+import type { Inventory } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { NodeStore } from "../node-deps.ts";

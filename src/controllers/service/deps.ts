@@ -1,7 +1,7 @@
 // The dependencies of the service controller. `src/app` composes them; tests use small fakes.
 
-import type { Answer } from "../../cloud/inventory.ts";
-import type { SharedListing } from "../../cloud/shared-listing.ts";
+import type { Answer } from "../../cloud/inventory/instances.ts";
+import type { SharedListing } from "../../cloud/inventory/shared-listing.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { KubeError } from "../../kube/errors/kube-error.ts";

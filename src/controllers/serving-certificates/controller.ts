@@ -1,7 +1,7 @@
 // The controller of kubelet serving certificates: approves requests whose names and addresses the inventory proves, denies those that
 // are certainly wrong, and leaves all others pending with a reason. It is off by default.
 
-import { type Answer, intervalOf } from "../../cloud/inventory.ts";
+import { type Answer, intervalOf } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { shortList } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";

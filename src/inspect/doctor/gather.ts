@@ -4,7 +4,7 @@ import { connectKube } from "../../app/kube-client.ts";
 import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../../app/operator.ts";
 import { reasonOfFailure } from "../../app/report/cloud-contact.ts";
 import { ServerTimes } from "../../app/report/server-times.ts";
-import { ofSource } from "../../cloud/source-inventory.ts";
+import { ofSource } from "../../cloud/inventory/source-inventory.ts";
 import { seconds } from "../../core/brand.ts";
 import { messageOf, runtimeCodeOf } from "../../core/error-message.ts";
 import { withoutRetryPromise } from "../../core/retry-promise.ts";

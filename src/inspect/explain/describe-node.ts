@@ -1,6 +1,6 @@
 // Describes a Node: which instance it has, and why it is not initialized, tainted or deleted. Pure.
 
-import type { Answer } from "../../cloud/inventory.ts";
+import type { Answer } from "../../cloud/inventory/instances.ts";
 import { problemOfError } from "../../controllers/classify-error.ts";
 import {
   hasTaint,

@@ -1,6 +1,6 @@
 // What the volume controller works with. `src/app` composes it.
 
-import type { Inventory } from "../../cloud/inventory.ts";
+import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { JournalledSend } from "../../controllers/kernel/journalled-send.ts";
 import type { RemovalHistory } from "../../controllers/kernel/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";

@@ -1,7 +1,7 @@
 // Decides whether a volume may be detached from a machine: its kubelet has unmounted it, an administrator has confirmed that the machine
 // is down, or the cloud proves that the machine is gone or stopped. Pure.
 
-import type { Answer } from "../../cloud/inventory.ts";
+import type { Answer } from "../../cloud/inventory/instances.ts";
 import {
   addProof,
   awaited,

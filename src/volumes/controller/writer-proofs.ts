@@ -1,7 +1,7 @@
 // Whether the machine of a VolumeAttachment may still write to its volume: what its kubelet says, and otherwise the proof of the cloud that
 // the machine is gone or stopped.
 
-import type { NodeIdentity } from "../../cloud/node-identity.ts";
+import type { NodeIdentity } from "../../cloud/inventory/node-identity.ts";
 import { type Counted, Doubt } from "../../controllers/kernel/doubt.ts";
 import { identityOf, isLeaving, providerIDOf } from "../../controllers/node-facts.ts";
 import { PendingLookups } from "../../controllers/pending-lookups.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Inventory } from "../../../src/cloud/inventory.ts";
+import { Inventory } from "../../../src/cloud/inventory/instances.ts";
 import { identityOf } from "../../../src/controllers/node-facts.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
 import { deletionForbidden } from "../../../src/controllers/node-lifecycle/events.ts";

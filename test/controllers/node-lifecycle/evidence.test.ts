@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import type { Answer } from "../../../src/cloud/inventory.ts";
+import type { Answer } from "../../../src/cloud/inventory/instances.ts";
 import type { Proof } from "../../../src/controllers/kernel/proof.ts";
 import {
   addGone,

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Inventory } from "../../../src/cloud/inventory.ts";
+import type { Inventory } from "../../../src/cloud/inventory/instances.ts";
 import { applyPlan } from "../../../src/controllers/node/apply.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { uninitializedTaint } from "../../../src/controllers/well-known.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import type { Inventory } from "../../../src/cloud/inventory.ts";
-import type { NodeIdentity } from "../../../src/cloud/node-identity.ts";
+import type { Inventory } from "../../../src/cloud/inventory/instances.ts";
+import type { NodeIdentity } from "../../../src/cloud/inventory/node-identity.ts";
 import { OpenChanges, type RouteChange } from "../../../src/controllers/route/apply/open-changes.ts";
 import { exactly, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";

@@ -3,7 +3,7 @@
 
 import { ControllerSlot } from "../../../src/app/manager/controller-slot.ts";
 import { routeTablesOf } from "../../../src/cloud/ideal-route-tables.ts";
-import { Inventory } from "../../../src/cloud/inventory.ts";
+import { Inventory } from "../../../src/cloud/inventory/instances.ts";
 import { journalledCloudSend } from "../../../src/controllers/kernel/journalled-send.ts";
 import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import type { ObjectEvent } from "../../../src/controllers/reporter.ts";

@@ -1,7 +1,7 @@
 // Plans the desired routes of one table: one per pod range of a Node that the table serves and whose instance is known, inside the
 // cluster's ranges and of a family that the table supports. Also lists the Nodes whose existing routes must not be changed. Pure.
 
-import type { Inventory } from "../../../cloud/inventory.ts";
+import type { Inventory } from "../../../cloud/inventory/instances.ts";
 import type { Cidr } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
 import { defined } from "../../../core/defined.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { SharedListing } from "../../../../src/cloud/shared-listing.ts";
+import { SharedListing } from "../../../../src/cloud/inventory/shared-listing.ts";
 import { problemEvent } from "../../../../src/controllers/reporter.ts";
 import { FreshListing } from "../../../../src/controllers/service/observed/fresh-listing.ts";
 import { executeSteps } from "../../../../src/controllers/service/reconcile/apply-steps.ts";

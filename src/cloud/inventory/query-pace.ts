@@ -1,7 +1,7 @@
 // The pace of the requests to one source: a few at once, then one per second, or as many per hour as the source allows. Each has
 // all queries that have arrived until then. It also remembers recent lookups: many of them in a short time make a listing worth its pages.
 
-import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import type { Batch } from "./lookup-batches.ts";
 
 /** Queries that arrive together share a request. */

@@ -1,10 +1,10 @@
 // What is known about the machines of one source: the last complete listing, newer lookups, and the last failure. Queries are
 // collected briefly and answered together (`plan-queries.ts`).
 
-import type { Clock } from "../platform/clock.ts";
-import type { Urgency } from "../provider/call.ts";
-import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
-import { type Complete, Snapshot } from "../runtime/snapshot.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Urgency } from "../../provider/call.ts";
+import type { Instance, InstanceSource, MatchKey } from "../../provider/instances.ts";
+import { type Complete, Snapshot } from "../../runtime/snapshot.ts";
 import { type InstanceIndex, indexInstances, type KeyAnswer } from "./instance-index.ts";
 import type { SourceKeys } from "./lookup-batches.ts";
 import { LookupCache } from "./lookup-cache.ts";

@@ -1,11 +1,11 @@
 // Looks up machines in one source, batch by batch, and caches the answers until the next listing. A missing answer is an
 // error; an empty answer means that there is no such machine.
 
-import { shortList } from "../core/text.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Call } from "../provider/call.ts";
-import { CloudError } from "../provider/errors.ts";
-import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
+import { shortList } from "../../core/text.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Call } from "../../provider/call.ts";
+import { CloudError } from "../../provider/errors.ts";
+import type { Instance, InstanceSource, MatchKey } from "../../provider/instances.ts";
 import { type KeyAnswer, keysOf } from "./instance-index.ts";
 import type { Batch } from "./lookup-batches.ts";
 

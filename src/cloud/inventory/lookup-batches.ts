@@ -1,7 +1,7 @@
 // Chooses the cheaper method to answer queries: one listing of everything, or lookups by key in batches. Pure.
 
-import { inBatches } from "../core/in-batches.ts";
-import type { InstanceSource, MatchKey } from "../provider/instances.ts";
+import { inBatches } from "../../core/in-batches.ts";
+import type { InstanceSource, MatchKey } from "../../provider/instances.ts";
 import { type KeyOf, type NodeIdentity, valuesOf } from "./node-identity.ts";
 
 export interface Batch {

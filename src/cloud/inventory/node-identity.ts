@@ -1,7 +1,7 @@
 // The properties of a Node that identify its machine: provider id, name, UUID and addresses. Pure.
 
-import type { NodeName, ProviderID } from "../core/brand.ts";
-import type { MatchKey } from "../provider/instances.ts";
+import type { NodeName, ProviderID } from "../../core/brand.ts";
+import type { MatchKey } from "../../provider/instances.ts";
 
 /** A source's key for a provider id in any spelling; undefined when the id is not of this source. */
 export type KeyOf = (providerID: string) => string | undefined;

@@ -1,12 +1,12 @@
 // Plans how to answer the pending queries of one source together: which are answered already, whether to list everything, and
 // which keys to look up. Pure.
 
-import type { Urgency } from "../provider/call.ts";
-import type { InstanceSource, MatchKey } from "../provider/instances.ts";
+import type { Urgency } from "../../provider/call.ts";
+import type { InstanceSource, MatchKey } from "../../provider/instances.ts";
+import { mostUrgent } from "../urgency.ts";
 import { answerAbout, type KeyAnswer } from "./instance-index.ts";
 import { type Batch, batchesFor, chooseMethod, type QueryMethod, type SourceKeys } from "./lookup-batches.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
-import { mostUrgent } from "./urgency.ts";
 
 /** How new an answer must be, and how urgent it is. */
 export interface QueryOptions {

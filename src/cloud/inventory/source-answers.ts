@@ -1,6 +1,6 @@
 // What the sources of a cloud have answered about a Node. Where names decide, a machine with another name is no answer. Pure.
 
-import type { Instance, MatchKey } from "../provider/instances.ts";
+import type { Instance, MatchKey } from "../../provider/instances.ts";
 import { answerAbout, isRenamed, type KeyAnswer } from "./instance-index.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 import type { SourceFailure, SourceInventory } from "./source-inventory.ts";

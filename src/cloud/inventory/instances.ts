@@ -2,10 +2,10 @@
 // a guess. Answers come from memory and never wait. `request` requests a newer one, and subscribers are notified when
 // it has arrived.
 
-import { type Milliseconds, milliseconds, minutes, seconds } from "../core/brand.ts";
-import { defined } from "../core/defined.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Urgency } from "../provider/call.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Urgency } from "../../provider/call.ts";
 import type {
   Instance,
   InstanceSource,
@@ -13,7 +13,7 @@ import type {
   Machine,
   MatchKey,
   UnreadableSource,
-} from "../provider/instances.ts";
+} from "../../provider/instances.ts";
 import type { KeyAnswer } from "./instance-index.ts";
 import { type NodeIdentity, sourceKeyOf, valuesOf } from "./node-identity.ts";
 import type { QueryOptions } from "./plan-queries.ts";

@@ -1,15 +1,15 @@
 // A listing shared by many callers: requests are collected briefly and answered by one listing that began after the last of
 // them. Subscribers are notified of the result, so no worker is blocked.
 
-import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
-import type { Clock } from "../platform/clock.ts";
-import type { Random } from "../platform/random.ts";
-import type { Call, Urgency } from "../provider/call.ts";
-import { CloudError } from "../provider/errors.ts";
-import { backoff } from "../runtime/backoff.ts";
-import { type Complete, Snapshot } from "../runtime/snapshot.ts";
-import { requestedDelay } from "./error-policies.ts";
-import { mostUrgent } from "./urgency.ts";
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Random } from "../../platform/random.ts";
+import type { Call, Urgency } from "../../provider/call.ts";
+import { CloudError } from "../../provider/errors.ts";
+import { backoff } from "../../runtime/backoff.ts";
+import { type Complete, Snapshot } from "../../runtime/snapshot.ts";
+import { requestedDelay } from "../error-policies.ts";
+import { mostUrgent } from "../urgency.ts";
 
 export interface SharedListingOptions<T> {
   readonly list: (call: Call) => AsyncIterable<readonly T[]>;

@@ -1,9 +1,9 @@
 // Lists all machines at start and then periodically, less often while nothing changes. The inventory notifies its
 // subscribers of the results.
 
-import { type Milliseconds, milliseconds, minutes } from "../core/brand.ts";
-import { type Clock, sleep } from "../platform/clock.ts";
-import type { Inventory } from "./inventory.ts";
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Inventory } from "./instances.ts";
 
 /** Whether every source has answered or failed since then. */
 function hasResult({ sources }: Inventory, since: number): boolean {

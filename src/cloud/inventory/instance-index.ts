@@ -1,7 +1,7 @@
 // Indexes a complete listing by id, name, UUID and address. Two instances with one key are both kept, so that an ambiguity can
 // name its candidates. Pure.
 
-import type { Instance, InstanceSource, MatchKey } from "../provider/instances.ts";
+import type { Instance, InstanceSource, MatchKey } from "../../provider/instances.ts";
 import { comparable, type NodeIdentity } from "./node-identity.ts";
 
 /** What is known about one key: the instances, since when, and from which kind of request. */

@@ -126,12 +126,6 @@ export interface ObservedLoadBalancer {
   readonly state: "ready" | "changing" | "failed";
   /** The listing is incomplete for this object: `observe` is called before a plan. */
   readonly shallow?: true | undefined;
-  /**
-   * Set by the framework: the parts that steps have changed, by `Step.outdates`, since this was observed. `observe` reads them again, and
-   * keeps the others: they may be up to an hour old, if nothing that the plan changes rests on them. With `LoadBalancers.recall`, `listed`
-   * stands for everything of it, and `mark` for its existence and its mark. It may be empty.
-   */
-  readonly outdated?: readonly string[] | undefined;
 }
 
 /**
@@ -240,8 +234,7 @@ export interface LoadBalancers<
    * planned only after a listing that shows a change, or every 15 to 45 minutes. Undefined is a definite answer: a load balancer that
    * existed may then be created again, without a second listing that confirms it. Without a definite answer, throw a `CloudError`, such as
    * for a 404 that another read of the cloud contradicts: nothing is changed, and `observe` is called again at its `retryAfter`, or after
-   * a backoff. Return only a load balancer with the cluster's mark, or the `listed` one, which is unmarked while a Service adopts it. With
-   * `recall`, `listed` has `outdated` after steps with `outdates`.
+   * a backoff. Return only a load balancer with the cluster's mark, or the `listed` one, which is unmarked while a Service adopts it.
    */
   observe?(
     desired: DesiredLoadBalancer<A> | undefined,
@@ -249,12 +242,21 @@ export interface LoadBalancers<
     call: Call,
   ): Promise<O | undefined>;
   /**
-   * Pure. What is `listed`, with what was observed in depth `before`, and no longer `shallow`. Undefined if the listing shows that this has
-   * changed, or if it lacks what a plan needs. For up to an hour, a plan from it may find that nothing is to be done.
-   * Before steps, `observe` reads again what they change, or all of the load balancer, which it knows as `listed` and `mark`; all of it
-   * also if the plan has an error. Absent: `observe` precedes each plan, and a listing each change if the last one is not recent.
+   * What was observed `before`, with these `parts` as they are now: those in `Step.restsOn`, `all` of it, or the `mark`. `listed` is what a
+   * listing has shown since; if none has, it is `before`. Without parts, it makes no request. Undefined if it is gone, if the listing
+   * contradicts what was observed, or if that lacks what a plan needs: then the listing decides, and `observe` reads all that it lacks.
+   *
+   * With it, an observation serves later plans for up to an hour, and shows that nothing is to be done. Before steps and errors, the parts
+   * that they rest on are read again. A step is followed by a reading of its parts, and not by a listing. Absent: `observe` precedes each
+   * plan, and a listing each change if the last one is not recent.
    */
-  recall?(desired: DesiredLoadBalancer<A>, listed: O, before: O): O | undefined;
+  observeAgain?(
+    desired: DesiredLoadBalancer<A>,
+    listed: O,
+    before: O,
+    parts: readonly string[],
+    call: Call,
+  ): Promise<O | undefined>;
   /**
    * Pure. The steps from the observed to the desired state. With `ending`, and for a Service that is gone (undefined), the load balancer
    * is removed; when all steps are done, nothing of it may be left that a listing could hide. `prefetched`: the result of `prefetch`.

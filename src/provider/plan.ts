@@ -52,16 +52,12 @@ export interface Step {
   /** The step changes what `LoadBalancers.prefetch` returns: the next plan gets a new result. */
   readonly changesPrefetched?: true | undefined;
   /**
-   * With `LoadBalancers.recall`: the parts of an existing load balancer that the step changes, by names that `LoadBalancers.observe` knows.
-   * After a plan in which all steps have it, `observe` reads these parts again, instead of a listing of everything. Absent, or without
-   * `recall`: a listing follows.
+   * With `LoadBalancers.observeAgain`: the parts of the load balancer that the step changes, or depends on. They are read before the step if
+   * the last reading is not recent, and after it. `listing` stands for other load balancers, such as whether one of them uses a security
+   * group: a recent listing precedes the step, and a listing follows it. Absent: the step rests on all of the load balancer, and a listing
+   * follows.
    */
-  readonly outdates?: readonly string[] | undefined;
-  /**
-   * The step depends on other load balancers too, such as whether one of them uses a security group. With `LoadBalancers.recall`, it is
-   * applied only if a recent listing agrees.
-   */
-  readonly restsOnListing?: true | undefined;
+  readonly restsOn?: readonly string[] | undefined;
 }
 
 /** Where a fact is stored on the Service: where the cloud's Go manager stores it. */

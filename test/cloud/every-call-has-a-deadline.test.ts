@@ -43,6 +43,7 @@ const uses = {
   loadBalancers: {
     list: (part) => firstOf(part.list(call)),
     observe: async (part) => part.observe?.(undefined, undefined, call),
+    observeAgain: async (part) => part.observeAgain?.(given, given, given, [], call),
     prefetch: async (part) => part.prefetch?.([], call),
     apply: (part) => part.apply({ do: "create" }, call),
   } satisfies Uses<AnyBalancers>,
@@ -110,6 +111,10 @@ class Operations extends Hanging {
 }
 class Balancers extends Hanging {
   observe(): Promise<never> {
+    return this.hang();
+  }
+
+  observeAgain(): Promise<never> {
     return this.hang();
   }
   prefetch(): Promise<never> {

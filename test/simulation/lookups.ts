@@ -1,5 +1,5 @@
 // The fake cloud as one that is asked for single load balancers: with listings that are complete, or that lack the targets, so that these
-// are read in depth, and recalled.
+// are read in depth, and later in part.
 
 import type { ApiBalancer, FakeApi } from "../../providers/fake/api.ts";
 import { type FakeBalancer, type FakeStep, fakeLoadBalancers } from "../../providers/fake/load-balancers.ts";
@@ -48,30 +48,35 @@ export function withLookups(base: Balancers, api: FakeApi, mark: Context["mark"]
     ...base,
     observe: (desired, listed, call) => observe(desired?.owner.uid, listed, call),
   };
-  return listings === "complete" ? looking : { ...looking, ...shallow(base) };
+  if (listings === "complete") return looking;
+  const observeAgain: Balancers["observeAgain"] = async (desired, listed, before, parts, call) =>
+    parts.length === 0 ? joined(listed, before) : observe(desired.owner.uid, listed, call);
+  return { ...looking, ...shallow(base), observeAgain };
 }
 
 async function* onePage(balancer: ApiBalancer) {
   yield [balancer];
 }
 
-const withoutMarks = ({ shallow: _, outdated: __, ...rest }: FakeBalancer): FakeBalancer => rest;
+const withoutMark = ({ shallow: _, ...rest }: FakeBalancer): FakeBalancer => rest;
 
-const shallow = (base: Balancers): Pick<Balancers, "list" | "recall" | "plan"> => ({
+/** What is listed, with the targets that were read before. */
+function joined(shown: FakeBalancer, before: FakeBalancer): FakeBalancer | undefined {
+  const listed = withoutMark(shown);
+  const isSame = Bun.deepEquals({ ...listed.balancer, ...hidden }, { ...before.balancer, ...hidden });
+  const { targets, draining } = before.balancer;
+  return isSame ? { ...listed, balancer: { ...listed.balancer, targets, draining } } : undefined;
+}
+
+const shallow = (base: Balancers): Pick<Balancers, "list" | "plan"> => ({
   list: async function* (call) {
     for await (const page of base.list(call)) yield page.map(shallowOf);
-  },
-  recall: (_, shown, before) => {
-    const listed = withoutMarks(shown);
-    const isSame = Bun.deepEquals({ ...listed.balancer, ...hidden }, { ...before.balancer, ...hidden });
-    const { targets, draining } = before.balancer;
-    return isSame ? { ...listed, balancer: { ...listed.balancer, targets, draining } } : undefined;
   },
   plan: (...args) => {
     const plan = base.plan(...args);
     const steps = plan.steps.map((step) => {
       const isOfTargets = step.do === "change balancer" && Object.keys(step.spec).every(isHidden);
-      return isOfTargets ? { ...step, outdates: ["targets"] } : step;
+      return isOfTargets ? { ...step, restsOn: ["targets"] } : step;
     });
     return { ...plan, steps };
   },

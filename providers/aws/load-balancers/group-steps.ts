@@ -14,7 +14,7 @@ import {
   serviceTag,
 } from "./balancer-names.ts";
 import { type GroupChange, permissionsOf, type Rule } from "./rules.ts";
-import { type AwsStep, created, ec2, type Request, stepFor } from "./steps.ts";
+import { type AwsStep, created, ec2, onListing, type Request, stepFor } from "./steps.ts";
 
 type Steps = readonly AwsStep[];
 
@@ -32,21 +32,21 @@ export const openSteps = (changes: readonly GroupChange[], why: string): Steps =
   );
 
 export const closeSteps = (changes: readonly GroupChange[], why: string): Steps =>
-  changes.flatMap(({ group, removed, needsTidying, restsOnListing }) =>
+  changes.flatMap(({ group, removed, needsTidying, isShared }) =>
     stepFor(
-      { do: `close security group for ${why}`, on: group, restsOnListing },
+      { do: `close security group for ${why}`, on: group, restsOn: isShared && onListing },
       removed.length > 0 && ec2("RevokeSecurityGroupIngress", ingress(group, removed)),
       removed.length > 0 && needsTidying === true && { tidy: group },
     ),
   );
 
 /** Whether another load balancer has a security group. */
-export const restOnUses = (steps: Steps): Steps => steps.map((one) => ({ ...one, restsOnListing: true }));
+export const restOnUses = (steps: Steps): Steps => steps.map((one) => ({ ...one, restsOn: onListing }));
 
 export const deleteGroup = ({ groupId, groupName }: ApiSecurityGroup): AwsStep => ({
   do: "delete security group",
   on: `${groupName} (${groupId})`,
-  restsOnListing: true,
+  restsOn: onListing,
   requests: [ec2("DeleteSecurityGroup", { GroupId: groupId })],
 });
 

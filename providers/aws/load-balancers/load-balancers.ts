@@ -19,7 +19,7 @@ import type { Annotations } from "./annotations.ts";
 import { type BalancerSettings, type Desired, isOthers, type Observed, settingsOf } from "./balancer.ts";
 import type { Identity } from "./balancer-names.ts";
 import { chooseGroups, unusedRules } from "./node-rules.ts";
-import { listBalancers, observeBalancer, recallBalancer } from "./observe-balancer.ts";
+import { listBalancers, observeAgain, observeBalancer } from "./observe-balancer.ts";
 import { planLoadBalancer } from "./plan-balancer.ts";
 import { permissionsOf, rulesOf, without } from "./rules.ts";
 import {
@@ -264,7 +264,10 @@ export function awsLoadBalancers(
     },
     observe: async (desired, listed, call) =>
       observeBalancer({ api, operator, identity: await identity(call) }, desired, listed, call),
-    recall: recallBalancer,
+    observeAgain: async (desired, listed, before, parts, call) => {
+      const input = { api, operator, identity: await identity(call), parts };
+      return observeAgain(input, desired, { listed, before }, call);
+    },
     prefetchKey: (desired) => (discoversSubnets(desired) ? "discovery" : ""),
     prefetch: (desired, call) =>
       identity(call).then((known) => readNetwork(api, known, desired, cluster.zones, call)),

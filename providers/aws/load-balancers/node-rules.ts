@@ -160,7 +160,7 @@ export function networkGroupChanges(
       needsTidying:
         ofClients(stale).some(({ peer }) => !isEnd || left.has(peer)) || (isEnd && kept.some(isShared)),
       // Another load balancer may have begun to check the port after the last listing.
-      ...(stale.some(isChecked) && { restsOnListing: true as const }),
+      ...(stale.some(isChecked) && { isShared: true as const }),
     };
   });
 }

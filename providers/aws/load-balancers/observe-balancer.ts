@@ -220,6 +220,8 @@ export interface ObserveInput {
   readonly api: BalancingApi;
   readonly identity: Identity;
   readonly operator: BalancerSettings;
+  /** What is read again of what is known. */
+  readonly parts?: readonly string[];
 }
 
 async function groupsNamed(
@@ -260,16 +262,16 @@ async function furtherGroups(
   return merged(further, lost);
 }
 
-/** What is known and not outdated is not read again. */
+/** What is known and not among the parts is not read again. */
 async function readInDepth(
-  { api: { elb, elbv2 } }: ObserveInput,
-  { lb, network, targetGroups, inDepth, outdated = [] }: Observed,
+  { api: { elb, elbv2 }, parts = [] }: ObserveInput,
+  { lb, network, targetGroups, inDepth }: Observed,
   member: Desired,
   call: Call,
 ): Promise<Omit<InDepth, "further">> {
   const known: InDepth = inDepth ?? { further: [], listeners: [], targets: {}, targetGroupAttributes: {} };
-  const isListed = outdated.includes("listed");
-  const isKnown = (part: Part) => inDepth !== undefined && !outdated.includes(part) && !isListed;
+  const isAll = parts.includes("all");
+  const isKnown = (part: Part) => inDepth !== undefined && !parts.includes(part) && !isAll;
   if (network === undefined)
     return isKnown("attributes")
       ? known
@@ -289,7 +291,7 @@ async function readInDepth(
     isKnown("listeners") ? known.listeners : elbv2.describeListeners(arn, call),
     isKnown("attributes") ? known.attributes : elbv2.loadBalancerAttributes(arn, call),
     each(own, isKnown("targets") ? known.targets : {}, elbv2.describeTargetHealth),
-    each(hasAttributes ? own : [], isListed ? {} : known.targetGroupAttributes, elbv2.targetGroupAttributes),
+    each(hasAttributes ? own : [], isAll ? {} : known.targetGroupAttributes, elbv2.targetGroupAttributes),
   ]);
   return { listeners, attributes, targets, targetGroupAttributes };
 }
@@ -317,23 +319,22 @@ async function targetGroupsAgain(
   ];
 }
 
-/** With the parts that are outdated. Undefined if one of them is gone. */
+/** With these parts as they are now. Undefined if one of them is gone. */
 async function refreshed(
   input: ObserveInput,
   observed: Observed,
   member: Desired | undefined,
   call: Call,
 ): Promise<Observed | undefined> {
-  const { api } = input;
-  const { outdated = [] } = observed;
+  const { api, parts = [] } = input;
   const arn = observed.network?.LoadBalancerArn;
   const own = (observed.classic ?? observed.network)?.SecurityGroups ?? [];
-  const isListed = outdated.includes("listed");
-  const listed = isListed ? [...own, ...groupLists(member ?? { targets: [] }).flat()] : [];
-  const ids = [...new Set([...listed, ...outdated.filter((one) => one.startsWith("sg-"))])];
-  const has = (part: Part) => isListed || outdated.includes(part);
+  const isAll = parts.includes("all");
+  const all = isAll ? [...own, ...groupLists(member ?? { targets: [] }).flat()] : [];
+  const ids = [...new Set([...all, ...parts.filter((one) => one.startsWith("sg-"))])];
+  const has = (part: Part) => isAll || parts.includes(part);
   const [mark, groups, classic, targetGroups] = await Promise.all([
-    outdated.includes("mark") ? markOf(input, observed, call) : {},
+    parts.includes("mark") ? markOf(input, observed, call) : {},
     ids.length > 0 ? api.ec2.describeSecurityGroups({ GroupId: ids }, call) : [],
     arn === undefined && has("balancer") ? api.elb.describeLoadBalancer(observed.lb, call) : observed.classic,
     arn !== undefined && has("listeners")
@@ -374,7 +375,7 @@ async function completed(
   member: Desired | undefined,
   call: Call,
 ): Promise<Observed | undefined> {
-  const { shallow: _, outdated: __, ...rest } = observed;
+  const { shallow: _, ...rest } = observed;
   if (member === undefined || member.ending !== undefined)
     return { ...rest, groups: merged(rest.groups, await openedGroups(input, observed, call)) };
   const [groups, inDepth] = await Promise.all([
@@ -388,25 +389,31 @@ async function completed(
 
 const byARN = (all: readonly ObservedTargetGroup[]) => new Map(all.map((one) => [one.TargetGroupArn, one]));
 
-/** What is listed, with what was read in depth before. */
-export function recallBalancer(
-  member: Desired | undefined,
-  { shallow: _, outdated: __, ...listed }: Observed,
-  before: Observed,
-): Observed | undefined {
+/** What is listed, with what was read in depth before. Undefined if the listing shows a change, unless all of it is read again. */
+function joined(listed: Observed, before: Observed, isAll: boolean): Observed | undefined {
   const { inDepth } = before;
   const isSame =
-    Bun.deepEquals([listed.classic, listed.network], [before.classic, before.network]) &&
-    Bun.deepEquals(byARN(listed.targetGroups), byARN(before.targetGroups));
-  if (member === undefined || inDepth === undefined || !isSame) return undefined;
+    isAll ||
+    (Bun.deepEquals([listed.classic, listed.network], [before.classic, before.network]) &&
+      Bun.deepEquals(byARN(listed.targetGroups), byARN(before.targetGroups)));
+  if (inDepth === undefined || !isSame) return undefined;
   const further = before.groups.filter(({ groupId }) => inDepth.further.includes(groupId));
-  const groups = merged(further, listed.groups);
-  const isKnown =
-    member.ending !== undefined ||
-    (unknownGroups(member, groups).length === 0 &&
-      (member.settings["target-group-attributes"] === undefined ||
-        Object.keys(inDepth.targets).every((arn) => arn in inDepth.targetGroupAttributes)));
-  return isKnown ? { ...listed, groups, inDepth } : undefined;
+  return { ...listed, groups: merged(further, listed.groups), inDepth };
+}
+
+/** As it was observed before, with these parts as they are now, and what it lacks for these targets. */
+export async function observeAgain(
+  input: ObserveInput,
+  member: Desired,
+  { listed, before }: { readonly listed: Observed; readonly before: Observed },
+  call: Call,
+): Promise<Observed | undefined> {
+  const { parts = [] } = input;
+  const known = listed === before ? before : joined(listed, before, parts.includes("all"));
+  // Its deletion reads all of it.
+  if (known === undefined || (parts.length === 0 && member.ending !== undefined)) return known;
+  const current = await ifFound(refreshed(input, known, member, call));
+  return current && completed(input, current, member, call);
 }
 
 /** What is left of a load balancer that does not exist: a creation or a deletion has ended early. */
@@ -469,7 +476,8 @@ async function lookUp(input: ObserveInput, member: Desired, call: Call): Promise
     });
   // The framework reports those of other clusters from the listing.
   if (observed.ownership === "foreign") return undefined;
-  return completed(input, { ...observed, ownership: "ours", owners: [member.owner.uid] }, member, call);
+  const own = { ...observed, ownership: "ours", owners: [member.owner.uid] } as const;
+  return completed(input, own, member, call);
 }
 
 export async function observeBalancer(
@@ -482,7 +490,6 @@ export async function observeBalancer(
   const isNamed = !listed?.network || tagIn(listed.tags, serviceTag) !== undefined;
   // A lookup finds only the kind that the annotations name.
   const isFound = isNamed || member === undefined || !isNetwork(member);
-  const current = listed && isFound ? await ifFound(refreshed(input, listed, member, call)) : undefined;
-  const observed = current && (await completed(input, current, member, call));
+  const observed = listed && isFound ? await completed(input, listed, member, call) : undefined;
   return observed ?? (member && lookUp(input, member, call));
 }

@@ -19,7 +19,7 @@ import { splitPorts } from "./network.ts";
 import { classicGroupChanges, networkGroupChanges } from "./node-rules.ts";
 import { planClassic } from "./plan-classic.ts";
 import { deleteTargetGroup, isDeletable, planNetwork } from "./plan-network.ts";
-import { type AwsStep, elb, elbv2, withOutdated } from "./steps.ts";
+import { type AwsStep, elb, elbv2, withParts } from "./steps.ts";
 
 type Specified = Pick<Desired, "settings" | "ports">;
 type Name = Parameters<typeof keyOf>[0];
@@ -158,5 +158,5 @@ export function planLoadBalancer(
   const plan = isNetwork(desired)
     ? planNetwork(desired, observed, input)
     : planClassic(desired, observed, input);
-  return { ...plan, steps: plan.steps.map(withOutdated), problems: [...problems, ...(plan.problems ?? [])] };
+  return { ...plan, steps: plan.steps.map(withParts), problems: [...problems, ...(plan.problems ?? [])] };
 }

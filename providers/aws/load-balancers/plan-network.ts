@@ -43,7 +43,7 @@ import {
 } from "./network.ts";
 import { chooseGroups, groupLists, limitProblems, networkGroupChanges, networkRules } from "./node-rules.ts";
 import { type GroupChange, replaceRules } from "./rules.ts";
-import { type AwsStep, created, elbv2, type Request, stepFor } from "./steps.ts";
+import { type AwsStep, created, elbv2, onListing, type Request, stepFor } from "./steps.ts";
 import { type Choice, chooseSubnets } from "./subnets.ts";
 
 type Steps = readonly AwsStep[];
@@ -418,7 +418,7 @@ function ownGroupParts(part: Part, observed: Observed, network: ApiBalancer) {
     problems: applicable(isLate && warningProblem("UnsupportedByCloud", text, key), ...limitProblems(change)),
     opening: [
       ...openSteps(change, "clients"),
-      ...stepFor({ do: "set security groups", on: lb, restsOnListing: true }, !isSame && set),
+      ...stepFor({ do: "set security groups", on: lb, restsOn: onListing }, !isSame && set),
     ],
     closing: [...closeSteps(change, "clients"), ...(isUsed ? [] : deleteUnused(own, observed))],
   };

@@ -98,7 +98,7 @@ export interface GroupChange {
   /** Rules that several load balancers share may be unused afterwards, if another one leaves too. */
   readonly needsTidying?: boolean;
   /** Load balancers that the last listing does not show may need what this removes. */
-  readonly restsOnListing?: true;
+  readonly isShared?: true;
 }
 
 /** For a group that belongs to one load balancer: exactly these rules. */

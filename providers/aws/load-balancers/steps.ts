@@ -79,7 +79,7 @@ const parts: Readonly<Partial<Record<ApiRequest["action"], Part>>> = {
   RegisterTargets: "targets",
 };
 
-function outdatedBy(request: Request): readonly string[] | undefined {
+function partsOf(request: Request): readonly string[] | undefined {
   if ("open" in request) return request.open.lists.flat();
   if ("tidy" in request) return [request.tidy];
   if (request.action === "AuthorizeSecurityGroupIngress" || request.action === "RevokeSecurityGroupIngress")
@@ -91,12 +91,15 @@ function outdatedBy(request: Request): readonly string[] | undefined {
   return part && [part];
 }
 
-/** With the parts of the load balancer that it outdates. */
-export function withOutdated(step: AwsStep): AwsStep {
-  const all = step.requests.map(outdatedBy);
-  if (all.includes(undefined)) return step;
-  return { ...step, outdates: [...new Set(all.flatMap((some = []) => some))] };
+/** With the parts of the load balancer that it rests on. */
+export function withParts(step: AwsStep): AwsStep {
+  const all = step.requests.map(partsOf);
+  if (step.restsOn !== undefined || all.includes(undefined)) return step;
+  return { ...step, restsOn: [...new Set(all.flatMap((some = []) => some))] };
 }
+
+/** Whether another load balancer needs what a step changes. */
+export const onListing = ["listing"] as const;
 
 /** A step with the requests that are needed, if there are any. */
 export function stepFor(

@@ -1,6 +1,7 @@
 // Composes the service controller of each leadership session: the shared listing of load balancers, its writes and its events; and what
 // runs next to it, a regular listing that finds drift and a warning about orphans. Composes the history that its sessions share.
 
+import { withOwners } from "../../cloud/inventory/balancer-owners.ts";
 import { SharedListing } from "../../cloud/inventory/shared-listing.ts";
 import { journalledCloudSend } from "../../controllers/kernel/journalled-send.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
@@ -11,7 +12,7 @@ import type { AnyBalancers, OpenSlices, ServiceControllerDeps } from "../../cont
 import { FirewallHistory } from "../../controllers/service/firewall-history.ts";
 import { ServiceHistory } from "../../controllers/service/history.ts";
 import { NodeFirewallController } from "../../controllers/service/node-firewall.ts";
-import { possibleOwners, withOwners } from "../../controllers/service/observed/mark-on-service.ts";
+import { possibleOwners } from "../../controllers/service/observed/ownership.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { drains } from "../../controllers/service/targets/service-targets.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";

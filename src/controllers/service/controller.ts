@@ -2,6 +2,7 @@
 // it reports. To follow one reconcile, start at `reconcile/reconcile.ts`.
 
 import type { Hinted } from "../../cloud/change-stream.ts";
+import { BalancerInventory } from "../../cloud/inventory/balancers.ts";
 import { milliseconds, type ServiceUID, seconds, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -20,7 +21,6 @@ import { defaultLoadBalancerName } from "./desired/to-desired.ts";
 import type { ServiceHistory } from "./history.ts";
 import { BalancerCensus, removalKind } from "./observed/balancer-census.ts";
 import { EvidenceUpdates } from "./observed/evidence-updates.ts";
-import { FreshListing } from "./observed/fresh-listing.ts";
 import { ServiceTracking } from "./queue/service-tracking.ts";
 import { NodeSyncLatency, startTriggers } from "./queue/triggers.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
@@ -74,12 +74,12 @@ export class ServiceController implements Reconciler {
     const reporter = createServiceReporter(deps.report, records);
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
     const desiredServices = new DesiredServices(deps, history);
-    const freshListing = new FreshListing(deps, desiredServices);
-    const evidenceUpdates = new EvidenceUpdates(deps, records, freshListing.index);
+    const inventory = new BalancerInventory({ ...deps, acceptsAge: deps.settings.acceptsAge });
+    const evidenceUpdates = new EvidenceUpdates(deps, records, inventory.index);
     const doubt = new Doubt({
       ...deps,
       kind: removalKind,
-      census: new BalancerCensus(deps, records, freshListing.index),
+      census: new BalancerCensus(deps, records, inventory.index),
       memory: history.limit,
       onHold: (held) => onHold(deps, held),
     });
@@ -94,7 +94,7 @@ export class ServiceController implements Reconciler {
       queue,
       records,
       desiredServices,
-      freshListing,
+      inventory,
       evidenceUpdates,
       doubt,
       nodeSyncLatency,
@@ -202,19 +202,19 @@ export class ServiceController implements Reconciler {
   }
 
   #leftOf(key: string): readonly ObservedLoadBalancer[] {
-    const { records, freshListing } = this.#parts;
+    const { records, inventory } = this.#parts;
     return records.all.flatMap((state) =>
-      state.key === key && state.goneAt !== undefined ? freshListing.index.of(state.uid) : [],
+      state.key === key && state.goneAt !== undefined ? inventory.index.of(state.uid) : [],
     );
   }
 
   #unowned(): readonly ObservedLoadBalancer[] {
-    const { records, freshListing } = this.#parts;
+    const { records, inventory } = this.#parts;
     const isOwner = (uid: ServiceUID): boolean => {
       const { phase, hold } = records.get(uid) ?? {};
       return phase === "managed" || (phase === "leaving" && hold === undefined);
     };
-    return freshListing.index.marked.filter(({ owners }) => !owners.some(isOwner));
+    return inventory.index.marked.filter(({ owners }) => !owners.some(isOwner));
   }
 
   /** Without the cluster in the mark, an owner that was never seen may be a Service of another cluster. */
@@ -247,18 +247,18 @@ export interface ServiceKnowledge {
 
 /** Undefined for a Service that the controller has not seen, or does not manage. */
 function knowledgeOf(
-  { records, desiredServices, freshListing }: ReconcileDeps,
+  { records, desiredServices, inventory }: ReconcileDeps,
   service: Service,
 ): ServiceKnowledge | undefined {
   const state = records.get(serviceUID(service.metadata.uid));
   if (state?.phase !== "managed") return undefined;
   const { uid } = state;
   const { managed, change } = state.session;
-  const listed = freshListing.index.of(uid);
+  const listed = inventory.index.of(uid);
   return {
     uid,
     balancer: listed.find(({ name }) => name === managed?.name) ?? listed[0],
-    listedAt: Number.isFinite(freshListing.beganAt) ? freshListing.beganAt : undefined,
+    listedAt: Number.isFinite(inventory.beganAt) ? inventory.beganAt : undefined,
     get targets() {
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
     },

@@ -3,11 +3,11 @@
 
 import { callOf, cloudOf, type Operator } from "../../app/operator.ts";
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
+import { needsLookup } from "../../cloud/inventory/balancer-observation.ts";
 import { podRangesOf } from "../../controllers/node-facts.ts";
 import { type ApplyContext, applyPlan } from "../../controllers/route/apply/apply.ts";
 import type { ChangeResult } from "../../controllers/route/apply/open-changes.ts";
 import { routeDefaults } from "../../controllers/route/deps.ts";
-import { needsLookup } from "../../controllers/service/observed/needs-lookup.ts";
 import { type Cidr, type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { inBatches } from "../../core/in-batches.ts";

@@ -1,8 +1,13 @@
 // Drives a provider's load balancers to their desired state: observe, plan, apply, save the facts, repeat. It applies
 // the framework's rules about one plan (when to look up, which targets, refusals), without backoff and evidence.
 
-import { needsLookup } from "../../controllers/service/observed/needs-lookup.ts";
-import { keptAfter } from "../../controllers/service/state/record-parts.ts";
+import {
+  afterSteps,
+  allParts,
+  markPart,
+  needsLookup,
+  type Parts,
+} from "../../cloud/inventory/balancer-observation.ts";
 import { changedTargets, namesOf, targetsPartOf } from "../../controllers/service/targets/changed-targets.ts";
 import { type Milliseconds, milliseconds, type ServiceUID } from "../../core/brand.ts";
 import { CloudError } from "../../provider/errors.ts";
@@ -78,6 +83,12 @@ export function actOnListing(
   return new Convergence(lab, desired, {}, new ProcessMemory()).runOnce(listed);
 }
 
+/** What was observed before steps, and the parts that they have changed. */
+interface Kept {
+  readonly balancer: ObservedLoadBalancer;
+  readonly outdated: Parts;
+}
+
 interface AppliedSteps {
   readonly steps: readonly Step[];
   /** What the load balancer had before. */
@@ -108,7 +119,7 @@ class Convergence {
   readonly #memory: ProcessMemory;
   readonly #refused = new Set<string>();
   /** What the next pass reads again, by Service, to compare it with the listing. */
-  readonly #kept = new Map<ServiceUID, ObservedLoadBalancer>();
+  readonly #kept = new Map<ServiceUID, Kept>();
   /** What was applied last, with the targets from before, by Service. */
   readonly #applied = new Map<ServiceUID, AppliedSteps>();
   readonly #observed = new Map<ServiceUID, ObservedLoadBalancer | undefined>();
@@ -199,18 +210,12 @@ class Convergence {
     const isConverged = await this.#apply(uid, planned, { ...plan, steps });
     if (targets !== undefined && steps.length > 0) this.#applied.set(uid, { steps, targets });
     const isRead = listed.found?.shallow === true && !this.#onlyTargets;
-    if (isConverged && planned !== undefined && observed !== undefined && isRead) {
-      const recalled = balancers.recall?.(planned, listed.found, observed);
-      const { steps } = recalled === undefined ? plan : balancers.plan(planned, recalled, prefetched);
-      if (steps.length > 0)
-        throw new Error(
-          `recall() lacks something of Service ${uid}, which has just been observed: the plan is ${JSON.stringify(steps)}.`,
-        );
-    }
+    if (isConverged && planned !== undefined && observed !== undefined && isRead)
+      await this.#checkRepeated(planned, listed, observed);
     const isLeaving = planned === undefined || planned.ending !== undefined;
     const kept =
       observed?.ownership === "ours" && listed.isOnlyOne
-        ? keptAfter({ ...observed, outdated: [] }, { isLeaving, steps })
+        ? afterSteps({ balancer: observed, outdated: [] }, { isLeaving, steps })
         : undefined;
     if (kept !== undefined && steps.length > 0) this.#kept.set(uid, kept);
     return { isConverged, observed, planned };
@@ -261,26 +266,48 @@ class Convergence {
     );
   }
 
-  /** After a change, what `observe` reads again leads to the same plan as a new listing does. */
+  /** What was just observed needs nothing more when the listing repeats it. */
+  async #checkRepeated(
+    planned: Desired,
+    { found, prefetched }: Listed,
+    before: ObservedLoadBalancer,
+  ): Promise<void> {
+    const again = found && (await this.#observeAgain(planned, found, before, []));
+    const { steps } = again === undefined ? { steps: [] } : this.#balancers.plan(planned, again, prefetched);
+    if (steps.length === 0) return;
+    throw new Error(
+      `observeAgain() lacks something of Service ${planned.owner.uid}, which has just been observed: the plan is ${JSON.stringify(steps)}.`,
+    );
+  }
+
+  /** After a change, the parts that are read again lead to the same plan as a new listing does. */
   async #checkKept(
     uid: ServiceUID,
     desired: Desired | undefined,
     planFor: (observed: ObservedLoadBalancer | "listed" | undefined) => string,
   ): Promise<void> {
     const kept = this.#kept.get(uid);
-    const { observe, recall } = this.#balancers;
     this.#kept.delete(uid);
-    if (kept === undefined || observe === undefined) return;
-    for (const outdated of [kept.outdated ?? [], ...(recall === undefined ? [] : [["listed", "mark"]])]) {
-      const again = await this.#lab.run((call) =>
-        observe.call(this.#balancers, desired, { ...kept, outdated }, call),
-      );
+    if (kept === undefined || desired === undefined || this.#balancers.observeAgain === undefined) return;
+    const { balancer, outdated } = kept;
+    for (const parts of [outdated, [allParts, markPart]]) {
+      const again = await this.#observeAgain(desired, balancer, balancer, parts);
       const [fromKept, fromListing] = [planFor(again), planFor("listed")];
       if (fromKept === fromListing) continue;
       throw new Error(
-        `observe() read ${outdated.join(", ")} again for Service ${uid}, and the plan differs from that after a listing: ${fromKept} instead of ${fromListing}. Name all parts that a step changes in its \`outdates\`.`,
+        `observeAgain() read ${parts.join(", ")} for Service ${uid}, and the plan differs from that after a listing: ${fromKept} instead of ${fromListing}. Name all parts that a step changes in its \`restsOn\`.`,
       );
     }
+  }
+
+  async #observeAgain(
+    desired: Desired,
+    listed: ObservedLoadBalancer,
+    before: ObservedLoadBalancer,
+    parts: Parts,
+  ): Promise<ObservedLoadBalancer | undefined> {
+    const balancers = this.#balancers;
+    return this.#lab.run(async (call) => balancers.observeAgain?.(desired, listed, before, parts, call));
   }
 
   /** Whether there was nothing to do. */

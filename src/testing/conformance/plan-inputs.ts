@@ -1,6 +1,7 @@
 // What a plan gets: the Services with their facts and targets, what is listed, what can be adopted, and what is prefetched.
 
-import { withOwners } from "../../controllers/service/observed/mark-on-service.ts";
+import { withOwners } from "../../cloud/inventory/balancer-owners.ts";
+import { defaultLoadBalancerName } from "../../controllers/service/desired/to-desired.ts";
 import type { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
 import { chooseTargets } from "../../controllers/service/targets/choose-targets.ts";
 import type { ServiceUID } from "../../core/brand.ts";
@@ -18,10 +19,9 @@ export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBala
   const all = await lab.list((call) => lab.loadBalancers.list(call));
   const { loadBalancers, services, savedFacts } = lab;
   return withOwners(all, loadBalancers.ownKeys, () =>
-    [...services].map(([uid, { namespace, name }]) => ({
-      uid,
-      namespace,
-      name,
+    [...services].map(([uid, owner]) => ({
+      owner,
+      defaultName: defaultLoadBalancerName(uid),
       facts: savedFacts.get(uid) ?? {},
       createdAt: "",
       hasFinalizer: true,

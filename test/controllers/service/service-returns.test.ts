@@ -26,7 +26,7 @@ function slowWorld(part: "observe" | "prefetch", otherOwners: readonly ServiceUI
           },
           observe: async (_, listed) => wait().then(() => listed && { ...listed, shallow: undefined }),
           // Without another listing before a removal.
-          recall: () => undefined,
+          observeAgain: async () => undefined,
         };
   });
   return { ...made, state };

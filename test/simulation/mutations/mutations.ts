@@ -376,7 +376,7 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: "listedAt: freshListing.knownAt,",
+        find: "listedAt: inventory.knownAt,",
         replace: "listedAt: controller.clock.monotonic(),",
       },
       {
@@ -693,14 +693,14 @@ export const mutations: readonly Mutation[] = [
     name: "accept-a-listing-of-the-same-moment",
     breaks: "A listing that began at the moment of the last change counts as newer than it.",
     foundBy: {
-      file: "test/controllers/service/observed/fresh-listing.test.ts",
+      file: "test/controllers/service/observed/find-balancer.test.ts",
       test: "a listing that began in the moment of the last change is neither planned on nor a proof",
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "this.beganAt <= changedAt",
-        replace: "this.beganAt < changedAt",
+        file: "src/cloud/inventory/balancers.ts",
+        find: "isFresh: isRecent && beganAt > changedAt",
+        replace: "isFresh: isRecent && beganAt >= changedAt",
       },
     ],
   },
@@ -708,14 +708,14 @@ export const mutations: readonly Mutation[] = [
     name: "keep-an-observation-for-ever",
     breaks: "What was observed around a change counts as recent, however old the listing is.",
     foundBy: {
-      file: "test/controllers/service/observed/fresh-listing.test.ts",
+      file: "test/controllers/service/observed/find-balancer.test.ts",
       test: "is read again in place of a listing, and with its mark once that is five minutes old",
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "if (this.#isRecent(beganAt) && this.#isRecent(kept.readAt)) {",
-        replace: "if (beganAt > never) {",
+        file: "src/cloud/inventory/balancer-observation.ts",
+        find: "const isReadRecently = isAll || (isSeen && readAt >= recent);",
+        replace: "const isReadRecently = isAll || readAt < now;",
       },
     ],
   },
@@ -728,9 +728,9 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "if (steps.some(({ restsOnListing }) => restsOnListing === true))",
-        replace: "if (steps.length < 0)",
+        file: "src/cloud/inventory/balancer-observation.ts",
+        find: "if (wanted.includes(listingPart) && !(isAll && read.includes(listingPart))) return [listingPart];",
+        replace: "",
       },
     ],
   },
@@ -744,7 +744,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/choose-steps.ts",
-        find: 'if (reading !== undefined) return { kind: "unread", reading };',
+        find: 'if (needs !== undefined) return { kind: "unread", needs };',
         replace: "",
       },
     ],
@@ -758,9 +758,9 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "this.index.onlyOneOf(uid) === rest.listed",
-        replace: "rest.listed !== undefined",
+        file: "src/cloud/inventory/balancers.ts",
+        find: "this.index.onlyOneOf(uid) === listed",
+        replace: "uid.length > 0",
       },
     ],
   },
@@ -773,24 +773,24 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "return this.#deps.clock.monotonic() < until && ",
-        replace: "return ",
+        file: "src/cloud/inventory/balancers.ts",
+        find: "return !isOver && ",
+        replace: "return (isOver || true) && ",
       },
     ],
   },
   {
     name: "rest-longer-than-a-reading-lasts",
-    breaks: "A complete load balancer rests although what was read of it is too old to be recalled.",
+    breaks: "A complete load balancer rests although what was read of it is an hour old.",
     foundBy: {
-      file: "test/controllers/service/observed/fresh-listing.test.ts",
+      file: "test/controllers/service/observed/find-balancer.test.ts",
       test: "ends the rest of its Service when it is an hour old",
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "kept?.recalledUntil ?? Number.POSITIVE_INFINITY",
-        replace: "Number.POSITIVE_INFINITY",
+        file: "src/cloud/inventory/balancers.ts",
+        find: "Math.min(completeAt + restsFor, until)",
+        replace: "Math.min(completeAt + restsFor, until + restsFor)",
       },
     ],
   },
@@ -803,9 +803,9 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
-        find: "return this.beganAt > changedAt ?",
-        replace: "return this.beganAt >= 0 || changedAt > 0 ?",
+        file: "src/controllers/service/observed/find-balancer.ts",
+        find: "const listed = beganAt > changedAt ?",
+        replace: "const listed = beganAt >= 0 || changedAt > 0 ?",
       },
     ],
   },
@@ -818,7 +818,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/listing-index.ts",
+        file: "src/cloud/inventory/listing-index.ts",
         find: "this.foreignOf(uid).length === 0",
         replace: "uid.length > 0",
       },
@@ -833,8 +833,8 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/fresh-listing.ts",
-        find: 'if (problems.some(({ severity }) => severity === "error")) return "all";',
+        file: "src/cloud/inventory/balancer-observation.ts",
+        find: 'if (problems.some(({ severity }) => severity === "error")) return [allParts];',
         replace: "if (problems.length < 0) return undefined;",
       },
     ],
@@ -849,8 +849,9 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/state/service-record.ts",
-        find: "session.editedAt !== undefined && session.editedAt <= at",
-        replace: "at >= 0",
+        find: "session.observation = observation && { ...observation, notBefore };",
+        replace:
+          "session.observation = observation && { ...observation, notBefore: notBefore && undefined };",
       },
     ],
   },
@@ -878,8 +879,8 @@ export const mutations: readonly Mutation[] = [
       {
         file: "src/controllers/service/reconcile/observe.ts",
         // words-ok: quotes the file.
-        find: 'if (isStale && balancer !== undefined && balancer.ownership !== "ours")',
-        replace: "if (isStale && balancer === undefined)",
+        find: 'if (balancer?.ownership === "ours") {\n      const now',
+        replace: "if (balancer !== undefined) {\n      const now",
       },
     ],
   },
@@ -1018,8 +1019,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/choose-steps.ts",
-        find: "!freshListing.showsWhatIsRemoved(state)",
-        replace: "freshListing === undefined",
+        find: "balancers.observeAgain === undefined && !inventory.isJustListed(state.uid)",
+        replace: "inventory === undefined",
       },
     ],
   },
@@ -1045,8 +1046,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
-        find: "if (isMissed && !freshListing.isJustListed(state))",
-        replace: "if (isMissed && freshListing === undefined)",
+        find: "if (isMissed && !inventory.isJustListed(state.uid))",
+        replace: "if (isMissed && inventory === undefined)",
       },
     ],
   },

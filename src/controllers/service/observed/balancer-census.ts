@@ -1,5 +1,6 @@
 // How load balancers count for doubt: those that the cloud lacks although a Service had one, and those whose Service vanished from the API.
 
+import type { ListingIndex } from "../../../cloud/inventory/listing-index.ts";
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { Census, Counted, Standing } from "../../kernel/doubt.ts";
@@ -9,7 +10,6 @@ import type { Existence } from "../state/balancer-evidence.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
 import { isJustChanged } from "./balancer-absence.ts";
-import type { ListingIndex } from "./listing-index.ts";
 
 export const removalKind = "load-balancers";
 

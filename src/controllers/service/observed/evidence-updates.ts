@@ -1,6 +1,7 @@
 // Keeps what is known about the existence of load balancers up to date: from the Services when a leadership session begins, and
 // from every listing, also for Services that are not reconciled after it.
 
+import type { ListingIndex } from "../../../cloud/inventory/listing-index.ts";
 import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { AccountWitness } from "../../kernel/account-proof.ts";
@@ -10,7 +11,6 @@ import { hasFinalizer, isEnding, isForeignClass } from "../predicates.ts";
 import type { Certainty } from "../state/balancer-evidence.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
-import type { ListingIndex } from "./listing-index.ts";
 
 const never = Number.NEGATIVE_INFINITY;
 const justCreated = minutes(1);

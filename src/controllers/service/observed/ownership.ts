@@ -1,16 +1,42 @@
 // Which load balancer in the cloud belongs to which Service: by the marks in the latest listing, by adoption, and which one is
 // managed where several have the mark of one Service. Reports what prevents it.
 
+import type { PossibleOwner } from "../../../cloud/inventory/balancer-owners.ts";
+import type { ListingIndex } from "../../../cloud/inventory/listing-index.ts";
 import { serviceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import type { FactPlace } from "../../../provider/plan.ts";
 import type { AnyBalancers, Desired, ServiceControllerDeps } from "../deps.ts";
+import { readFacts } from "../desired/facts.ts";
 import type { Member } from "../desired/member.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
+import { defaultLoadBalancerName } from "../desired/to-desired.ts";
+import { hasFinalizer, isManaged } from "../predicates.ts";
 import { ingressOf, isOtherIngress } from "../status/status.ts";
-import type { ListingIndex } from "./listing-index.ts";
+
+/** For a cloud where the mark is on the Service. */
+export function possibleOwners(
+  services: readonly Service[],
+  facts: Readonly<Record<string, FactPlace>>,
+): readonly PossibleOwner[] {
+  return services.filter(isManaged).map((service) => {
+    const { metadata, status } = service;
+    const uid = serviceUID(metadata.uid);
+    const ingress = status.loadBalancer?.ingress ?? [];
+    return {
+      owner: { uid, namespace: metadata.namespace ?? "", name: metadata.name },
+      defaultName: defaultLoadBalancerName(uid),
+      facts: readFacts(service, facts),
+      hasFinalizer: hasFinalizer(service),
+      addresses: ingress.flatMap(({ ip }) => ip ?? []),
+      hasHostname: ingress.some(({ hostname }) => hostname !== undefined),
+      createdAt: metadata.creationTimestamp ?? "",
+    };
+  });
+}
 
 /** Whether an existing Service uses this load balancer. */
 export function isUsed(

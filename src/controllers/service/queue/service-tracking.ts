@@ -1,13 +1,13 @@
 // Which Services the controller has something to do for: those that need a load balancer, those that still have one, and those with its
 // finalizer. After each listing also those that the cloud still has something for.
 
+import type { ListingIndex } from "../../../cloud/inventory/listing-index.ts";
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
-import type { ListingIndex } from "../observed/listing-index.ts";
 import { finalizer, hasFinalizer, hasOurConditions, isManaged } from "../predicates.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
 

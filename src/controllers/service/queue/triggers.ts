@@ -1,7 +1,8 @@
 // Enqueues Services when they, Nodes or machines change, and after listings. It decides only which ones to reconcile, and how
 // soon, and measures the time from a change of Nodes until every load balancer has been reconciled.
 
-import { serviceUID } from "../../../core/brand.ts";
+import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
+import { type Milliseconds, seconds, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import type { Clock } from "../../../platform/clock.ts";
@@ -12,7 +13,6 @@ import type { Subscriptions } from "../../kernel/run-controller.ts";
 import type { ServiceControllerDeps, ServiceObserver } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
-import type { FreshListing } from "../observed/fresh-listing.ts";
 import { isEnding } from "../predicates.ts";
 import { isBackingOff, type ServiceState } from "../state/service-record.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
@@ -29,10 +29,13 @@ export interface TriggerDeps {
   readonly tracking: ServiceTracking;
   readonly ownWrites: OwnServiceWrites;
   readonly evidenceUpdates: EvidenceUpdates;
-  readonly freshListing: FreshListing;
+  readonly inventory: BalancerInventory;
   readonly doubt: Doubt;
   readonly nodeSyncLatency: NodeSyncLatency;
 }
+
+/** A reading younger than this is not repeated when a user changes a Service. */
+const sameReadingFor: Milliseconds = seconds(30);
 
 /** Enqueues all Services once, then those that a change affects. */
 export function* startTriggers(deps: TriggerDeps): Subscriptions {
@@ -44,7 +47,7 @@ export function* startTriggers(deps: TriggerDeps): Subscriptions {
     const labelsMatter = records.hasTargetSelector || balancers.reaches !== undefined;
     if (!isRelevantNodeChange(before, after, { labelsMatter, isSelected })) return;
     // Its server is probably gone too, and some clouds then remove it from the targets themselves.
-    if (after === undefined && balancers.toleratesMissingTargets !== true) deps.freshListing.expire();
+    if (after === undefined && balancers.toleratesMissingTargets !== true) deps.inventory.expire();
     nodeChanges.trigger();
   });
   yield onMachines(() => nodeChanges.trigger());
@@ -71,7 +74,7 @@ function enqueueAll({ controller, queue, records, tracking }: TriggerDeps): void
 
 function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   const { key, before, after } = change;
-  const { controller, records, tracking, ownWrites, doubt, freshListing } = deps;
+  const { controller, records, tracking, ownWrites, doubt } = deps;
   const { listing, clock } = controller;
   const isNews = ownWrites.isNews(change);
   // It may be one that vanished. The listing shows whether the hold lasts.
@@ -81,7 +84,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
     if (!isNews) return;
     tracking.enqueue(key);
     record?.endRefusals();
-    if (record?.phase === "managed" && after !== undefined && !isEnding(after)) freshListing.noteEdit(record);
+    if (record?.phase === "managed" && after !== undefined && !isEnding(after)) noteEdit(deps, record);
     return;
   }
   // It is gone, or another Service has its name now: its load balancer must be removed.
@@ -92,22 +95,32 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
 }
 
 function onListing(deps: TriggerDeps): void {
-  const { controller, queue, records, freshListing } = deps;
+  const { controller, queue, records, inventory } = deps;
   const hasFailed = controller.listing.failure !== undefined;
   if (!hasFailed) {
     deps.evidenceUpdates.update();
     deps.doubt.refresh();
-    deps.tracking.enqueueLeftovers(freshListing.index);
+    deps.tracking.enqueueLeftovers(inventory.index);
   }
-  const states = records.all;
-  const isRequested = ({ session }: ServiceState): boolean => session.listingRequestedAt !== undefined;
-  for (const { uid } of states.filter(isRequested)) queue.add(uid, { priority: priorities.urgent });
+  const waiting = new Set(inventory.waiting);
+  for (const uid of waiting) queue.add(uid, { priority: priorities.urgent });
   if (hasFailed) return;
-  for (const state of states) {
-    if (isRequested(state) || state.phase === "idle") continue;
-    if (isBackingOff(state, controller.clock.monotonic()) || freshListing.isAtRest(state)) continue;
-    queue.add(state.uid, { priority: priorities.background });
+  for (const state of records.all) {
+    const { uid, phase, session } = state;
+    if (waiting.has(uid) || phase === "idle" || inventory.isAtRest(uid, session.observation)) continue;
+    if (isBackingOff(state, controller.clock.monotonic())) continue;
+    queue.add(uid, { priority: priorities.background });
   }
+}
+
+/** A user who changes a Service may have changed something in the cloud too. A tenant may change one all the time. */
+function noteEdit({ controller: { clock }, inventory }: TriggerDeps, state: ServiceState): void {
+  const { observation } = state.session;
+  const isReread = observation?.balancer !== undefined;
+  const at = clock.monotonic();
+  if (at - (isReread ? observation.readAt : inventory.beganAt) < sameReadingFor) return;
+  if (isReread) state.noteEdit(at);
+  else inventory.refresh();
 }
 
 function onNodeChanges({ controller, queue, records, desiredServices, nodeSyncLatency }: TriggerDeps): void {

@@ -1,6 +1,7 @@
 // From what is observed to the steps: computes the desired state of the Service, calls the provider, reports the problems that it finds,
 // and withholds the steps that --load-balancer-drift=report does not allow.
 
+import { needsOf, type Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -10,7 +11,6 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import type { Desired } from "../deps.ts";
 import { allowedSteps, differenceOf, fingerprintOf } from "../desired/difference.ts";
 import { hasErrors, isRejected, type Member } from "../desired/member.ts";
-import { nextReading, type Reading } from "../observed/fresh-listing.ts";
 import { isHeldByOwnership, type OwnershipContext, withOwnership } from "../observed/ownership.ts";
 import { isManaged } from "../predicates.ts";
 import { driftRepaired, driftWithheld } from "../status/events.ts";
@@ -73,10 +73,10 @@ function recheckMarks({ controller, state }: ReconcileContext): Outcome {
 }
 
 function ownershipContext(
-  { controller, freshListing, state }: ReconcileContext,
+  { controller, inventory, state }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
-  return { controller, index: freshListing.index, observed, isRemoving: state.session.change === "delete" };
+  return { controller, index: inventory.index, observed, isRemoving: state.session.change === "delete" };
 }
 
 /**
@@ -100,22 +100,25 @@ function onDeleteOf({ controller, state }: ReconcileContext): Desired | "on hold
 /** What was read of the load balancer is not enough for its plan. */
 interface Unread {
   readonly kind: "unread";
-  readonly reading: Reading;
+  readonly needs: Parts;
 }
 
 export async function planSteps(
   context: ReconcileContext,
   input: PlanInput,
 ): Promise<PlannedChange | Unread | Outcome> {
-  const { controller, freshListing, state } = context;
+  const { controller, inventory, state } = context;
+  const { balancers } = controller;
   const { plan, fingerprint, isLeaving } = await planWithProvider(context, input);
-  const reading = nextReading(plan, input.read);
-  if (reading !== undefined) return { kind: "unread", reading };
+  const needs = needsOf(plan, input.read);
+  if (needs !== undefined) return { kind: "unread", needs };
   const { wait } = plan;
   if (wait?.isPrefetched === true) context.prefetch.noteWait();
+  // A lookup that does not find it afterwards is a proof only if it was shown just before: otherwise it may have been hidden all the time.
+  // A listing costs more than a deletion where parts are read.
   const isRemoval = isLeaving && plan.steps.length > 0 && !controller.isObserving;
-  if (isRemoval && input.read === "after listing" && !freshListing.showsWhatIsRemoved(state))
-    return freshListing.request(state);
+  if (isRemoval && balancers.observeAgain === undefined && !inventory.isJustListed(state.uid))
+    return inventory.request(state.uid);
   // What leaves needs no targets.
   const held = isLeaving ? undefined : holdTargets(context, plan.steps);
   const problems = [...(plan.problems ?? []), ...(held === undefined ? [] : [held.problem])];

@@ -157,18 +157,14 @@ export function complete(context: ReconcileContext, plan: PlannedChange): Outcom
   if (withheld.length === 0 && state.noteAccepted(member.desired.targets, clock.monotonic()))
     return requeue(milliseconds(0), "the status without the refused targets");
   const { uncertainCreationAt } = state;
-  const { beganAt } = context.freshListing;
+  const { beganAt } = context.inventory;
   const lateCheck =
     uncertainCreationAt === undefined ? undefined : nextLateCheck(uncertainCreationAt, beganAt);
-  // What the cloud reported until a refused target is tried again may be why it was refused.
-  const due = [lateCheck, state.session.refused.retryAt(clock.monotonic())].flatMap((at) => at ?? []);
-  state.setListingDue(due.length === 0 ? undefined : Math.min(...due));
   const delay = Math.min((member.changeAt ?? never) - clock.now(), (lateCheck ?? never) - clock.monotonic());
   if (delay !== never) return requeue(milliseconds(Math.max(0, delay)), "the next change or listing");
   // Withheld steps show that it is not complete.
-  const { listed } = plan;
-  if (due.length === 0 && withheld.length === 0 && listed !== undefined)
-    state.noteRest({ listed, since: clock.monotonic() });
+  const isComplete = withheld.length === 0 && state.session.refused.retryAt(clock.monotonic()) === undefined;
+  if (isComplete) state.noteRest(clock.monotonic());
   return settled;
 }
 

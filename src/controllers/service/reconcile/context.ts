@@ -1,8 +1,8 @@
 // The types that the stages of a reconcile share: the context, with the Service and the parts of the controller, and the plan.
 
+import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";
-import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, Step } from "../../../provider/plan.ts";
 import type { Operations } from "../../operations.ts";
 import type { Difference } from "../desired/difference.ts";
@@ -10,7 +10,6 @@ import type { Member } from "../desired/member.ts";
 import type { SharedPrefetch } from "../desired/shared-prefetch.ts";
 import type { ServiceHistory } from "../history.ts";
 import { removalKind } from "../observed/balancer-census.ts";
-import type { Reading } from "../observed/fresh-listing.ts";
 import type { TriggerDeps } from "../queue/triggers.ts";
 import type { AppliedPlan, Fingerprint, Hold } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -33,10 +32,8 @@ export interface ReconcileDeps extends TriggerDeps {
 export interface PlanInput extends Pick<AppliedPlan, "observed" | "duplicates"> {
   /** Undefined if the Service is gone. */
   readonly member: Member | undefined;
-  /** What the latest listing had for the Service, if that was one load balancer. */
-  readonly listed: ObservedLoadBalancer | undefined;
   /** The parts that the plan may rely on. */
-  readonly read: Reading;
+  readonly read: Parts;
 }
 
 export interface PlannedChange extends PlanInput, AppliedPlan {

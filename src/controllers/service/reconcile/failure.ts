@@ -43,6 +43,7 @@ export function handleError(deps: ReconcileDeps, uid: ServiceUID, error: unknown
   if (state === undefined) return settled;
   const { failedChange } = state;
   state.noteErrorHandled();
+  deps.inventory.cancelRequest(uid);
   if (isLostRace(error))
     return requeue(delayAfterError(error, failures, { clock, random }), "the Service has changed");
   const service = serviceOf(deps, state);
@@ -55,7 +56,7 @@ export function handleError(deps: ReconcileDeps, uid: ServiceUID, error: unknown
   }
   // Collects proof during the backoff: what failed may have created a load balancer.
   if (state.evidence.needsProof && !isOfListing(deps, error)) {
-    deps.freshListing.refresh();
+    deps.inventory.refresh();
   }
   const sinceProgress = isFenced(error) ? failures : Math.max(1, Math.min(failures, state.progress.failures));
   const delay = milliseconds(

@@ -159,12 +159,9 @@ async function holdAbsent(
 }
 
 /** Requests a newer listing when the latest one is too old to show whether the cloud has recovered. */
-function recheckListing(
-  { controller: { clock }, freshListing, state }: ReconcileContext,
-  why: string,
-): Outcome {
-  const age = clock.monotonic() - freshListing.beganAt;
-  return age >= recheckAfter ? freshListing.request(state) : requeue(milliseconds(recheckAfter - age), why);
+function recheckListing({ controller: { clock }, inventory, state }: ReconcileContext, why: string): Outcome {
+  const age = clock.monotonic() - inventory.beganAt;
+  return age >= recheckAfter ? inventory.request(state.uid) : requeue(milliseconds(recheckAfter - age), why);
 }
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
@@ -173,12 +170,12 @@ type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
  * Whether it is certain that the Service has no load balancer, given that the cloud shows none. The absence is not proved any more if this
  * verdict ends a hold.
  */
-export function judgeAbsence({ controller, doubt, freshListing, state }: ReconcileContext): BalancerAbsence {
+export function judgeAbsence({ controller, doubt, inventory, state }: ReconcileContext): BalancerAbsence {
   return absenceOf({
     known: state.evidence.known,
     restartedAt: doubt.about(state.uid).restartedAt,
     confirmAfter: controller.settings.confirmAfter,
-    listedAt: freshListing.knownAt,
+    listedAt: inventory.knownAt,
   });
 }
 
@@ -214,7 +211,7 @@ function outcomeOf(service: Service, { drift }: Pick<ServiceSettings, "drift">):
 /** Requests the next listing when it is due. */
 function requestProof(context: ReconcileContext, { checkAt }: Unproved): Outcome {
   const now = context.controller.clock.monotonic();
-  if (checkAt <= now) return context.freshListing.request(context.state);
+  if (checkAt <= now) return context.inventory.request(context.state.uid);
   return requeue(milliseconds(checkAt - now), "proof that the load balancer is absent");
 }
 

@@ -1,17 +1,22 @@
 // Observes what the cloud has for the Service: from the shared listing if that is recent enough, and with a call to the provider if
 // listings are incomplete.
 
-import { minutes } from "../../../core/brand.ts";
+import {
+  allParts,
+  listingPart,
+  needsLookup,
+  type Observation,
+  observationOf,
+  type Parts,
+} from "../../../cloud/inventory/balancer-observation.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
 import { addProof, awaited, judge, type NextProof } from "../../kernel/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/balancer-absence.ts";
-import { type Found, listedPart, markPart, type Reading } from "../observed/fresh-listing.ts";
-import { needsLookup } from "../observed/needs-lookup.ts";
+import { type Found, findBalancer } from "../observed/find-balancer.ts";
 import { duplicatesFound, foundOther, hadOther, isUsed, nameOwners } from "../observed/ownership.ts";
 import { hasFinalizer } from "../predicates.ts";
-import type { KeptObservation } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
 import { reportOtherCluster } from "./choose-steps.ts";
@@ -20,43 +25,38 @@ import { judgeAbsence, waitForProof } from "./limit-changes.ts";
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
-/** How long a reading in depth may be recalled. Some end earlier, so that not all are read at once. */
-const recalledFor = minutes(60);
-
-interface Observation {
+interface Observed {
   readonly kind: "observed";
   readonly balancer: ObservedLoadBalancer | undefined;
   /** Further load balancers with the mark of the Service. */
   readonly duplicates: readonly ObservedLoadBalancer[];
-  /** The parts that were read recently. */
-  readonly read: Reading;
-  readonly listed: Found["listed"];
+  /** The parts that a plan may rely on. */
+  readonly read: Parts;
 }
 
-export async function observe(context: ReconcileContext, reading: Reading): Promise<Observation | Outcome> {
-  const { service, state, evidenceUpdates, freshListing } = context;
+/** `needs`: the parts that the last plan lacked. */
+export async function observe(context: ReconcileContext, needs: Parts): Promise<Observed | Outcome> {
+  const { service, state, evidenceUpdates, inventory } = context;
   evidenceUpdates.update();
   noteFinalizer(context);
-  const found = freshListing.find(state, service, reading);
-  if (found === "not yet") return freshListing.request(state);
+  const found = findBalancer(context, needs);
+  if (found === "unknown") return inventory.request(state.uid);
   if (service !== undefined) endAccountFailure(context.reporter, context.records, service);
   if (found.balancer === undefined) evidenceUpdates.noteAgain(state);
-  const observed = found.problems.length > 0 ? nothing : await observeInDepth(context, found);
-  const { balancer, lookedUpAt } = observed;
-  // It has lost its mark since the last listing: only a new one says whose it is now.
-  const isStale = found.read !== "after listing" && found.balancer?.ownership === "ours";
-  if (isStale && balancer !== undefined && balancer.ownership !== "ours") return freshListing.request(state);
+  const seen = await observeInDepth(context, found);
+  if (seen === "unknown") return inventory.request(state.uid);
+  const { balancer, lookedUpAt, observation, read } = seen;
   // The lookup contradicts the listing, or an earlier lookup. A new listing also shows whether it lacks too many others.
   const isMissed = lookedUpAt !== undefined && balancer === undefined && wasThere(state, found);
-  if (isMissed && !freshListing.isJustListed(state)) return freshListing.request(state);
+  if (isMissed && !inventory.isJustListed(state.uid)) return inventory.request(state.uid);
   const isOther = lookedUpAt !== undefined && servesOther(context, balancer);
   const other = isOther
     ? [foundOther(state.key, balancer, nameOwners(context.controller.services, balancer))]
     : [];
   if (service !== undefined) await showProblems(context, "adoption", service, [...found.problems, ...other]);
   if (isOther || found.problems.length > 0) return settled;
-  state.noteObservation(lookedUpAt ?? found.beganAt, keptFrom(context, found, observed));
   const { duplicates } = found;
+  state.noteObservation(observation);
   if (balancer !== undefined) {
     const unproved = noteManaged(context, found, balancer);
     if (unproved !== undefined) return waitForProof(context, service, unproved, balancer.name);
@@ -70,33 +70,14 @@ export async function observe(context: ReconcileContext, reading: Reading): Prom
         : [duplicatesFound(balancer.name, others, onDeleteKind(state))];
     await showProblems(context, "duplicates", service, problems);
   }
-  const unproved = noteObservation(context, { balancer, lookedUpAt });
+  const unproved = noteExistence(context, seen);
   if (unproved !== undefined) return waitForProof(context, await reportOtherCluster(context), unproved);
-  return { kind: "observed", balancer, duplicates, read: found.read, listed: found.listed };
+  return { kind: "observed", balancer, duplicates, read };
 }
 
 /** Nothing shows yet why a lookup should not find it. */
 function wasThere({ evidence: { known } }: ServiceState, { balancer }: Found): boolean {
   return balancer?.ownership === "ours" || (known?.certainty === "exists" && known.removal === undefined);
-}
-
-/** What later reconciles may use of it. */
-function keptFrom(
-  { controller: { balancers, random }, state: { session } }: ReconcileContext,
-  { beganAt: listedAt, balancer: shown, duplicates }: Found,
-  { balancer, lookedUpAt }: InDepth,
-): KeptObservation | undefined {
-  const { kept } = session;
-  if (balancers.recall === undefined || duplicates.length > 0) return undefined;
-  if (balancer?.ownership !== "ours") return undefined;
-  const readAt = lookedUpAt ?? listedAt;
-  const outdated = shown?.outdated;
-  const markedAt =
-    outdated?.includes(markPart) === true ? readAt : Math.max(listedAt, kept?.markedAt ?? listedAt);
-  const observation = { balancer, listedAt, markedAt, outdated: [] };
-  const isRead = lookedUpAt !== undefined && (outdated?.includes(listedPart) ?? true);
-  if (kept !== undefined && !isRead) return { ...kept, ...observation };
-  return { ...observation, readAt, recalledUntil: readAt + recalledFor * (1 - random.fraction() / 3) };
 }
 
 /** What the deletion of the Service does with its load balancers. */
@@ -117,11 +98,12 @@ function noteFinalizer({ controller: { clock }, service, state }: ReconcileConte
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
 function noteManaged(
   context: ReconcileContext,
-  { duplicates, beganAt, knownAt }: Found,
+  { duplicates, age: { beganAt } }: Found,
   observed: ObservedLoadBalancer,
 ): Unproved | undefined {
   if (observed.ownership !== "ours") return undefined;
-  const { controller, doubt, state } = context;
+  const { controller, inventory, doubt, state } = context;
+  const { knownAt } = inventory;
   const { managed } = state.session;
   const shown = { name: observed.name };
   const unproved = (): NextProof | undefined => {
@@ -165,7 +147,10 @@ function isOtherThanManaged(
 }
 
 /** Returns what is missing for the proof that the load balancer is absent; undefined if it is certain or exists. */
-function noteObservation(context: ReconcileContext, { balancer, lookedUpAt }: InDepth): Unproved | undefined {
+function noteExistence(
+  context: ReconcileContext,
+  { balancer, lookedUpAt }: Pick<InDepth, "balancer" | "lookedUpAt">,
+): Unproved | undefined {
   const { state, controller } = context;
   if (balancer?.ownership === "ours") {
     state.noteShown();
@@ -184,17 +169,46 @@ function noteObservation(context: ReconcileContext, { balancer, lookedUpAt }: In
 interface InDepth {
   readonly balancer: ObservedLoadBalancer | undefined;
   /** When the lookup began, if there was one (monotonic). */
-  readonly lookedUpAt?: number | undefined;
+  readonly lookedUpAt: number | undefined;
+  /** What later plans may begin from, if there is one load balancer and it is the Service's. */
+  readonly observation?: Observation;
+  readonly read: Parts;
 }
 
-const nothing: InDepth = { balancer: undefined };
+const nothing = { balancer: undefined, lookedUpAt: undefined, read: [] } as const;
 
-async function observeInDepth(
+/** Unknown: only what a newer listing shows decides, for example because it has lost its mark. */
+async function observeInDepth(context: ReconcileContext, found: Found): Promise<InDepth | "unknown"> {
+  const { controller, call } = context;
+  const { balancers, clock, random } = controller;
+  const { age, again, duplicates, listed } = found;
+  if (found.problems.length > 0) return nothing;
+  if (again !== undefined) {
+    const { before, parts, read, desired, shown } = again;
+    const at = clock.monotonic();
+    const known = before.balancer ?? shown;
+    const balancer = await balancers.observeAgain?.(desired, shown, known, parts, call);
+    if (balancer?.ownership === "ours") {
+      const now = { listed, balancer };
+      const observation = observationOf(now, age, random.fraction, { before, parts, at });
+      return { balancer, lookedUpAt: at, observation, read };
+    }
+    if (!age.isFresh) return "unknown";
+  }
+  const inDepth = { ...(await lookUp(context, found)), read: [allParts, listingPart] };
+  const { balancer } = inDepth;
+  if (balancer?.ownership !== "ours" || duplicates.length > 0) return inDepth;
+  const now = { listed, balancer: balancers.observeAgain && balancer };
+  return { ...inDepth, observation: observationOf(now, age, random.fraction) };
+}
+
+async function lookUp(
   { controller: { balancers, clock }, desiredServices, service, state, call }: ReconcileContext,
   { balancer: found }: Found,
-): Promise<InDepth> {
+): Promise<Pick<InDepth, "balancer" | "lookedUpAt">> {
   const desired = service && desiredServices.of(service).desired;
-  if (balancers.observe === undefined || !needsLookup(found, desired)) return { balancer: found };
+  if (balancers.observe === undefined || !needsLookup(found, desired))
+    return { balancer: found, lookedUpAt: undefined };
   // A lookup has proved it after the deletion, and the listing agrees.
   const isRemoved = desired?.ending !== undefined && state.evidence.isRemoved;
   if (found === undefined && isRemoved) return nothing;

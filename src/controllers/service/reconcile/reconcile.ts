@@ -3,6 +3,7 @@
 // early while the Service is paused or a cloud operation is in progress.
 
 import { isFenced } from "../../../cloud/error-policies.ts";
+import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import { maxWaitInWorker } from "../../../cloud/urgency.ts";
 import { type ServiceUID, seconds } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
@@ -14,7 +15,6 @@ import { problemOfError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
 import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-census.ts";
-import type { Reading } from "../observed/fresh-listing.ts";
 import { isBeingDeleted, isEnding } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import { deletionPaused, paused, syncFailed } from "../status/events.ts";
@@ -28,31 +28,17 @@ import { checkDoubt, checkUnlisted, checkVanished, endRelease, recordChange } fr
 import { observe } from "./observe.ts";
 
 async function reconcileStages(context: ReconcileContext): Promise<Outcome> {
-  const outcome = await reconcileFrom(context, []);
-  context.freshListing.endRequest(context.state);
+  const outcome = await reconcileOnce(context);
+  context.inventory.endRequest(context.state.uid);
   return outcome;
 }
 
-/** `reading`: the parts of the load balancer that the plan relies on. */
-async function reconcileFrom(context: ReconcileContext, reading: Reading): Promise<Outcome> {
+async function reconcileOnce(context: ReconcileContext): Promise<Outcome> {
   if (context.service === undefined && context.state.phase !== "leaving") return settled;
   const stopped = checkPaused(context) ?? (await checkOperation(context));
   if (stopped !== undefined) return stopped;
 
-  const observation = await observe(context, reading);
-  if (observation.kind !== "observed") return observation;
-  const { balancer: observed, duplicates, read, listed } = observation;
-
-  const undecided = checkVanished(context, observed);
-  if (undecided !== undefined) return undecided;
-  const desired = await selectDesired(context, observed);
-  if (desired.kind === "keep") return endRecord(context);
-  if (desired.kind === "status only") return updateStatus(context, { member: desired.member, observed });
-  if (desired.kind !== "plan") return desired;
-
-  const { member } = desired;
-  const plan = await planSteps(context, { member, observed, duplicates, listed, read });
-  if (plan.kind === "unread") return reconcileFrom(context, plan.reading);
+  const plan = await planChange(context);
   if (plan.kind !== "planned") return plan;
 
   const held = (await checkDoubt(context, plan)) ?? (await checkUnlisted(context, plan));
@@ -67,6 +53,24 @@ async function reconcileFrom(context: ReconcileContext, reading: Reading): Promi
 
   const updated = await updateStatus(context, { ...plan, completed: completedChange(context, plan) });
   return updated.kind === "settled" && !plan.areTargetsHeld ? complete(context, plan) : updated;
+}
+
+/** Observes and plans. Reads what the plan needs, and plans again: parts of the load balancer, all of it, and a listing at last. */
+async function planChange(context: ReconcileContext): Promise<PlannedChange | Outcome> {
+  for (let needs: Parts = []; ; ) {
+    const observation = await observe(context, needs);
+    if (observation.kind !== "observed") return observation;
+    const { balancer: observed, duplicates, read } = observation;
+    const undecided = checkVanished(context, observed);
+    if (undecided !== undefined) return undecided;
+    const desired = await selectDesired(context, observed);
+    if (desired.kind === "keep") return endRecord(context);
+    if (desired.kind === "status only") return updateStatus(context, { member: desired.member, observed });
+    if (desired.kind !== "plan") return desired;
+    const plan = await planSteps(context, { member: desired.member, observed, duplicates, read });
+    if (plan.kind !== "unread") return plan;
+    needs = plan.needs;
+  }
 }
 
 /** Nothing was updated when the cloud has refused every new target. */
@@ -91,9 +95,12 @@ export async function reconcileService(
   signal: AbortSignal,
   stages: (context: ReconcileContext) => Promise<Outcome> = reconcileStages,
 ): Promise<Outcome> {
-  const { records, nodeSyncLatency } = deps;
+  const { inventory, records, nodeSyncLatency } = deps;
   const state = records.get(uid);
-  if (state === undefined) return settled;
+  if (state === undefined) {
+    inventory.cancelRequest(uid);
+    return settled;
+  }
   const { hold } = state;
   state.beginReconcile();
   const call = { signal, urgency: "user-change", maxWait: maxWaitInWorker } as const;

@@ -1,6 +1,7 @@
 // What a record of a Service consists of: the desired state, holds, a started operation, what a session has observed; and the plan that a
 // record notes while its steps are applied.
 
+import type { Observation } from "../../../cloud/inventory/balancer-observation.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import type { Creation } from "../../kernel/creations.ts";
@@ -43,27 +44,6 @@ export interface StartedOperation {
   readonly isCreation: boolean;
 }
 
-/** The last observation, if a later reconcile may use it instead of a listing, or instead of another reading in depth. */
-export interface KeptObservation {
-  readonly balancer: ObservedLoadBalancer;
-  /** When its listing began, and when its mark was read (monotonic). */
-  readonly listedAt: number;
-  readonly markedAt: number;
-  /** When all of it was read in depth (monotonic), and until when that may prove that nothing is to be done. */
-  readonly readAt: number;
-  readonly recalledUntil: number;
-  /** The parts that are read again before the next plan. */
-  readonly outdated: readonly string[];
-}
-
-/** The load balancer is complete. Without a change, it is planned again only at long intervals. */
-export interface Rest {
-  /** What the latest listing had for the Service when it was observed. An object that the listing repeats has not changed. */
-  readonly listed: ObservedLoadBalancer;
-  /** Since when (monotonic). */
-  readonly since: number;
-}
-
 /** Which one of several load balancers with the mark of a Service is managed. */
 export interface ManagedBalancer {
   /** Undefined: the load balancer with the addresses of the Service, which this process has not seen yet. */
@@ -76,16 +56,8 @@ export interface ManagedBalancer {
 export class SessionPart {
   /** Targets that the cloud refused. */
   readonly refused: RefusedTargets = new RefusedTargets();
-  /** When a newer listing was requested, until it has arrived. */
-  listingRequestedAt: number | undefined;
-  /** Once this time has come, an older listing is outdated: a refused target is tried again. */
-  listingDueAt: number | undefined;
-  /** Set while the load balancer is complete. */
-  rest: Rest | undefined;
-  /** Ends with a change that only a listing can show. */
-  kept: KeptObservation | undefined;
-  /** When a user changed the Service after the last observation, so that all of the load balancer is read again. */
-  editedAt: number | undefined;
+  /** What later plans may begin from. Ends with a change that only a listing can show. */
+  observation: Observation | undefined;
   /**
    * The load balancer of the last observation, and since which listing only another one is shown. Undefined after a change that may have
    * given it another name, or replaced it. At first, the one with the address of the Service is managed, or else the first observed.
@@ -134,14 +106,4 @@ export interface RunningStep {
 
 export function createsBalancer({ observed, isLeaving, steps }: AppliedPlan): boolean {
   return observed === undefined && !isLeaving && steps.length > 0;
-}
-
-/** Returns undefined if only a listing shows the effect of the steps, for example if they remove a load balancer. */
-export function keptAfter<K extends Pick<KeptObservation, "outdated">>(
-  kept: K | undefined,
-  { isLeaving, steps }: Pick<AppliedPlan, "isLeaving" | "steps">,
-): K | undefined {
-  if (kept === undefined || isLeaving) return undefined;
-  if (steps.some(({ outdates }) => outdates === undefined)) return undefined;
-  return { ...kept, outdated: [...new Set(steps.flatMap(({ outdates = [] }) => outdates))] };
 }

@@ -68,6 +68,12 @@ export class RefusedTargets {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
+  /** Since when a target has been tried again that the cloud has not accepted yet (monotonic). */
+  dueAt(now: number): number | undefined {
+    const times = this.all.flatMap(([, { retryAt }]) => (retryAt > now ? [] : retryAt));
+    return times.length === 0 ? undefined : Math.max(...times);
+  }
+
   /** Leaves out the targets that are not to be tried again yet. */
   withhold(targets: readonly BalancerTarget[], now: number): WithheldTargets {
     if (this.#refusals.size === 0) return { targets, retryAt: undefined };

@@ -1,6 +1,7 @@
 // The record of a Service: what the controller remembers about it and its load balancer, until nothing of it is left. Its methods change
 // it. A restart loses it; the Service and the next listings then show what matters.
 
+import { afterSteps, type Observation } from "../../../cloud/inventory/balancer-observation.ts";
 import type { Cidr, Milliseconds, ServiceUID } from "../../../core/brand.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -18,10 +19,7 @@ import {
   createsBalancer,
   type Fingerprint,
   type Hold,
-  type KeptObservation,
-  keptAfter,
   type ManagedBalancer,
-  type Rest,
   type RunningStep,
   SessionPart,
   type StartedOperation,
@@ -210,29 +208,26 @@ export class ServiceRecord {
     this.closeEndpoints();
   }
 
-  setListingRequest(at: number | undefined): void {
-    this.session.listingRequestedAt = at;
-  }
-
-  setListingDue(at: number | undefined): void {
-    this.session.listingDueAt = at;
-  }
-
   /** A complete listing shows the load balancer, or not. */
   noteListing(listing: Omit<Proof, "kind">, isShown: boolean): void {
     this.evidence.noteListing(listing, isShown);
   }
 
-  /** A reconcile has observed the state of the cloud at this time. */
-  noteObservation(at: number, kept: KeptObservation | undefined): void {
+  /** A reconcile has observed the state of the cloud. A user may have changed the Service in the meantime. */
+  noteObservation(observation: Observation | undefined): void {
     const { session } = this;
-    session.kept = kept;
-    // What was read in the meantime may be older than the edit.
-    if (session.editedAt !== undefined && session.editedAt <= at) session.editedAt = undefined;
+    const { notBefore } = session.observation ?? {};
+    session.observation = observation && { ...observation, notBefore };
   }
 
+  /** A user has changed the Service, and maybe the load balancer. */
   noteEdit(at: number): void {
-    this.session.editedAt = at;
+    this.#updateObservation({ notBefore: at });
+  }
+
+  #updateObservation(parts: Partial<Observation>): void {
+    const { session } = this;
+    session.observation = session.observation && { ...session.observation, ...parts };
   }
 
   setManaged(managed: ManagedBalancer): void {
@@ -258,15 +253,15 @@ export class ServiceRecord {
     this.evidence.forget();
   }
 
-  /** The hold and the rest of the last reconcile no longer apply. */
+  /** The hold of the last reconcile, and that the load balancer is complete, no longer apply. */
   beginReconcile(): void {
     this.hold = undefined;
-    this.session.rest = undefined;
+    this.#updateObservation({ completeAt: undefined });
   }
 
-  /** The load balancer is complete. */
-  noteRest(rest: Rest): void {
-    this.session.rest = rest;
+  /** Without a change, the load balancer is planned again only at long intervals. */
+  noteRest(at: number): void {
+    this.#updateObservation({ completeAt: at });
   }
 
   setHold(hold: Hold | undefined): void {
@@ -281,7 +276,7 @@ export class ServiceRecord {
   /** Listings that began before this time are too old for the next plan. */
   outdate(at: number): void {
     this.changedAt = at;
-    this.session.kept = undefined;
+    this.session.observation = undefined;
   }
 
   /** When the load balancer was first seen to have lost targets: now, if that is new. */
@@ -302,7 +297,7 @@ export class ServiceRecord {
     // From now on, a request may have removed what a listing lacks.
     this.changedAt = Number.POSITIVE_INFINITY;
     const { session } = this;
-    session.kept = keptAfter(session.kept, plan);
+    session.observation = afterSteps(session.observation, plan);
     // A change of targets may become a larger change before it is complete.
     if (session.change === undefined || session.change === "update") session.change = change;
     this.progress.notePlan(plan.steps.length);
@@ -376,7 +371,7 @@ export class ServiceRecord {
       return;
     }
     this.failedChange = failed;
-    session.kept = undefined;
+    session.observation = undefined;
   }
 
   /** `gone`: done, and proved that what was listed is gone. Returns the operation that has ended. */
@@ -441,7 +436,6 @@ export class ServiceRecord {
   }
 
   noteErrorHandled(): void {
-    this.session.listingRequestedAt = undefined;
     this.failedChange = undefined;
   }
 
@@ -456,7 +450,7 @@ export type ServiceState = Readonly<
   Omit<ServiceRecord, "published" | "progress" | "evidence" | "session">
 > & {
   readonly session: Readonly<Omit<SessionPart, "refused">> & {
-    readonly refused: Pick<RefusedTargets, "all" | "retryAt" | "withhold">;
+    readonly refused: Pick<RefusedTargets, "all" | "dueAt" | "retryAt" | "withhold">;
   };
   readonly published: ReadonlyMap<EventTopic, Reported>;
   readonly progress: Pick<Progress, "failures" | "changeDelay">;

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts";
 import { maxWaitInWorker } from "../../../../src/cloud/urgency.ts";
-import { FreshListing } from "../../../../src/controllers/service/observed/fresh-listing.ts";
 import { showFailure } from "../../../../src/controllers/service/reconcile/failure.ts";
 import { reconcileService } from "../../../../src/controllers/service/reconcile/reconcile.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
@@ -63,13 +63,10 @@ test("a failed listing of an earlier leadership session is requested again and n
     failure: undefined as { readonly error: unknown; readonly at: number } | undefined,
     request: (since: number) => void wants.push(since),
   };
-  const ports = { listing, balancers: {}, clock, settings: { acceptsAge: minutes(5) } };
-  const state = new ServiceRecords().manage(serviceAt("web"));
-  const compose = () => new FreshListing(ports as never, {} as never);
-  compose().request(state);
+  const options = { listing, clock, acceptsAge: minutes(5) } as never;
+  new BalancerInventory(options).request(uid);
   listing.failure = { error: new Error("the cloud was away"), at: clock.monotonic() };
-  state.beginSession({ hasOtherLed: true });
-  expect(compose().request(state)).toBe(waiting);
+  expect(new BalancerInventory(options).request(uid)).toBe(waiting);
   expect(wants).toHaveLength(2);
 });
 

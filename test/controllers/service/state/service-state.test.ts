@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
+import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts";
 import { SharedListing } from "../../../../src/cloud/inventory/shared-listing.ts";
 import { problemEvent } from "../../../../src/controllers/reporter.ts";
-import { FreshListing } from "../../../../src/controllers/service/observed/fresh-listing.ts";
+import { findBalancer } from "../../../../src/controllers/service/observed/find-balancer.ts";
 import { executeSteps } from "../../../../src/controllers/service/reconcile/apply-steps.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { createServiceReporter } from "../../../../src/controllers/service/status/service-reporter.ts";
@@ -43,22 +44,18 @@ const observed = async () => {
     failure: undefined,
     request: (since: number) => void wants.push(since),
   };
-  const ports = {
-    listing,
-    balancers: {},
-    clock,
-    settings: { acceptsAge: minutes(5) },
-  };
-  const observation = new FreshListing(ports as never, {} as never);
-  observation.expire();
+  const inventory = new BalancerInventory({ listing, clock, acceptsAge: minutes(5) } as never);
+  inventory.expire();
   await clock.advance(seconds(1));
-  const web = serviceAt("web");
-  const state = new ServiceRecords().manage(web);
+  const service = serviceAt("web");
+  const state = new ServiceRecords().manage(service);
+  const find = () =>
+    findBalancer({ controller: { balancers: {}, clock }, inventory, service, state } as never);
   const answer = (): void => {
     const now = clock.monotonic();
     listing.latest = { items: [], pages: 1, beganAt: now, endedAt: now, version: 1 };
   };
-  return { clock, wants, observation, web, state, answer };
+  return { clock, wants, inventory, find, state, answer };
 };
 
 test("a manager keeps no record of Services that are gone", async () => {
@@ -81,27 +78,27 @@ test("a manager keeps no record of Services that are gone", async () => {
 });
 
 test("a listing read later than its maximum age still answers the request that waited for it", async () => {
-  const { clock, wants, observation, web, state, answer } = await observed();
-  expect(observation.find(state, web)).toBe("not yet");
-  observation.request(state);
+  const { clock, wants, inventory, find, state, answer } = await observed();
+  expect(find()).toBe("unknown");
+  inventory.request(state.uid);
   answer();
   await clock.advance(minutes(6));
-  expect(observation.find(state, web)).toMatchObject({ balancer: undefined, beganAt: 2000 });
+  expect(find()).toMatchObject({ balancer: undefined, age: { beganAt: 2000 } });
   expect(wants).toHaveLength(1);
   // The Service was reconciled with the answer, so the next plan needs a newer listing.
-  observation.endRequest(state);
-  expect(observation.find(state, web)).toBe("not yet");
+  inventory.endRequest(state.uid);
+  expect(find()).toBe("unknown");
 });
 
 test("an insufficient listing is requested again, once for all callers", async () => {
-  const { clock, wants, observation, web, state, answer } = await observed();
-  observation.request(state);
+  const { clock, wants, inventory, find, state, answer } = await observed();
+  inventory.request(state.uid);
   answer();
   await clock.advance(seconds(1));
   state.outdate(clock.monotonic());
-  expect(observation.find(state, web)).toBe("not yet");
-  observation.request(state);
-  observation.request(state);
+  expect(find()).toBe("unknown");
+  inventory.request(state.uid);
+  inventory.request(state.uid);
   expect(wants).toHaveLength(2);
 });
 
@@ -151,22 +148,18 @@ test("a Service that cannot be read does not prevent another one from adopting a
   const [web, broken] = [serviceAt("web"), serviceAt("broken")];
   const found = { name: "b1", ownership: "unmarked", owners: [] };
   const listing = { latest: { items: [found], pages: 1, beganAt: 1, endedAt: 1, version: 1 } };
-  const ports = {
-    listing,
-    services: { list: () => [web, broken] },
-    balancers: { adopts: () => true },
-    clock,
-    settings: { acceptsAge: minutes(5) },
-  };
+  const services = { list: () => [web, broken] };
+  const controller = { services, balancers: { adopts: () => true }, clock };
+  const inventory = new BalancerInventory({ listing, clock, acceptsAge: minutes(5) } as never);
   const desiredServices = {
     of: (service: Service) => {
       if (service === broken) throw new TypeError("unreadable");
       return { desired: {} };
     },
   };
-  const observation = new FreshListing(ports as never, desiredServices as never);
   const state = new ServiceRecords().manage(web);
-  expect(observation.find(state, web)).toMatchObject({ balancer: found, problems: [] } as never);
+  const context = { controller, desiredServices, inventory, service: web, state };
+  expect(findBalancer(context as never)).toMatchObject({ balancer: found, problems: [] } as never);
 });
 
 test("a step that the leadership fence blocked is journalled as refused", async () => {

@@ -49,7 +49,7 @@ describe("the record of a Service", () => {
       // @ts-expect-error The store decides whether there is something to do.
       state.phase = "idle";
       // @ts-expect-error Only methods of the record change what a session has observed.
-      state.session.kept = undefined;
+      state.session.observation = undefined;
       // @ts-expect-error Only methods of the record change the progress.
       state.progress.noteFailure();
       // @ts-expect-error Only methods of the record change the evidence.
@@ -86,17 +86,8 @@ describe("the record of a Service", () => {
     expect(lost().toSorted()).toEqual(["operation", "session"]);
     expect(record.session).toEqual(new ServiceRecord("default/web", uid).session);
     expect(Object.keys(record.session).toSorted()).toEqual([
-      ...[
-        "backoffUntil",
-        "change",
-        "duplicates",
-        "editedAt",
-        "kept",
-        "lastCompleted",
-        "listingDueAt",
-        "listingRequestedAt",
-      ],
-      ...["managed", "refused", "rest", "targetsLostAt"],
+      ...["backoffUntil", "change", "duplicates", "lastCompleted"],
+      ...["managed", "observation", "refused", "targetsLostAt"],
     ]);
   });
 

@@ -1,20 +1,11 @@
 // Gives the listed load balancers of a cloud without a place for the owner the Services that own them: by an id that is stored on the
 // Service, or by a name made of its uid. All other clouds mark the load balancer itself. Pure.
 
-import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
-import type { Service } from "../../../kube/objects.ts";
-import type { MarkingService, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { FactPlace, Facts } from "../../../provider/plan.ts";
-import { readFacts } from "../desired/facts.ts";
-import { defaultLoadBalancerName } from "../desired/to-desired.ts";
-import { hasFinalizer, isManaged } from "../predicates.ts";
+import type { ServiceUID } from "../../core/brand.ts";
+import type { MarkingService, ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 
 /** A Service that may own a load balancer. */
-interface PossibleOwner {
-  readonly uid: ServiceUID;
-  readonly namespace: string;
-  readonly name: string;
-  readonly facts: Facts;
+export interface PossibleOwner extends MarkingService {
   /** Managers add the finalizer before they adopt or create one. Without it, an id on the Service is only a request to adopt. */
   readonly hasFinalizer: boolean;
   /** Users can write any id on a Service, but only a manager writes the addresses in its status. */
@@ -25,26 +16,6 @@ interface PossibleOwner {
 
 type OwnKeys = ((service: MarkingService) => readonly string[]) | undefined;
 
-export function possibleOwners(
-  services: readonly Service[],
-  facts: Readonly<Record<string, FactPlace>>,
-): readonly PossibleOwner[] {
-  return services.filter(isManaged).map((service) => {
-    const { metadata, status } = service;
-    const ingress = status.loadBalancer?.ingress ?? [];
-    return {
-      uid: serviceUID(metadata.uid),
-      namespace: metadata.namespace ?? "",
-      name: metadata.name,
-      facts: readFacts(service, facts),
-      hasFinalizer: hasFinalizer(service),
-      addresses: ingress.flatMap(({ ip }) => ip ?? []),
-      hasHostname: ingress.some(({ hostname }) => hostname !== undefined),
-      createdAt: metadata.creationTimestamp ?? "",
-    };
-  });
-}
-
 /** Expects all that are listed. Without `ownKeys`, they have their owners already. */
 export function withOwners(
   listed: readonly ObservedLoadBalancer[],
@@ -53,29 +24,27 @@ export function withOwners(
 ): readonly ObservedLoadBalancer[] {
   if (ownKeys === undefined) return listed;
   const all = services();
-  const uids = new Set(all.map(({ uid }) => uid));
+  const uids = new Set(all.map(({ owner }) => owner.uid));
   const byKey = new Map<string, PossibleOwner[]>();
   const withoutID: PossibleOwner[] = [];
   for (const service of all) {
-    const defaultName = defaultLoadBalancerName(service.uid);
-    const { uid, namespace, name, facts } = service;
-    const keys = new Set(ownKeys({ owner: { uid, namespace, name }, defaultName, facts }));
+    const keys = new Set(ownKeys(service));
     for (const key of keys) byKey.set(key, [...(byKey.get(key) ?? []), service]);
     if (keys.size === 1 && service.hasFinalizer) withoutID.push(service);
   }
   const claimsOf = (key: string | undefined) => (key === undefined ? [] : (byKey.get(key) ?? []));
-  const named = new Set(listed.flatMap(({ keys }) => claimsOf(keys?.[0])).map(({ uid }) => uid));
+  const named = new Set(listed.flatMap(({ keys }) => claimsOf(keys?.[0])).map(({ owner }) => owner.uid));
   return listed.map((balancer) => {
     const { keys: [name, ...ids] = [], ownership, owners } = balancer;
     const requests = ids.flatMap(claimsOf);
     // Another id on a Service that has a load balancer adds no second one, which would be deleted with the Service.
     const mayOwn = (one: PossibleOwner): boolean =>
       ownership === "foreign" ||
-      (one.hasFinalizer && (!named.has(one.uid) || closeness(one, balancer) === 0));
+      (one.hasFinalizer && (!named.has(one.owner.uid) || closeness(one, balancer) === 0));
     // A user has removed the id, as kubectl replace does. The address in the status is still there.
     const others = requests.length > 0 ? [] : withoutID.filter((one) => closeness(one, balancer) === 0);
     const [own = ownerByID([...requests, ...others].filter(mayOwn), balancer)] = claimsOf(name);
-    if (own !== undefined) return ownedBy(balancer, own.uid);
+    if (own !== undefined) return ownedBy(balancer, own.owner.uid);
     // An existing Service that does not claim it has given it up.
     const isFree = requests.length > 0 || owners.some((uid) => uids.has(uid));
     return isFree && ownership === "ours" ? { ...balancer, ownership: "unmarked", owners: [] } : balancer;

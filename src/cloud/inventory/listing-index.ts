@@ -1,10 +1,10 @@
 // The load balancers of the latest listing by the Service that they serve. Built once per listing, for all Services.
 
-import type { ServiceUID } from "../../../core/brand.ts";
-import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import type { BalancerListing } from "../deps.ts";
+import type { ServiceUID } from "../../core/brand.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { SharedListing } from "./shared-listing.ts";
 
-type Listed = Pick<BalancerListing, "latest">;
+type Listed = Pick<SharedListing<ObservedLoadBalancer>, "latest">;
 type Balancers = readonly ObservedLoadBalancer[];
 
 /** Shared: most Services have no load balancer of another cluster. */

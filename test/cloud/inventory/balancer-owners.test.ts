@@ -1,14 +1,13 @@
 // The owners of load balancers in a cloud that has no place for them.
 
 import { expect, test } from "bun:test";
-import { withOwners } from "../../../../src/controllers/service/observed/mark-on-service.ts";
-import type { ServiceUID } from "../../../../src/core/brand.ts";
-import type { ObservedLoadBalancer } from "../../../../src/provider/load-balancers.ts";
+import { withOwners } from "../../../src/cloud/inventory/balancer-owners.ts";
+import type { ServiceUID } from "../../../src/core/brand.ts";
+import type { ObservedLoadBalancer } from "../../../src/provider/load-balancers.ts";
 
 const owner = (uid: string, id?: string, changes: object = {}) => ({
-  namespace: "default",
-  name: uid,
-  uid: uid as ServiceUID,
+  owner: { uid: uid as ServiceUID, namespace: "default", name: uid },
+  defaultName: `a${uid}`,
   facts: id === undefined ? {} : { id },
   hasFinalizer: true,
   addresses: [] as readonly string[],

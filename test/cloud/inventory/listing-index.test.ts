@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { ListingIndex } from "../../../../src/controllers/service/observed/listing-index.ts";
-import { serviceUID } from "../../../../src/core/brand.ts";
-import type { ObservedLoadBalancer } from "../../../../src/provider/load-balancers.ts";
+import { ListingIndex } from "../../../src/cloud/inventory/listing-index.ts";
+import { serviceUID } from "../../../src/core/brand.ts";
+import type { ObservedLoadBalancer } from "../../../src/provider/load-balancers.ts";
 
 const [web, shop] = [serviceUID("web"), serviceUID("shop")];
 

@@ -1,0 +1,140 @@
+// What was observed of one load balancer: how old it is, what of it is outdated, and what must be read before a plan from it is believed.
+// An old observation may only show that nothing is to be done. Pure.
+
+import { type Milliseconds, minutes } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
+import type { Step } from "../../provider/plan.ts";
+
+/** The names of parts, as in `Step.restsOn`. */
+export type Parts = readonly string[];
+
+/** All of one load balancer, whatever its parts are. */
+export const allParts = "all";
+/** That it exists, and its mark. */
+export const markPart = "mark";
+/** The other load balancers: only a listing shows them. */
+export const listingPart = "listing";
+
+/** All times are monotonic. */
+export interface Observation {
+  /** What the listing had for the Service, if that is one load balancer and no change came later. What a listing repeats has not changed. */
+  readonly listed: ObservedLoadBalancer | undefined;
+  /** What was observed. Undefined if the provider cannot read parts of it again. */
+  readonly balancer: ObservedLoadBalancer | undefined;
+  /** When a listing, or a reading of its mark, began that showed it. */
+  readonly seenAt: number;
+  /** When the oldest of what was read together began, and until when that may show that nothing is to be done. */
+  readonly readAt: number;
+  readonly until: number;
+  /** What was read before this is outdated, because a user has changed the Service. */
+  readonly notBefore?: number | undefined;
+  /** What steps have changed since. */
+  readonly outdated: Parts;
+  /** Since when the load balancer is complete. */
+  readonly completeAt?: number | undefined;
+}
+
+/** How long a reading may show that nothing is to be done. Some end earlier, so that not all are repeated at once. */
+const lasts: Milliseconds = minutes(60);
+
+const never = Number.NEGATIVE_INFINITY;
+
+/** Whether a provider with `observe` must look a load balancer up before a plan, because the listing does not show enough of it. */
+export function needsLookup(
+  listed: Pick<ObservedLoadBalancer, "shallow"> | undefined,
+  desired: unknown,
+): boolean {
+  // Without a Service and without what is listed, a lookup has nothing to look for.
+  return listed === undefined ? desired !== undefined : listed.shallow === true;
+}
+
+/** How old the latest listing is. */
+export interface ListingAge {
+  readonly beganAt: number;
+  /** It is recent, so it shows the other load balancers. */
+  readonly isRecent: boolean;
+  /** No change of this load balancer came later either. */
+  readonly isFresh: boolean;
+}
+
+/** What is read again of what was observed before. */
+export interface Rereading {
+  readonly parts: Parts;
+  /** What a plan may then rely on. */
+  readonly read: Parts;
+}
+
+/** Undefined if all of it is read, beginning with what the listing shows. `needs`: what the last plan lacked. */
+export function rereadingOf(
+  { seenAt, readAt, until, notBefore = never, outdated }: Observation,
+  needs: Parts,
+  { beganAt, isRecent, isFresh }: ListingAge,
+  /** The current time, and the time from which on something is recent enough for steps. */
+  { now, recent }: { readonly now: number; readonly recent: number },
+): Rereading | undefined {
+  const isListed = needs.includes(listingPart);
+  const isAll = isListed || needs.includes(allParts) || readAt < notBefore || until <= now;
+  if ((isListed && !isRecent) || (isAll && isFresh && beganAt > notBefore)) return undefined;
+  const isSeen = isFresh || seenAt >= recent;
+  const changed = [...outdated, ...(isAll ? [allParts] : needs)];
+  const parts = changed.length === 0 || isSeen ? changed : [...changed, markPart];
+  const isReadRecently = isAll || (isSeen && readAt >= recent);
+  const read = [...parts, ...(isReadRecently ? [allParts] : []), ...(isRecent ? [listingPart] : [])];
+  return { parts, read };
+}
+
+/** `again`: what of the one before was read again, and when. Otherwise all of it is as old as the listing. `random`: a fraction. */
+export function observationOf(
+  shown: Pick<Observation, "listed" | "balancer">,
+  { beganAt, isFresh }: ListingAge,
+  random: () => number,
+  again?: { readonly before: Observation; readonly parts: Parts; readonly at: number },
+): Observation {
+  const { before, parts = [], at = beganAt } = again ?? {};
+  const seenAt = Math.max(
+    before?.seenAt ?? never,
+    isFresh ? beganAt : never,
+    parts.includes(markPart) ? at : never,
+  );
+  const now = { ...shown, seenAt, outdated: [] };
+  if (before !== undefined && !parts.includes(allParts))
+    return { ...now, readAt: before.readAt, until: before.until };
+  const until = shown.balancer === undefined ? Number.POSITIVE_INFINITY : at + lasts * (1 - random() / 3);
+  return { ...now, readAt: at, until };
+}
+
+/** Undefined if only a listing shows the effect of the steps, for example if they remove a load balancer. */
+export function afterSteps<O extends Pick<Observation, "outdated">>(
+  observation: O | undefined,
+  { isLeaving, steps }: { readonly isLeaving: boolean; readonly steps: readonly Pick<Step, "restsOn">[] },
+): O | undefined {
+  const outdated = partsOf(steps);
+  const isListed = outdated.includes(allParts) || outdated.includes(listingPart);
+  return observation === undefined || isLeaving || isListed ? undefined : { ...observation, outdated };
+}
+
+/** A step that names no parts rests on all of them. */
+const partsOf = (steps: readonly Pick<Step, "restsOn">[]): Parts => [
+  ...new Set(steps.flatMap(({ restsOn = [allParts] }) => restsOn)),
+];
+
+interface NeedyPlan {
+  readonly steps: readonly Pick<Step, "restsOn">[];
+  readonly problems?: readonly Pick<Problem, "severity">[] | undefined;
+}
+
+/** What must be read before this plan is believed. Undefined if what was read is enough. */
+export function needsOf({ steps, problems = [] }: NeedyPlan, read: Parts): Parts | undefined {
+  const wanted = partsOf(steps);
+  const isAll = read.includes(allParts);
+  if (wanted.includes(listingPart) && !(isAll && read.includes(listingPart))) return [listingPart];
+  if (isAll) return undefined;
+  // What prevents all changes may have been corrected in the cloud.
+  if (problems.some(({ severity }) => severity === "error")) return [allParts];
+  // Steps that name no part of it still rely on parts that are not known.
+  if (steps.length > 0 && wanted.length === 0) return [allParts];
+  if (wanted.every((part) => read.includes(part))) return undefined;
+  const isSecond = read.some((part) => part !== listingPart);
+  return isSecond || wanted.includes(allParts) ? [allParts] : wanted;
+}

@@ -242,9 +242,9 @@ export interface LoadBalancers<
     call: Call,
   ): Promise<O | undefined>;
   /**
-   * What was observed `before`, with these `parts` as they are now: those in `Step.restsOn`, `all` of it, or the `mark`. `listed` is what a
-   * listing has shown since; if none has, it is `before`. Without parts, it makes no request. Undefined if it is gone, if the listing
-   * contradicts what was observed, or if that lacks what a plan needs: then the listing decides, and `observe` reads all that it lacks.
+   * What was observed `before`, with these `parts` as they are now: those in `Step.restsOn`, `all` of it, or the `mark`. Without parts, it
+   * reads only what a plan would lack. `listed` is what a listing has shown since; if none has, it is `before`. Undefined if it is gone, or
+   * if the listing contradicts what was observed: then the listing decides, and `observe` reads all that it lacks.
    *
    * With it, an observation serves later plans for up to an hour, and shows that nothing is to be done. Before steps and errors, the parts
    * that they rest on are read again. A step is followed by a reading of its parts, and not by a listing. Absent: `observe` precedes each

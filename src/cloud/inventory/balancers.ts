@@ -1,19 +1,36 @@
-// The inventory of load balancers: what the listing that all Services share has for each of them, and whether that is new enough for a
-// plan. A Service that needs a newer listing requests one and waits for it.
+// The inventory of load balancers: what the listing that all Services share has for each of them, and whether that, or what was observed
+// before, is new enough for a plan. A Service that needs a newer listing requests one and waits for it.
 
 import { type Milliseconds, minutes, type ServiceUID, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { type Outcome, waiting } from "../../runtime/workers.ts";
-import type { ListingAge, Observation } from "./balancer-observation.ts";
-import { ListingIndex } from "./listing-index.ts";
+import {
+  type ListingAge,
+  type Observation,
+  type Parts,
+  type Rereading,
+  rereadingOf,
+} from "./balancer-observation.ts";
 import type { SharedListing } from "./shared-listing.ts";
 
+type Balancers = readonly ObservedLoadBalancer[];
+type Listing = Pick<SharedListing<ObservedLoadBalancer>, "latest" | "failure" | "request">;
+
 export interface BalancerInventoryOptions {
-  readonly listing: Pick<SharedListing<ObservedLoadBalancer>, "latest" | "failure" | "request">;
+  readonly listing: Listing;
   readonly clock: Pick<Clock, "monotonic">;
   /** How old what steps rest on may be. */
   readonly acceptsAge: Milliseconds;
+}
+
+/** How the load balancer of a Service is observed: beginning with the listing, or with what was observed before. */
+export interface Source {
+  readonly age: ListingAge;
+  /** Set if parts of what was observed before are read again, instead of all that listings lack. */
+  readonly again:
+    | (Rereading & { readonly before: Observation; readonly shown: ObservedLoadBalancer })
+    | undefined;
 }
 
 /** A listing that is older does not show what is there now, just before it is removed. */
@@ -24,53 +41,112 @@ const restsFor: Milliseconds = minutes(15);
 
 const never = Number.NEGATIVE_INFINITY;
 
+/** Shared: most Services have no load balancer of another cluster. */
+const none: Balancers = [];
+
 /** All times are monotonic. */
 export class BalancerInventory {
-  readonly index: ListingIndex;
-  readonly #options: BalancerInventoryOptions;
+  readonly #listing: Listing;
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #acceptsAge: Milliseconds;
+  /** The listing whose load balancers are in the index by Service. */
+  #indexed: Listing["latest"];
+  readonly #ours = new Map<ServiceUID, ObservedLoadBalancer[]>();
+  readonly #foreign = new Map<ServiceUID, ObservedLoadBalancer[]>();
   /** The Services that wait for a listing, with the time at which it may begin at the earliest. */
   readonly #waiting = new Map<ServiceUID, number>();
   #expiredAt = never;
 
-  constructor(options: BalancerInventoryOptions) {
-    this.index = new ListingIndex(options.listing);
-    this.#options = options;
+  constructor({ listing, clock, acceptsAge }: BalancerInventoryOptions) {
+    this.#listing = listing;
+    this.#clock = clock;
+    this.#acceptsAge = acceptsAge;
   }
 
   /** When the latest listing began. */
   get beganAt(): number {
-    return this.#options.listing.latest?.beganAt ?? never;
+    return this.#listing.latest?.beganAt ?? never;
   }
 
   /** When it was known. */
   get knownAt(): number {
-    return this.#options.listing.latest?.endedAt ?? never;
+    return this.#listing.latest?.endedAt ?? never;
   }
 
-  /** From when on something is recent enough for steps. */
-  get recent(): number {
-    return this.#options.clock.monotonic() - this.#options.acceptsAge;
+  get items(): Balancers {
+    return this.#listing.latest?.items ?? none;
   }
 
-  get waiting(): readonly ServiceUID[] {
-    return [...this.#waiting.keys()];
+  /** Those with Fairlead's mark. */
+  get marked(): Balancers {
+    return this.items.filter(({ ownership }) => ownership === "ours");
+  }
+
+  /** Those with Fairlead's mark for this Service: usually one. */
+  of(uid: ServiceUID): Balancers {
+    this.#index();
+    return this.#ours.get(uid) ?? none;
+  }
+
+  /** The one with Fairlead's mark for this Service; undefined if there are several, or if another cluster has one for it. */
+  onlyOneOf(uid: ServiceUID): ObservedLoadBalancer | undefined {
+    const [one, ...others] = this.of(uid);
+    return others.length === 0 && this.foreignOf(uid).length === 0 ? one : undefined;
+  }
+
+  /** Those with another cluster's mark for this Service. */
+  foreignOf(uid: ServiceUID): Balancers {
+    this.#index();
+    return this.#foreign.get(uid) ?? none;
+  }
+
+  /** Once per listing, for all Services. */
+  #index(): void {
+    const { latest } = this.#listing;
+    if (latest === this.#indexed) return;
+    this.#indexed = latest;
+    this.#ours.clear();
+    this.#foreign.clear();
+    for (const balancer of this.items) {
+      const { owners, ownership } = balancer;
+      if (ownership === "unmarked") continue;
+      const byOwner = ownership === "ours" ? this.#ours : this.#foreign;
+      for (const uid of owners) {
+        const known = byOwner.get(uid);
+        if (known === undefined) byOwner.set(uid, [balancer]);
+        // A listing whose pages shift while it is read repeats some load balancers. Those are not second ones.
+        else if (!known.some(({ name }) => name === balancer.name)) known.push(balancer);
+      }
+    }
   }
 
   /** The cloud may have changed any load balancer itself. */
   expire(): void {
-    this.#expiredAt = this.#options.clock.monotonic();
+    this.#expiredAt = this.#clock.monotonic();
   }
 
-  /** Whether what was read then may be reused. Not while the Service waits for a listing. */
-  isCurrent(uid: ServiceUID, readAt: number): boolean {
-    return readAt > this.#expiredAt && this.beganAt >= (this.#waiting.get(uid) ?? never);
-  }
-
-  /** The age of the latest listing for this Service. A listing that began when the load balancer was changed may not show the change. */
-  ageFor(uid: ServiceUID, changedAt: number): ListingAge {
+  /**
+   * Undefined if only a newer listing will do. `changedAt`: a listing that began when the load balancer was changed may not show the
+   * change. `before`: what was observed last. `needs`: the parts that the last plan lacked.
+   */
+  sourceFor(
+    uid: ServiceUID,
+    changedAt: number,
+    before: Observation | undefined,
+    needs: Parts,
+  ): Source | undefined {
     const { beganAt } = this;
-    const isRecent = beganAt > this.#expiredAt && (this.#isRequested(uid) || beganAt >= this.recent);
-    return { beganAt, isRecent, isFresh: isRecent && beganAt > changedAt };
+    const now = this.#clock.monotonic();
+    const recent = now - this.#acceptsAge;
+    const isRecent = beganAt > this.#expiredAt && (this.#isRequested(uid) || beganAt >= recent);
+    const age = { beganAt, isRecent, isFresh: isRecent && beganAt > changedAt };
+    const listed = this.onlyOneOf(uid);
+    const isWaiting = beganAt < (this.#waiting.get(uid) ?? never);
+    const isUsable = listed !== undefined && !isWaiting && (before?.readAt ?? never) > this.#expiredAt;
+    const rereading = isUsable && before?.balancer && rereadingOf(before, needs, age, { now, recent });
+    if (!rereading) return age.isFresh ? { age, again: undefined } : undefined;
+    const shown = age.isFresh && beganAt > before.readAt ? listed : before.balancer;
+    return { age, again: { ...rereading, before, shown } };
   }
 
   /** A requested listing is fresh, however long it took to arrive and to be processed. */
@@ -79,19 +155,22 @@ export class BalancerInventory {
     return requestedAt !== undefined && this.beganAt >= requestedAt;
   }
 
+  get waiting(): readonly ServiceUID[] {
+    return [...this.#waiting.keys()];
+  }
+
   /** Requests a newer listing, unless one is under way. Throws if the one that was requested failed. */
   request(uid: ServiceUID): Outcome {
-    const { clock, listing } = this.#options;
     const requestedAt = this.#waiting.get(uid);
     if (requestedAt !== undefined && this.beganAt < requestedAt) {
-      const { failure } = listing;
+      const { failure } = this.#listing;
       if (failure === undefined || failure.at < requestedAt) return waiting;
       this.#waiting.delete(uid);
       throw failure.error;
     }
-    const now = clock.monotonic();
+    const now = this.#clock.monotonic();
     this.#waiting.set(uid, now);
-    listing.request(now, "user-change");
+    this.#listing.request(now, "user-change");
     return waiting;
   }
 
@@ -107,7 +186,7 @@ export class BalancerInventory {
 
   /** Requests a newer listing in the background. No Service waits for it. */
   refresh(): void {
-    this.#options.listing.request(this.#options.clock.monotonic(), "refresh");
+    this.#listing.request(this.#clock.monotonic(), "refresh");
   }
 
   /**
@@ -116,7 +195,7 @@ export class BalancerInventory {
    */
   isJustListed(uid: ServiceUID): boolean {
     const took = this.beganAt === never ? 0 : this.knownAt - this.beganAt;
-    const age = this.#options.clock.monotonic() - this.beganAt;
+    const age = this.#clock.monotonic() - this.beganAt;
     return this.#isRequested(uid) || age <= Math.max(justListedFor, 2 * took);
   }
 
@@ -127,7 +206,7 @@ export class BalancerInventory {
   isAtRest(uid: ServiceUID, observation: Observation | undefined): boolean {
     const { listed, completeAt = never, until = never } = observation ?? {};
     if (listed === undefined || completeAt <= this.#expiredAt) return false;
-    const isOver = this.#options.clock.monotonic() >= Math.min(completeAt + restsFor, until);
-    return !isOver && this.index.onlyOneOf(uid) === listed;
+    const isOver = this.#clock.monotonic() >= Math.min(completeAt + restsFor, until);
+    return !isOver && this.onlyOneOf(uid) === listed;
   }
 }

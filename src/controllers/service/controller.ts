@@ -3,6 +3,7 @@
 
 import type { Hinted } from "../../cloud/change-stream.ts";
 import { BalancerInventory } from "../../cloud/inventory/balancers.ts";
+import { SharedPrefetch } from "../../cloud/inventory/shared-prefetch.ts";
 import { milliseconds, type ServiceUID, seconds, serviceUID } from "../../core/brand.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -16,7 +17,7 @@ import { allFindings, type ControllerReport, type Finding } from "../reporter.ts
 import { otherControllerOf } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
-import { SharedPrefetch } from "./desired/shared-prefetch.ts";
+import { fingerprintOf } from "./desired/difference.ts";
 import { defaultLoadBalancerName } from "./desired/to-desired.ts";
 import type { ServiceHistory } from "./history.ts";
 import { BalancerCensus, removalKind } from "./observed/balancer-census.ts";
@@ -75,11 +76,11 @@ export class ServiceController implements Reconciler {
     const nodeSyncLatency = new NodeSyncLatency(clock, deps.observer);
     const desiredServices = new DesiredServices(deps, history);
     const inventory = new BalancerInventory({ ...deps, acceptsAge: deps.settings.acceptsAge });
-    const evidenceUpdates = new EvidenceUpdates(deps, records, inventory.index);
+    const evidenceUpdates = new EvidenceUpdates(deps, records, inventory);
     const doubt = new Doubt({
       ...deps,
       kind: removalKind,
-      census: new BalancerCensus(deps, records, inventory.index),
+      census: new BalancerCensus(deps, records, inventory),
       memory: history.limit,
       onHold: (held) => onHold(deps, held),
     });
@@ -100,7 +101,7 @@ export class ServiceController implements Reconciler {
       nodeSyncLatency,
       tracking,
       ownWrites,
-      prefetch: new SharedPrefetch(controller),
+      prefetch: new SharedPrefetch({ ...deps, textOf: (desired) => fingerprintOf(desired).spec }),
       operations: new Operations(controller, (uid) => queue.add(uid)),
       reporter,
     };
@@ -204,7 +205,7 @@ export class ServiceController implements Reconciler {
   #leftOf(key: string): readonly ObservedLoadBalancer[] {
     const { records, inventory } = this.#parts;
     return records.all.flatMap((state) =>
-      state.key === key && state.goneAt !== undefined ? inventory.index.of(state.uid) : [],
+      state.key === key && state.goneAt !== undefined ? inventory.of(state.uid) : [],
     );
   }
 
@@ -214,7 +215,7 @@ export class ServiceController implements Reconciler {
       const { phase, hold } = records.get(uid) ?? {};
       return phase === "managed" || (phase === "leaving" && hold === undefined);
     };
-    return inventory.index.marked.filter(({ owners }) => !owners.some(isOwner));
+    return inventory.marked.filter(({ owners }) => !owners.some(isOwner));
   }
 
   /** Without the cluster in the mark, an owner that was never seen may be a Service of another cluster. */
@@ -254,7 +255,7 @@ function knowledgeOf(
   if (state?.phase !== "managed") return undefined;
   const { uid } = state;
   const { managed, change } = state.session;
-  const listed = inventory.index.of(uid);
+  const listed = inventory.of(uid);
   return {
     uid,
     balancer: listed.find(({ name }) => name === managed?.name) ?? listed[0],

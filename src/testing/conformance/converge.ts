@@ -210,8 +210,14 @@ class Convergence {
     const isConverged = await this.#apply(uid, planned, { ...plan, steps });
     if (targets !== undefined && steps.length > 0) this.#applied.set(uid, { steps, targets });
     const isRead = listed.found?.shallow === true && !this.#onlyTargets;
-    if (isConverged && planned !== undefined && observed !== undefined && isRead)
-      await this.#checkRepeated(planned, listed, observed);
+    if (isConverged && planned !== undefined && observed !== undefined && listed.found && isRead) {
+      const again = await this.#observeAgain(planned, listed.found, observed, []);
+      const { steps } = again === undefined ? plan : balancers.plan(planned, again, prefetched);
+      if (steps.length > 0)
+        throw new Error(
+          `observeAgain() lacks something of Service ${uid}, which has just been observed: the plan is ${JSON.stringify(steps)}.`,
+        );
+    }
     const isLeaving = planned === undefined || planned.ending !== undefined;
     const kept =
       observed?.ownership === "ours" && listed.isOnlyOne
@@ -263,20 +269,6 @@ class Convergence {
     if (expected === found && joined.every(now.isRemoved)) return now.removed;
     throw new Error(
       `The targets of Service ${uid} were ${[...applied.targets].join(" ") || "none"}, and are ${[...now.removed].join(" ") || "none"} after the steps ${JSON.stringify(applied.steps)}. Name in \`Step.targets\` what they change.`,
-    );
-  }
-
-  /** What was just observed needs nothing more when the listing repeats it. */
-  async #checkRepeated(
-    planned: Desired,
-    { found, prefetched }: Listed,
-    before: ObservedLoadBalancer,
-  ): Promise<void> {
-    const again = found && (await this.#observeAgain(planned, found, before, []));
-    const { steps } = again === undefined ? { steps: [] } : this.#balancers.plan(planned, again, prefetched);
-    if (steps.length === 0) return;
-    throw new Error(
-      `observeAgain() lacks something of Service ${planned.owner.uid}, which has just been observed: the plan is ${JSON.stringify(steps)}.`,
     );
   }
 

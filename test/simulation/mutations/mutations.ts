@@ -699,8 +699,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/cloud/inventory/balancers.ts",
-        find: "isFresh: isRecent && beganAt > changedAt",
-        replace: "isFresh: isRecent && beganAt >= changedAt",
+        find: "isFresh: isRecent && beganAt > changedAt }",
+        replace: "isFresh: isRecent && beganAt >= changedAt }",
       },
     ],
   },
@@ -759,7 +759,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/cloud/inventory/balancers.ts",
-        find: "this.index.onlyOneOf(uid) === listed",
+        find: "this.onlyOneOf(uid) === listed",
         replace: "uid.length > 0",
       },
     ],
@@ -818,7 +818,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/cloud/inventory/listing-index.ts",
+        file: "src/cloud/inventory/balancers.ts",
         find: "this.foreignOf(uid).length === 0",
         replace: "uid.length > 0",
       },

@@ -1,6 +1,6 @@
 // How load balancers count for doubt: those that the cloud lacks although a Service had one, and those whose Service vanished from the API.
 
-import type { ListingIndex } from "../../../cloud/inventory/listing-index.ts";
+import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { Census, Counted, Standing } from "../../kernel/doubt.ts";
@@ -16,12 +16,12 @@ export const removalKind = "load-balancers";
 export class BalancerCensus implements Census {
   readonly #deps: Pick<ServiceControllerDeps, "settings" | "services">;
   readonly #records: Pick<ServiceRecords, "all" | "get">;
-  readonly #index: Pick<ListingIndex, "of">;
+  readonly #index: Pick<BalancerInventory, "of">;
 
   constructor(
     deps: Pick<ServiceControllerDeps, "settings" | "services">,
     records: Pick<ServiceRecords, "all" | "get">,
-    index: Pick<ListingIndex, "of">,
+    index: Pick<BalancerInventory, "of">,
   ) {
     this.#deps = deps;
     this.#records = records;

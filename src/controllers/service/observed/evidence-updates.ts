@@ -1,7 +1,7 @@
 // Keeps what is known about the existence of load balancers up to date: from the Services when a leadership session begins, and
 // from every listing, also for Services that are not reconciled after it.
 
-import type { ListingIndex } from "../../../cloud/inventory/listing-index.ts";
+import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { AccountWitness } from "../../kernel/account-proof.ts";
@@ -22,13 +22,13 @@ type EvidenceDeps = Pick<ServiceControllerDeps, "listing" | "services" | "facts"
 export class EvidenceUpdates {
   readonly #deps: EvidenceDeps;
   readonly #records: Pick<ServiceRecords, "all">;
-  readonly #index: ListingIndex;
+  readonly #index: BalancerInventory;
   /** The version of the last listing that was noted. */
   #noted: number | undefined;
   /** Services that had the finalizer when the session began. One that had it from its creation since then shows nothing. */
   readonly #finalized = new Set<ServiceUID>();
 
-  constructor(deps: EvidenceDeps, records: Pick<ServiceRecords, "all">, index: ListingIndex) {
+  constructor(deps: EvidenceDeps, records: Pick<ServiceRecords, "all">, index: BalancerInventory) {
     this.#deps = deps;
     this.#records = records;
     this.#index = index;

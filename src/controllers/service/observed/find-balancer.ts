@@ -1,18 +1,12 @@
 // Finds the load balancer of a Service in the inventory, and says what is read again of what was observed before. If the listing is too old
 // for that, it is unknown until a newer one arrives.
 
-import {
-  type ListingAge,
-  type Observation,
-  type Parts,
-  type Rereading,
-  rereadingOf,
-} from "../../../cloud/inventory/balancer-observation.ts";
-import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
+import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
+import type { BalancerInventory, Source } from "../../../cloud/inventory/balancers.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { nextLateCheck } from "../../kernel/creations.ts";
-import type { Desired, ServiceControllerDeps } from "../deps.ts";
+import type { ServiceControllerDeps } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
 import { isManaged } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -28,22 +22,12 @@ export interface FindContext {
   readonly state: ServiceState;
 }
 
-export interface Again extends Rereading {
-  readonly before: Observation;
-  /** What a newer listing shows, or else what was observed before. */
-  readonly shown: ObservedLoadBalancer;
-  readonly desired: Desired;
-}
-
 /** What the inventory has for a Service. */
-export interface Found extends Adoption {
-  readonly age: ListingAge;
+export interface Found extends Adoption, Source {
   /** Further load balancers with the mark of the Service. */
   readonly duplicates: readonly ObservedLoadBalancer[];
   /** What the latest listing has for the Service, as it is there, if that is one load balancer and no change came later. */
   readonly listed: ObservedLoadBalancer | undefined;
-  /** Set if parts of what was observed before are read again, instead of all that listings lack. */
-  readonly again: Again | undefined;
 }
 
 /** Shared: most Services have no duplicates. */
@@ -54,18 +38,18 @@ const never = Number.NEGATIVE_INFINITY;
 /** The load balancer of this Service, or else the one that it requests to adopt. `needs`: the parts that the last plan lacked. */
 export function findBalancer(context: FindContext, needs: Parts = []): Found | "unknown" {
   const { controller, inventory, service, state } = context;
-  const { uid, changedAt = never } = state;
-  const { index, beganAt } = inventory;
+  const { uid, changedAt = never, session } = state;
+  const { beganAt } = inventory;
   if (beganAt < dueAt(state, beganAt, controller.clock.monotonic())) return "unknown";
-  const age = inventory.ageFor(uid, changedAt);
-  const again = toReadAgain(context, needs, age);
-  if (again === undefined && !age.isFresh) return "unknown";
-  const all = index.of(uid);
+  // What a Service has left is not decided on an older observation.
+  const source = inventory.sourceFor(uid, changedAt, service && session.observation, needs);
+  if (source === undefined) return "unknown";
+  const all = inventory.of(uid);
   const balancer = all.length < 2 ? all[0] : primaryFor(context, all);
   const duplicates = all.length < 2 ? none : all.filter((one) => one !== balancer);
   // A later listing that repeats one from before the change shows that the change was lost.
-  const listed = beganAt > changedAt ? index.onlyOneOf(uid) : undefined;
-  const found = { age, duplicates, listed, again };
+  const listed = beganAt > changedAt ? inventory.onlyOneOf(uid) : undefined;
+  const found = { ...source, duplicates, listed };
   return balancer === undefined && service !== undefined
     ? { ...found, ...adoptionFor(context, service) }
     : { ...found, balancer, problems: [] };
@@ -79,22 +63,6 @@ function dueAt({ uncertainCreationAt, session }: ServiceState, beganAt: number, 
   return Math.max(isDue ? lateCheck : never, session.refused.dueAt(now) ?? never);
 }
 
-/** What a Service has left, or what another process may have changed, is not decided on an older observation. */
-function toReadAgain(
-  { controller, desiredServices, inventory, service, state: { uid, session } }: FindContext,
-  needs: Parts,
-  age: ListingAge,
-): Again | undefined {
-  const { observation: before } = session;
-  const listed = inventory.index.onlyOneOf(uid);
-  if (before?.balancer === undefined || listed === undefined || service === undefined) return undefined;
-  if (!inventory.isCurrent(uid, before.readAt)) return undefined;
-  const times = { now: controller.clock.monotonic(), recent: inventory.recent };
-  const rereading = rereadingOf(before, needs, age, times);
-  const shown = age.isFresh && age.beganAt > before.readAt ? listed : before.balancer;
-  return rereading && { ...rereading, before, shown, desired: desiredServices.of(service).desired };
-}
-
 function adoptionFor(
   { controller: { balancers, services }, desiredServices, inventory }: FindContext,
   service: Service,
@@ -104,7 +72,7 @@ function adoptionFor(
   return adoptionOf(
     service,
     () => services.list().filter(isManaged),
-    inventory.index.items,
+    inventory.items,
     (one, balancer) => {
       const { desired } = desiredServices.of(one);
       return desired.ending === undefined && adopts.call(balancers, desired, balancer);

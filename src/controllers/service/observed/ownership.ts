@@ -2,7 +2,7 @@
 // managed where several have the mark of one Service. Reports what prevents it.
 
 import type { PossibleOwner } from "../../../cloud/inventory/balancer-owners.ts";
-import type { ListingIndex } from "../../../cloud/inventory/listing-index.ts";
+import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { serviceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
@@ -159,7 +159,7 @@ function ambiguous(hits: readonly ObservedLoadBalancer[], rivals: readonly Servi
 
 export interface OwnershipContext {
   readonly controller: Pick<ServiceControllerDeps, "balancers" | "clusterName" | "services">;
-  readonly index: ListingIndex;
+  readonly inventory: BalancerInventory;
   /** The load balancer of the Service. */
   readonly observed: ObservedLoadBalancer | undefined;
   /** It is being removed, so that of another cluster is not the one that the Service had. */
@@ -176,7 +176,7 @@ const clusterNameOf = (controller: OwnershipContext["controller"]): string =>
 /** Adds the problems of the marks to a member, and keeps its finalizer while only another cluster's load balancer exists. */
 export function withOwnership(member: Member, context: OwnershipContext): Member {
   const { desired } = member;
-  const all = context.index.foreignOf(desired.owner.uid);
+  const all = context.inventory.foreignOf(desired.owner.uid);
   // Only a deletion needs no more than the proof that its own one is absent.
   const suspect =
     desired.ending === undefined
@@ -248,14 +248,14 @@ function otherCluster(
 }
 
 function adoptionProblems(desired: Desired, context: OwnershipContext): readonly Problem[] {
-  const { index, observed } = context;
+  const { inventory, observed } = context;
   const { balancers } = context.controller;
   const wanted = balancers.requestsAdoption?.(desired);
   if (wanted === undefined) return [];
   const names = (balancer: ObservedLoadBalancer): boolean => balancers.adopts?.(desired, balancer) === true;
   if (observed?.ownership === "ours") return names(observed) ? [] : [ignored(desired, wanted)];
   if (observed !== undefined) return [];
-  const taken = index.items.find((balancer) => balancer.ownership !== "unmarked" && names(balancer));
+  const taken = inventory.items.find((balancer) => balancer.ownership !== "unmarked" && names(balancer));
   return [taken === undefined ? notFound(desired, wanted) : refused(desired, wanted, taken, context)];
 }
 

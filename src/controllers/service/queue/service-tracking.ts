@@ -1,7 +1,7 @@
 // Which Services the controller has something to do for: those that need a load balancer, those that still have one, and those with its
 // finalizer. After each listing also those that the cloud still has something for.
 
-import type { ListingIndex } from "../../../cloud/inventory/listing-index.ts";
+import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import { keyOf, type Service } from "../../../kube/objects.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
@@ -46,10 +46,10 @@ export class ServiceTracking {
   }
 
   /** After a listing: reconciles the Services that need no load balancer, and still have one. */
-  enqueueLeftovers(index: ListingIndex): void {
+  enqueueLeftovers({ marked }: Pick<BalancerInventory, "marked">): void {
     const { controller, records, queue } = this.#deps;
     const unmanaged = new Set(
-      index.marked.flatMap(({ owners }) => owners.filter((uid) => records.get(uid)?.phase !== "managed")),
+      marked.flatMap(({ owners }) => owners.filter((uid) => records.get(uid)?.phase !== "managed")),
     );
     if (unmanaged.size === 0) return;
     for (const service of controller.services.list()) {

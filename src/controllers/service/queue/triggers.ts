@@ -100,7 +100,7 @@ function onListing(deps: TriggerDeps): void {
   if (!hasFailed) {
     deps.evidenceUpdates.update();
     deps.doubt.refresh();
-    deps.tracking.enqueueLeftovers(inventory.index);
+    deps.tracking.enqueueLeftovers(inventory);
   }
   const waiting = new Set(inventory.waiting);
   for (const uid of waiting) queue.add(uid, { priority: priorities.urgent });

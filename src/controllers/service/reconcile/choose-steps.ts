@@ -55,7 +55,8 @@ export async function selectDesired(
 export async function reportOtherCluster(context: ReconcileContext): Promise<Service | undefined> {
   const { service, state } = context;
   const ownership = ownershipContext(context, undefined);
-  const isSuspect = state.evidence.known?.isTrace === true && ownership.index.foreignOf(state.uid).length > 0;
+  const isSuspect =
+    state.evidence.known?.isTrace === true && ownership.inventory.foreignOf(state.uid).length > 0;
   if (service === undefined || !isSuspect) return service;
   const member = withOwnership(context.desiredServices.of(service), ownership);
   if (!isHeldByOwnership(member)) return service;
@@ -76,7 +77,7 @@ function ownershipContext(
   { controller, inventory, state }: ReconcileContext,
   observed: ObservedLoadBalancer | undefined,
 ): OwnershipContext {
-  return { controller, index: inventory.index, observed, isRemoving: state.session.change === "delete" };
+  return { controller, inventory, observed, isRemoving: state.session.change === "delete" };
 }
 
 /**

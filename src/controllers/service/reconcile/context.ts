@@ -1,13 +1,13 @@
 // The types that the stages of a reconcile share: the context, with the Service and the parts of the controller, and the plan.
 
 import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
+import type { SharedPrefetch } from "../../../cloud/inventory/shared-prefetch.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Plan, Step } from "../../../provider/plan.ts";
 import type { Operations } from "../../operations.ts";
 import type { Difference } from "../desired/difference.ts";
 import type { Member } from "../desired/member.ts";
-import type { SharedPrefetch } from "../desired/shared-prefetch.ts";
 import type { ServiceHistory } from "../history.ts";
 import { removalKind } from "../observed/balancer-census.ts";
 import type { TriggerDeps } from "../queue/triggers.ts";

@@ -179,13 +179,14 @@ const nothing = { balancer: undefined, lookedUpAt: undefined, read: [] } as cons
 
 /** Unknown: only what a newer listing shows decides, for example because it has lost its mark. */
 async function observeInDepth(context: ReconcileContext, found: Found): Promise<InDepth | "unknown"> {
-  const { controller, call } = context;
+  const { controller, desiredServices, service, call } = context;
   const { balancers, clock, random } = controller;
   const { age, again, duplicates, listed } = found;
   if (found.problems.length > 0) return nothing;
-  if (again !== undefined) {
-    const { before, parts, read, desired, shown } = again;
+  if (again !== undefined && service !== undefined) {
+    const { before, parts, read, shown } = again;
     const at = clock.monotonic();
+    const { desired } = desiredServices.of(service);
     const known = before.balancer ?? shown;
     const balancer = await balancers.observeAgain?.(desired, shown, known, parts, call);
     if (balancer?.ownership === "ours") {

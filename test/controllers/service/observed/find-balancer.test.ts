@@ -23,6 +23,7 @@ const uid = serviceUID("web");
 const minute = minutes(1);
 const balancer = { name: "web", owners: [uid], ownership: "ours", state: "ready" } as const;
 const shown = { ...balancer, shallow: true } as const;
+const age = { beganAt: 0, isRecent: true, isFresh: true };
 const inDepth = { ...balancer, targets: 2 };
 
 /** The listing began at 0. */
@@ -45,7 +46,7 @@ function setUp(items: readonly ObservedLoadBalancer[] = [shown]) {
   };
   const observe = (changes: Partial<Observation> = {}) =>
     state.noteObservation({
-      ...observationOf({ listed: shown, balancer: inDepth }, inventory.ageFor(uid, -1), () => 0),
+      ...observationOf({ listed: shown, balancer: inDepth }, age, () => 0),
       ...changes,
     });
   const change = (failed?: "update") => {
@@ -69,7 +70,7 @@ type World = ReturnType<typeof setUp>;
 
 test("a listing that began in the moment of the last change is neither planned on nor a proof of absence", async () => {
   const { clock, listing, inventory, records, state, find, relist, wait } = setUp([]);
-  const updates = new EvidenceUpdates({ listing, clock } as never, records, inventory.index);
+  const updates = new EvidenceUpdates({ listing, clock } as never, records, inventory);
   await wait(1);
   relist();
   state.noteTraces("exists", false, 0);

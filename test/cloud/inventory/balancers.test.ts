@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ListingIndex } from "../../../src/cloud/inventory/listing-index.ts";
+import { BalancerInventory } from "../../../src/cloud/inventory/balancers.ts";
 import { serviceUID } from "../../../src/core/brand.ts";
 import type { ObservedLoadBalancer } from "../../../src/provider/load-balancers.ts";
 
@@ -9,8 +9,8 @@ function balancer(name: string, changes: Partial<ObservedLoadBalancer> = {}): Ob
   return { name, owners: [web], ownership: "ours", state: "ready", ...changes };
 }
 
-function indexOf(...items: readonly ObservedLoadBalancer[]): ListingIndex {
-  return new ListingIndex({ latest: { items } } as never);
+function indexOf(...items: readonly ObservedLoadBalancer[]): BalancerInventory {
+  return new BalancerInventory({ listing: { latest: { items } } } as never);
 }
 
 test("counts two load balancers with different names of one Service as two", () => {

@@ -693,7 +693,7 @@ export const mutations: readonly Mutation[] = [
     name: "accept-a-listing-of-the-same-moment",
     breaks: "A listing that began at the moment of the last change counts as newer than it.",
     foundBy: {
-      file: "test/controllers/service/observed/find-balancer.test.ts",
+      file: "test/controllers/service/reconcile/find-balancer.test.ts",
       test: "a listing that began in the moment of the last change is neither planned on nor a proof",
     },
     edits: [
@@ -708,7 +708,7 @@ export const mutations: readonly Mutation[] = [
     name: "keep-an-observation-for-ever",
     breaks: "What was observed around a change counts as recent, however old the listing is.",
     foundBy: {
-      file: "test/controllers/service/observed/find-balancer.test.ts",
+      file: "test/controllers/service/reconcile/find-balancer.test.ts",
       test: "is read again in place of a listing, and with its mark once that is five minutes old",
     },
     edits: [
@@ -783,7 +783,7 @@ export const mutations: readonly Mutation[] = [
     name: "rest-longer-than-a-reading-lasts",
     breaks: "A complete load balancer rests although what was read of it is an hour old.",
     foundBy: {
-      file: "test/controllers/service/observed/find-balancer.test.ts",
+      file: "test/controllers/service/reconcile/find-balancer.test.ts",
       test: "ends the rest of its Service when it is an hour old",
     },
     edits: [
@@ -803,7 +803,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/find-balancer.ts",
+        file: "src/controllers/service/reconcile/find-balancer.ts",
         find: "const listed = beganAt > changedAt ?",
         replace: "const listed = beganAt >= 0 || changedAt > 0 ?",
       },

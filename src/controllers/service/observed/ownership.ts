@@ -112,39 +112,10 @@ export function duplicatesFound(
   };
 }
 
-export interface Adoption {
-  readonly balancer: ObservedLoadBalancer | undefined;
-  readonly problems: readonly Problem[];
-}
-
-export function adoptionOf(
-  service: Service,
-  /** All Services that may need a load balancer. */
-  candidates: () => readonly Service[],
-  listed: readonly ObservedLoadBalancer[],
-  asksFor: (service: Service, balancer: ObservedLoadBalancer) => boolean,
-): Adoption {
-  const unmarked = listed.filter(({ ownership }) => ownership === "unmarked");
-  const hits = unmarked.filter((balancer) => asksFor(service, balancer));
-  const [hit] = hits;
-  if (hit === undefined) return { balancer: undefined, problems: [] };
-  const served = new Set(listed.flatMap(({ ownership, owners }) => (ownership === "ours" ? owners : [])));
-  const isRival = (other: Service): boolean => {
-    // A Service that has a load balancer cannot adopt another one.
-    if (served.has(serviceUID(other.metadata.uid))) return false;
-    try {
-      return other.metadata.uid !== service.metadata.uid && hits.some((balancer) => asksFor(other, balancer));
-    } catch {
-      // A Service that the provider cannot read requests nothing, and must not block others.
-      return false;
-    }
-  };
-  const rivals = candidates().filter(isRival);
-  if (hits.length === 1 && rivals.length === 0) return { balancer: hit, problems: [] };
-  return { balancer: undefined, problems: [ambiguous(hits, rivals)] };
-}
-
-function ambiguous(hits: readonly ObservedLoadBalancer[], rivals: readonly Service[]): Problem {
+export function ambiguousAdoption(
+  hits: readonly ObservedLoadBalancer[],
+  rivals: readonly Service[],
+): Problem {
   const names = hits.map(({ name }) => name).join(", ");
   const services = rivals.map(({ metadata }) => keyOf(metadata)).join(", ");
   return {

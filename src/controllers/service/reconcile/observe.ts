@@ -11,16 +11,16 @@ import {
 } from "../../../cloud/inventory/balancer-observation.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
-import { addProof, awaited, judge, type NextProof } from "../../kernel/proof.ts";
+import { addProof, awaited, judge } from "../../kernel/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import type { BalancerAbsence } from "../observed/balancer-absence.ts";
-import { type Found, findBalancer } from "../observed/find-balancer.ts";
 import { duplicatesFound, foundOther, hadOther, isUsed, nameOwners } from "../observed/ownership.ts";
 import { hasFinalizer } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
 import { reportOtherCluster } from "./choose-steps.ts";
 import type { ReconcileContext } from "./context.ts";
+import { type Found, findBalancer } from "./find-balancer.ts";
 import { judgeAbsence, waitForProof } from "./limit-changes.ts";
 
 type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
@@ -103,27 +103,23 @@ function noteManaged(
 ): Unproved | undefined {
   if (observed.ownership !== "ours") return undefined;
   const { controller, inventory, doubt, state } = context;
-  const { knownAt } = inventory;
   const { managed } = state.session;
-  const shown = { name: observed.name };
-  const unproved = (): NextProof | undefined => {
-    if (!isOtherThanManaged(context, observed, duplicates)) return undefined;
+  if (isOtherThanManaged(context, observed, duplicates)) {
+    const { knownAt } = inventory;
     const proofs = addProof(managed?.proofs ?? [], { kind: "listing", beganAt, knownAt });
-    const rule = {
-      confirmAfter: controller.settings.confirmAfter,
-      kinds: ["listing"],
-      restartedAt: doubt.about(state.uid).restartedAt,
-    } as const;
-    const next = awaited(judge({ certainty: "exists", proofs }, rule));
-    if (next !== undefined) state.setManaged({ ...managed, proofs });
-    return next;
-  };
-  const next = unproved();
-  if (next !== undefined) {
-    const { at = knownAt } = next;
-    return { kind: "unproved", checkAt: at, decidedAt: at, isExpected: managed?.name === undefined };
+    const { confirmAfter } = controller.settings;
+    const { restartedAt } = doubt.about(state.uid);
+    const next = awaited(
+      judge({ certainty: "exists", proofs }, { confirmAfter, kinds: ["listing"], restartedAt }),
+    );
+    if (next !== undefined) {
+      state.setManaged({ ...managed, proofs });
+      const { at = knownAt } = next;
+      return { kind: "unproved", checkAt: at, decidedAt: at, isExpected: managed?.name === undefined };
+    }
   }
-  if (managed?.name !== shown.name || managed.proofs !== undefined) state.setManaged(shown);
+  const { name } = observed;
+  if (managed?.name !== name || managed.proofs !== undefined) state.setManaged({ name });
   return undefined;
 }
 

@@ -6,8 +6,8 @@ import {
 } from "../../../../src/cloud/inventory/balancer-observation.ts";
 import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts";
 import { EvidenceUpdates } from "../../../../src/controllers/service/observed/evidence-updates.ts";
-import { findBalancer } from "../../../../src/controllers/service/observed/find-balancer.ts";
 import { isDeletionSeen } from "../../../../src/controllers/service/queue/relevant-change.ts";
+import { findBalancer } from "../../../../src/controllers/service/reconcile/find-balancer.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { milliseconds, minutes, serviceUID } from "../../../../src/core/brand.ts";
 import type { Service } from "../../../../src/kube/objects.ts";

@@ -2,28 +2,28 @@
 // for that, it is unknown until a newer one arrives.
 
 import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
-import type { BalancerInventory, Source } from "../../../cloud/inventory/balancers.ts";
+import type { Source } from "../../../cloud/inventory/balancers.ts";
+import { serviceUID } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { nextLateCheck } from "../../kernel/creations.ts";
-import type { ServiceControllerDeps } from "../deps.ts";
-import type { DesiredServices } from "../desired/desired-services.ts";
+import { ambiguousAdoption, hadOther, primaryOf } from "../observed/ownership.ts";
 import { isManaged } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";
-import { type Adoption, adoptionOf, hadOther, primaryOf } from "./ownership.ts";
+import type { ReconcileContext } from "./context.ts";
 
-export interface FindContext {
-  readonly controller: Pick<ServiceControllerDeps, "balancers" | "services" | "clock">;
-  readonly desiredServices: Pick<DesiredServices, "of">;
-  readonly inventory: BalancerInventory;
-  /** Undefined: it is gone. */
-  readonly service: Service | undefined;
-  readonly state: ServiceState;
-}
+type FindContext = Pick<
+  ReconcileContext,
+  "controller" | "desiredServices" | "inventory" | "service" | "state"
+>;
 
 /** What the inventory has for a Service. */
-export interface Found extends Adoption, Source {
+export interface Found extends Source {
+  readonly balancer: ObservedLoadBalancer | undefined;
+  /** Why none is adopted. */
+  readonly problems: readonly Problem[];
   /** Further load balancers with the mark of the Service. */
   readonly duplicates: readonly ObservedLoadBalancer[];
   /** What the latest listing has for the Service, as it is there, if that is one load balancer and no change came later. */
@@ -63,21 +63,35 @@ function dueAt({ uncertainCreationAt, session }: ServiceState, beganAt: number, 
   return Math.max(isDue ? lateCheck : never, session.refused.dueAt(now) ?? never);
 }
 
+/** The unmarked load balancer that only this Service requests to adopt. */
 function adoptionFor(
-  { controller: { balancers, services }, desiredServices, inventory }: FindContext,
+  { controller: { balancers, services }, desiredServices, inventory: { items } }: FindContext,
   service: Service,
-): Adoption {
-  const { adopts } = balancers;
-  if (adopts === undefined) return { balancer: undefined, problems: [] };
-  return adoptionOf(
-    service,
-    () => services.list().filter(isManaged),
-    inventory.items,
-    (one, balancer) => {
-      const { desired } = desiredServices.of(one);
-      return desired.ending === undefined && adopts.call(balancers, desired, balancer);
-    },
-  );
+): Pick<Found, "balancer" | "problems"> {
+  const requests = (one: Service, balancer: ObservedLoadBalancer): boolean => {
+    const { desired } = desiredServices.of(one);
+    return desired.ending === undefined && balancers.adopts?.(desired, balancer) === true;
+  };
+  const isUnmarked = ({ ownership }: ObservedLoadBalancer): boolean => ownership === "unmarked";
+  const hits =
+    balancers.adopts === undefined ? [] : items.filter((one) => isUnmarked(one) && requests(service, one));
+  const [hit] = hits;
+  if (hit === undefined) return { balancer: undefined, problems: [] };
+  const served = new Set(items.flatMap(({ ownership, owners }) => (ownership === "ours" ? owners : [])));
+  const isRival = (other: Service): boolean => {
+    const { uid } = other.metadata;
+    // A Service that has a load balancer cannot adopt another one.
+    if (uid === service.metadata.uid || served.has(serviceUID(uid)) || !isManaged(other)) return false;
+    try {
+      return hits.some((balancer) => requests(other, balancer));
+    } catch {
+      // A Service that the provider cannot read requests nothing, and must not block others.
+      return false;
+    }
+  };
+  const rivals = services.list().filter(isRival);
+  if (hits.length === 1 && rivals.length === 0) return { balancer: hit, problems: [] };
+  return { balancer: undefined, problems: [ambiguousAdoption(hits, rivals)] };
 }
 
 /** The one of several that is managed. */

@@ -29,22 +29,22 @@ export class VolumeDoubt {
   }
 
   /**
-   * Asks the account to trust the cloud for a volume that it shows, as long as this session lasts. Lists the volumes once if nothing else
-   * has vouched for the account. Resolves when that is done.
+   * Asks the account to trust the cloud for a volume that it shows, as long as this session lasts. If nothing else has vouched for the account
+   * by the time of a proof, lists the volumes. Resolves when that is done.
    */
   async vouch(signal: AbortSignal): Promise<void> {
-    const { removals, clock, random } = this.#actions.deps;
+    const { removals, clock, random, settings } = this.#actions.deps;
     signal.addEventListener("abort", removals.account.follow(this.#witness), { once: true });
-    for (let failures = 1; !signal.aborted; failures += 1) {
-      if (removals.account.doubt === undefined || this.#census.handles.length === 0) return;
+    let delay = settings.confirmAfter;
+    for (let failures = 0; !signal.aborted; failures += 1) {
+      await sleep(clock, delay, signal).catch(() => undefined);
+      if (signal.aborted || removals.account.doubt === undefined || this.#census.handles.length === 0) return;
       try {
         await this.#actions.listVolumes(signal);
         removals.account.note();
         return;
       } catch (error) {
-        await sleep(clock, delayAfterError(cloudErrorIn(error), failures, { clock, random }), signal).catch(
-          () => undefined,
-        );
+        delay = delayAfterError(cloudErrorIn(error), failures + 1, { clock, random });
       }
     }
   }

@@ -1,13 +1,13 @@
 // The dependencies of the Node controllers. `src/app` composes them; tests use small fakes.
 
 import type { Inventory } from "../cloud/inventory/instances.ts";
+import type { Problem } from "../core/problem.ts";
 import type { Node } from "../kube/objects.ts";
 import type { Patch } from "../kube/patches/patch.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import type { ObjectStore } from "./latest-objects.ts";
 import { identityOf } from "./node-facts.ts";
-import type { ObjectEvent } from "./reporter.ts";
 
 export type NodeStore = ObjectStore<Node>;
 
@@ -32,7 +32,7 @@ export interface NodeDeps {
   readonly nodes: NodeStore;
   readonly writes: NodeWrites;
   readonly inventory: Inventory;
-  readonly report: (node: Node, event: ObjectEvent) => void;
+  readonly report: (node: Node, problem: Problem) => void;
   readonly note: Note;
   readonly clock: Clock;
   readonly random: Random;

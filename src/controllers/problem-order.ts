@@ -1,24 +1,17 @@
 // The one order of what applies to an object: what blocks it first comes first, and hints come last. Headlines, pages, plans,
 // conditions and events use it. Pure.
 
-import type { Severity } from "../core/problem.ts";
+import type { Problem } from "../core/problem.ts";
 
-export interface Ranked {
-  readonly kind: "problem" | "hold" | "wait" | "notice";
-  readonly reason: string;
-  /** The reason of the error behind an event that has upstream's reason, such as `QuotaExceeded` of `SyncLoadBalancerFailed`. */
-  readonly cause?: string;
-  /** A warning delays nothing. Absent: an error. */
-  readonly severity?: Severity;
-}
+type Ranked = Pick<Problem, "severity" | "reason" | "cause">;
 
 /** Waits and holds that the next answers of the cloud end, without an operator. */
 const shortWaits: readonly string[] = ["LoadBalancerMissing", "WaitingForCloud", "ServiceVanished"];
 
 export const isShortWait = (reason: string): boolean => shortWaits.includes(reason);
 
-/** From the whole manager to a single setting. What is not named has the rank of its kind. */
-const blocking: readonly (readonly string[] | "holds" | "errors" | "waits" | "warnings" | "notices")[] = [
+/** From the whole manager to a single setting. A reason that is not named has the rank of its severity. */
+const blocking: readonly (readonly string[] | Problem["severity"])[] = [
   ["NoLeader"],
   ["ControllerDisabled"],
   ["CachesOutdated"],
@@ -33,42 +26,34 @@ const blocking: readonly (readonly string[] | "holds" | "errors" | "waits" | "wa
     "AdoptionNotFound",
     "AdoptionRefused",
   ],
-  "holds",
-  "errors",
-  "waits",
+  "hold",
+  "error",
+  "wait",
   // Traffic may fail now. Other warnings are about settings, such as a default that was chosen.
   ["UnAvailableLoadBalancer", "NoMatchingNode", "NoEndpoints", "TargetsUnreachable", "TargetRefused"],
   ["LoadBalancerDrift", "DuplicateLoadBalancer"],
-  "warnings",
-  "notices",
+  "warning",
+  "hint",
+  "notice",
 ];
 
-const rankOfKind = { hold: "holds", problem: "errors", wait: "waits", notice: "notices" } as const;
-
-const rankOfReason: ReadonlyMap<string, number> = new Map(
-  blocking.flatMap((entry, rank) =>
-    typeof entry === "string" ? [[entry, rank] as const] : entry.map((reason) => [reason, rank] as const),
-  ),
+const ranks: ReadonlyMap<string, number> = new Map(
+  blocking.flatMap((entry, rank) => [entry].flat().map((name) => [name, rank] as const)),
 );
 
-const placeOf = (name: string): number => rankOfReason.get(name) ?? blocking.length;
+const rankOfName = (name: string): number => ranks.get(name) ?? blocking.length;
 
-function rankOf({ kind, reason, cause, severity }: Ranked): number {
-  if (isShortWait(reason)) return placeOf("waits");
-  const named = rankOfReason.get(cause ?? reason);
-  if (severity !== "warning") return named ?? placeOf(rankOfKind[kind]);
+function rankOf({ severity, reason, cause }: Ranked): number {
+  if (isShortWait(reason)) return rankOfName("wait");
+  const named = ranks.get(cause ?? reason);
+  if (severity !== "warning") return named ?? rankOfName(severity);
   // A second load balancer of another cluster, for example, is only a warning.
-  return named !== undefined && named > placeOf("waits") ? named : placeOf("warnings");
+  return named !== undefined && named > rankOfName("wait") ? named : rankOfName("warning");
 }
 
 /** Whether it is only about a setting, such as a default that was chosen: it delays nothing, and no traffic fails. */
-export const isHint = (ranked: Ranked): boolean => rankOf(ranked) >= placeOf("warnings");
+export const isHint = (problem: Ranked): boolean => rankOf(problem) >= rankOfName("warning");
 
 /** What blocks first comes first; what is equal keeps its order. */
-export function byBlocking<T>(items: readonly T[], rankedOf: (item: T) => Ranked): readonly T[] {
-  if (items.length < 2) return items;
-  return items
-    .map((item) => ({ item, rank: rankOf(rankedOf(item)) }))
-    .toSorted((a, b) => a.rank - b.rank)
-    .map(({ item }) => item);
-}
+export const byBlocking = <T extends Ranked>(problems: readonly T[]): readonly T[] =>
+  problems.length < 2 ? problems : problems.toSorted((a, b) => rankOf(a) - rankOf(b));

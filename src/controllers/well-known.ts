@@ -37,3 +37,15 @@ export const leavingTaints = [
 
 /** Label keys that only Kubernetes may define; providers must not set them as additional labels. */
 export const isReservedLabel = (key: string): boolean => /(^|\.)(kubernetes|k8s)\.io\//.test(key);
+
+/** The sources of a manager's events. The first four are also those of the Go managers. */
+export const eventSources = [
+  "cloud-node-controller",
+  "cloud-node-lifecycle-controller",
+  "service-controller",
+  "route_controller",
+  "volume-controller",
+  "kubelet-serving-csr-controller",
+  "tagging-controller",
+] as const;
+export type EventSource = (typeof eventSources)[number];

@@ -1,18 +1,46 @@
-// A problem as a value: planners and parsers return problems, controllers publish them as events and conditions.
+// A problem as a value: what is wrong with an object or a setting, what the program does about it, and what the user can do. Parsers
+// and planners return problems; nothing is thrown. Events, conditions, metrics, pages and commands render them, and no code reads their text.
 
 /** `error`: what the problem affects stays unchanged until it is fixed. `warning`: the reconcile continues. */
 export type Severity = "error" | "warning";
 
-/** Something that is wrong with an object, an annotation or a setting. The framework publishes it; nothing is thrown. */
+/** Something that applies to an object, an annotation or a setting, or happened to it. */
 export interface Problem {
-  readonly severity: Severity;
-  /** A stable CamelCase reason for events, conditions and alerts: `AmbiguousMatch`, `UnknownAnnotation`. */
+  /**
+   * What it holds up. `hold`: nothing is changed until an operator decides or the cloud recovers. `wait`: the cloud or a proof ends it.
+   * `hint`: nothing, and it may be intended, so it is not counted as a problem. `notice`: nothing, and there is nothing to do.
+   */
+  readonly severity: Severity | "hold" | "wait" | "hint" | "notice";
+  /** A stable CamelCase reason for events, conditions and alerts: `AmbiguousMatch`, `UnknownAnnotation`. Without one, no event is sent. */
   readonly reason: string;
-  /** What is wrong (value got and value expected), what happens now, and what the user can do. */
+  /** What is wrong (value got and value expected), and what happens now. */
   readonly text: string;
+  /** What the user can do, if that is not in the text. */
+  readonly remedy?: string | undefined;
   /** The annotation, label or configuration key it is about, where there is one. */
   readonly key?: string | undefined;
+  /** What it is about, if its text may change, such as a remaining time, without being news. Absent: the text. */
+  readonly identity?: string | undefined;
+  /** The reason of the error behind a problem that has upstream's reason, such as `QuotaExceeded` of `SyncLoadBalancerFailed`. */
+  readonly cause?: string | undefined;
+  /** Not logged: its completion is logged, or one line covers many objects. */
+  readonly isQuiet?: boolean | undefined;
+  /** When the object got a problem with this reason, monotonic, and how many attempts in a row have failed. */
+  readonly since?: number | undefined;
+  readonly attempts?: number | undefined;
 }
+
+/** The whole message, for events, conditions and log lines. */
+export const messageIn = ({ text, remedy }: Pick<Problem, "text" | "remedy">): string =>
+  remedy === undefined ? text : `${text} ${remedy}`;
+
+/** Whether it is an error or a warning. */
+export const isProblem = ({ severity }: Pick<Problem, "severity">): boolean =>
+  severity === "error" || severity === "warning";
+
+/** The type of its event. */
+export const eventTypeOf = ({ severity }: Pick<Problem, "severity">): "Normal" | "Warning" =>
+  severity === "wait" || severity === "notice" ? "Normal" : "Warning";
 
 /**
  * Those whose condition holds: the problems of a plan, or its steps.

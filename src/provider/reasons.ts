@@ -2,7 +2,7 @@
 // metrics use them as labels, so they are neither free text nor unlimited in number.
 
 import type { Brand } from "../core/brand.ts";
-import type { Problem } from "../core/problem.ts";
+import type { Problem, Severity } from "../core/problem.ts";
 
 /** Reasons that every provider can use, with their meaning and what to do. */
 export const commonReasons = {
@@ -29,7 +29,8 @@ export type OwnReason = Brand<string, "OwnReason">;
 export type Reason = keyof typeof commonReasons | OwnReason;
 
 /** Something that is wrong with an instance, a load balancer or a route. Reported as event and condition; nothing is thrown. */
-export interface ProviderProblem extends Problem {
+export interface ProviderProblem extends Pick<Problem, "text" | "remedy" | "key"> {
+  readonly severity: Severity;
   readonly reason: Reason;
 }
 

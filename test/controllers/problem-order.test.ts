@@ -1,14 +1,17 @@
 import { describe, expect, test } from "bun:test";
 import { allReasons } from "../../scripts/docs/reasons/all.ts";
-import { byBlocking, type Ranked } from "../../src/controllers/problem-order.ts";
+import { byBlocking } from "../../src/controllers/problem-order.ts";
+import type { Problem } from "../../src/core/problem.ts";
+
+type Ranked = Pick<Problem, "severity" | "reason" | "cause">;
 
 const problem = (reason: string, more: Partial<Ranked> = {}): Ranked => ({
-  kind: "problem",
+  severity: "error",
   reason,
   ...more,
 });
 const hint = (reason: string): Ranked => problem(reason, { severity: "warning" });
-const reasonsOf = (items: readonly Ranked[]) => byBlocking(items, (item) => item).map(({ reason }) => reason);
+const reasonsOf = (items: readonly Ranked[]) => byBlocking(items).map(({ reason }) => reason);
 
 /** From what blocks everything to a hint. */
 const inOrder: readonly Ranked[] = [
@@ -18,13 +21,13 @@ const inOrder: readonly Ranked[] = [
   problem("UpdateLoadBalancerFailed", { cause: "QuotaExceeded" }),
   problem("CloudThrottled"),
   problem("BelongsToOtherCluster"),
-  { kind: "hold", reason: "MassRecreationHeld" },
+  { severity: "hold", reason: "MassRecreationHeld" },
   problem("InvalidAnnotation"),
-  { kind: "hold", reason: "LoadBalancerMissing" },
+  { severity: "hold", reason: "LoadBalancerMissing" },
   hint("TargetsUnreachable"),
   hint("LoadBalancerDrift"),
   hint("LoadBalancerTypeDeprecated"),
-  { kind: "notice", reason: "Notice" },
+  { severity: "notice", reason: "ForeignNode" },
 ];
 
 describe("byBlocking", () => {
@@ -35,7 +38,7 @@ describe("byBlocking", () => {
   });
 
   test("ranks a warning below every wait, also with a reason that blocks as an error", () => {
-    expect(reasonsOf([hint("BelongsToOtherCluster"), { kind: "wait", reason: "Standby" }])).toEqual([
+    expect(reasonsOf([hint("BelongsToOtherCluster"), { severity: "wait", reason: "Standby" }])).toEqual([
       "Standby",
       "BelongsToOtherCluster",
     ]);

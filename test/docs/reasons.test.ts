@@ -19,7 +19,7 @@ const found = (pattern: RegExp): readonly string[] =>
 /** Literals in an object, or the first argument of a function that creates one.
  * What only `explain` and /status show is neither an event nor a condition. */
 const literalReasons = found(
-  /(?:(?<!kind: "wait", )reason: |\b(?:normal|warning|failed|hold)\(\s*)"([A-Z][A-Za-z]+)"/g,
+  /(?:(?<!severity: "wait", )reason: |\b(?:notice|warning|failure|failed)\(\s*)"([A-Z][A-Za-z]+)"/g,
 );
 /** Composed of a verb and the subject of a settings table: `Invalid${noun}`. */
 const composedReasons = filesIn("src/core").flatMap((text) =>
@@ -41,21 +41,15 @@ test("the list of reasons has exactly the reasons of the events and conditions i
 });
 
 test("events have the type in the list of reasons", () => {
-  const typeOf: Readonly<Record<string, string>> = {
-    normal: "Normal",
-    warning: "Warning",
-    failed: "Warning",
-  };
   const pairs = [
-    ...found(/type: "(Normal|Warning)",\s+reason: "([A-Z][A-Za-z]+)"/g),
-    ...found(/\b(normal|warning|failed)\(\s*"([A-Z][A-Za-z]+)"/g).map((pair) =>
-      pair.replace(/^[a-z]+/, (name) => typeOf[name] ?? name),
-    ),
+    ...found(/severity: "([a-z]+)",\s+reason: "([A-Z][A-Za-z]+)"/g),
+    ...found(/\b(notice|warning|failure|failed)\(\s*"([A-Z][A-Za-z]+)"/g),
   ];
   expect(pairs.length).toBeGreaterThan(20);
   for (const pair of pairs) {
-    const [type, reason = ""] = pair.split(" ");
-    expect([reason, allReasons[reason]?.type as string]).toEqual([reason, type ?? ""]);
+    const [severity, reason = ""] = pair.split(" ");
+    const type = severity === "notice" || severity === "wait" ? "Normal" : "Warning";
+    expect([reason, allReasons[reason]?.type ?? type]).toEqual([reason, type]);
   }
 });
 
@@ -64,7 +58,7 @@ function reasonOf(name: string): string {
   const body = sources
     .flatMap((text) => text.split(/^(?=export |function |const )/m))
     .find((part) => new RegExp(`^(?:export )?function ${name}\\b`).test(part));
-  return /(?:reason: |\b(?:normal|warning|failed)\(\s*)"([A-Z]\w+)"/.exec(body ?? "")?.[1] ?? "";
+  return /(?:reason: |\b(?:notice|warning|failure|failed)\(\s*)"([A-Z]\w+)"/.exec(body ?? "")?.[1] ?? "";
 }
 
 test("the list says which warnings fairlead_problems does not count: events that happen once, holds, and notes", () => {
@@ -73,7 +67,7 @@ test("the list says which warnings fairlead_problems does not count: events that
       .map(reasonOf)
       .filter((reason) => allReasons[reason]?.type !== "Normal" && allReasons[reason]?.uncounted !== why);
   const once = found(/\b(?:report|reporter\.publish)\(\w+, (\w+)\(/g);
-  const held = found(/kind: "hold", event: (\w+)\(/g);
+  const held = found(/kind: "hold", problem: (\w+)\(/g);
   expect(Math.min(once.length, held.length)).toBeGreaterThan(2);
   expect([uncounted(once, "once"), uncounted(held, "hold")]).toEqual([[], []]);
 });

@@ -105,9 +105,9 @@ describe("events of a Service", () => {
 
   test("name twenty hosts of a failed update", () => {
     const hosts = Array.from({ length: 23 }, (_, index) => `n${String(index).padStart(2, "0")}`);
-    const { message } = updateFailed(hosts.toReversed(), new Error("no"));
-    expect(message).toContain("[n00 n01 ");
-    expect(message).toEndWith(" n19 <3 more>] [node names limited, total number of nodes: 23], error: no");
+    const { text } = updateFailed(hosts.toReversed(), new Error("no"));
+    expect(text).toContain("[n00 n01 ");
+    expect(text).toEndWith(" n19 <3 more>] [node names limited, total number of nodes: 23], error: no");
   });
 });
 

@@ -12,6 +12,7 @@ import { LifecycleHistory } from "../../src/controllers/node-lifecycle/history.t
 import { type LifecycleSettings, lifecycleDefaults } from "../../src/controllers/node-lifecycle/settings.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { defined } from "../../src/core/defined.ts";
+import { eventTypeOf, messageIn } from "../../src/core/problem.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Instance, InstanceSource, Instances, MatchKey } from "../../src/provider/instances.ts";
@@ -43,6 +44,7 @@ export interface Reported {
   readonly type: string;
   readonly reason: string;
   readonly message: string;
+  readonly isQuiet: boolean | undefined;
 }
 
 type ControllerName = "node" | "lifecycle";
@@ -80,8 +82,11 @@ export class NodeControllers {
       nodes: this.nodes.store,
       writes: this.nodes.writes,
       inventory: this.inventory,
-      report: (node, event) =>
-        this.reported.push({ at: clock.monotonic(), node: node.metadata.name, ...event }),
+      report: ({ metadata: { name: node } }, problem) => {
+        const [type, message] = [eventTypeOf(problem), messageIn(problem)];
+        const { reason, isQuiet } = problem;
+        this.reported.push({ at: clock.monotonic(), node, type, reason, message, isQuiet });
+      },
       note: () => undefined,
       clock,
       random,

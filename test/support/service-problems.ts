@@ -1,10 +1,13 @@
 // The problems of Services, as the report of their manager has them: reason and text.
 
 import type { Manager } from "../../src/app/manager/manager.ts";
+import { isProblem, messageIn } from "../../src/core/problem.ts";
 
 /** Without a Service: those of all. */
 export function problemsOf({ report }: Pick<Manager, "report">, service?: string): readonly string[] {
-  return report().findings.flatMap(({ object, name, kind, reason, text }) =>
-    object === "Service" && kind === "problem" && (service ?? name) === name ? `${reason} ${text}` : [],
+  return report().findings.flatMap((found) =>
+    found.object === "Service" && isProblem(found) && (service ?? found.name) === found.name
+      ? `${found.reason} ${messageIn(found)}`
+      : [],
   );
 }

@@ -7,6 +7,7 @@ import {
 } from "../../controllers/kernel/removal-history.ts";
 import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
+import { eventTypeOf, messageIn, type Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { releasedKinds } from "./lease-removals.ts";
@@ -18,14 +19,8 @@ const kindNames: Readonly<Record<RemovalKind, string>> = {
   volumes: "volumes",
 };
 
-export interface LeaseEvent {
-  readonly type: "Normal" | "Warning";
-  readonly reason: string;
-  readonly message: string;
-}
-
 /** `lease` is the Lease with its namespace. Returns the event for the Lease. */
-export function releaseHold(value: string, lease: string, memory: RemovalMemory): LeaseEvent {
+export function releaseHold(value: string, lease: string, memory: RemovalMemory): Problem {
   const annotation = `${releaseHoldAnnotation}=${value}`;
   const kinds = releasedKinds(value);
   if (kinds === undefined) {
@@ -43,28 +38,23 @@ export function releaseHold(value: string, lease: string, memory: RemovalMemory)
     );
   }
   return {
-    type: "Normal",
+    severity: "notice",
     reason: "HoldReleased",
-    message: `Released because of annotation ${annotation} of Lease ${lease}: ${released.join("; ")}. They do not count towards the limit for ${removalWindowText}, or until they are there again. The annotation was removed.`,
+    text: `Released because of annotation ${annotation} of Lease ${lease}: ${released.join("; ")}. They do not count towards the limit for ${removalWindowText}, or until they are there again. The annotation was removed.`,
   };
 }
 
 /** The answer to the write that removed the annotation was lost, and another replica has held the Lease since. */
-export function releaseDropped(value: string, lease: string): LeaseEvent {
+export function releaseDropped(value: string, lease: string): Problem {
   return ignored(
     `Annotation ${releaseHoldAnnotation}=${value} of Lease ${lease} released nothing, because this replica lost the Lease while it removed the annotation, and something else may be held now. Annotate the Lease again if something is still held.`,
   );
 }
 
-export function logLeaseEvent({ type, reason, message }: LeaseEvent, log: Log): void {
-  if (type === "Normal") log.info(message, { reason });
-  else log.warn(message, { reason });
+export function logProblem(problem: Problem, log: Log): void {
+  const [message, fields] = [messageIn(problem), { reason: problem.reason }];
+  if (eventTypeOf(problem) === "Normal") log.info(message, fields);
+  else log.warn(message, fields);
 }
 
-function ignored(message: string): LeaseEvent {
-  return {
-    type: "Warning",
-    reason: "HoldReleaseIgnored",
-    message,
-  };
-}
+const ignored = (text: string): Problem => ({ severity: "warning", reason: "HoldReleaseIgnored", text });

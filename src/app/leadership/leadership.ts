@@ -6,6 +6,7 @@ import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { eventTypeOf, messageIn, type Problem } from "../../core/problem.ts";
 import { commandText } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
@@ -22,7 +23,7 @@ import type { ControllerName } from "../flags/controller-names.ts";
 import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { CurrentCaches } from "./current-caches.ts";
-import { type LeaseEvent, logLeaseEvent, releaseDropped, releaseHold } from "./hold-release.ts";
+import { logProblem, releaseDropped, releaseHold } from "./hold-release.ts";
 import { besideLeader, judgeLease, type LeaseFact, leaseFact, textOf } from "./judge-leases.ts";
 import type { LeaderMigration, LeasePlace } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
@@ -290,9 +291,9 @@ export class Leadership {
       exitOnLoss: flags["exit-on-lost-lease"],
       onSession: (isLeader) => {
         onSession(name, isLeader);
-        const message = `${identity} ${isLeader ? "became leader" : "stopped leading"}`;
+        const text = `${identity} ${isLeader ? "became leader" : "stopped leading"}`;
         // Upstream's event.
-        this.#reportOn(name, { type: "Normal", reason: "LeaderElection", message }, this.#announcements);
+        this.#reportOn(name, { severity: "notice", reason: "LeaderElection", text }, this.#announcements);
         if (isLeader) {
           this.#answered.resolve();
           onFirst?.();
@@ -315,11 +316,11 @@ export class Leadership {
           onSlowPath: () => this.#options.onSlowPath(name),
           onRecreated: () => {
             const event = {
-              type: "Warning",
+              severity: "warning",
               reason: "LeaseDeleted",
-              message: `The Lease ${this.#namespace}/${name} was deleted. This replica created it again, with what the mass limits remember, and keeps leading. Nothing needs to be done; the audit log of the API server shows who deleted it.`,
+              text: `The Lease ${this.#namespace}/${name} was deleted. This replica created it again, with what the mass limits remember, and keeps leading. Nothing needs to be done; the audit log of the API server shows who deleted it.`,
             } as const;
-            logLeaseEvent(event, log);
+            logProblem(event, log);
             this.#reportOn(name, event);
           },
           ...defined({ annotations: this.#annotationsOf(name) }),
@@ -354,8 +355,8 @@ export class Leadership {
     const { removals: memory, clock, log, identity, flags, program, marksNameCluster } = this.#options;
     if (!this.#keepsRemovals) return undefined;
     const lease = `${this.#namespace}/${name}`;
-    const report = (event: LeaseEvent): void => {
-      logLeaseEvent(event, log);
+    const report = (event: Problem): void => {
+      logProblem(event, log);
       this.#reportOn(name, event);
     };
     const onOmitted = (count: number): void => {
@@ -390,15 +391,17 @@ export class Leadership {
   }
 
   /** Reports what concerns a controller as a whole on its Lease. */
-  report(task: ControllerName, event: LeaseEvent): void {
+  report(task: ControllerName, problem: Problem): void {
     const name = this.#isElecting ? this.#leaseOf(task) : undefined;
-    if (name !== undefined) this.#reportOn(name, event);
+    if (name !== undefined) this.#reportOn(name, problem);
   }
 
-  #reportOn(name: string, event: LeaseEvent, events = this.#events): void {
+  #reportOn(name: string, problem: Problem, events = this.#events): void {
     const { uid } = this.#elections.get(name)?.lease?.metadata ?? {};
     events?.record({
-      ...event,
+      type: eventTypeOf(problem),
+      reason: problem.reason,
+      message: messageIn(problem),
       component: "cloud-controller-manager",
       object: defined({
         apiVersion: "coordination.k8s.io/v1",

@@ -2,6 +2,7 @@
 // clouds whose marks name the cluster it takes everything for that of another cluster.
 
 import { clusterNameAnnotation } from "../../controllers/well-known.ts";
+import type { Problem } from "../../core/problem.ts";
 import { commandText } from "../../core/text.ts";
 import {
   type AnnotationWrite,
@@ -9,7 +10,6 @@ import {
   roomFor,
 } from "../../kube/leader-election/lease-annotations.ts";
 import type { Lease } from "../../kube/objects.ts";
-import type { LeaseEvent } from "./hold-release.ts";
 import { leaseWriterOf } from "./judge-leases.ts";
 
 interface LeaseClusterNameOptions {
@@ -60,20 +60,20 @@ export function clusterNameChanged(
   former: string,
   name: string,
   { program, isInMarks }: { readonly program: string; readonly isInMarks: boolean },
-): LeaseEvent {
+): Problem {
   const reason = "ClusterNameChanged";
   const changed = `The last leader of this cluster had --cluster-name=${clusterNameText(former)}, and this one has ${clusterNameText(name)}.`;
   const mistake = "If the new name is a mistake, restart all replicas with the former one.";
   if (!isInMarks)
     return {
-      type: "Normal",
+      severity: "notice",
       reason,
-      message: `${changed} In this cloud, the marks of load balancers do not have this name, so all are managed as before. Names that are made of it change, such as those of security groups in AWS. ${mistake}`,
+      text: `${changed} In this cloud, the marks of load balancers do not have this name, so all are managed as before. Names that are made of it change, such as those of security groups in AWS. ${mistake}`,
     };
   const command = commandText(`${program} marks --cluster-name=${name}`);
   return {
-    type: "Warning",
+    severity: "warning",
     reason,
-    message: `${changed} What has the former name in its mark counts as that of another cluster, so nothing is changed for its Services. ${mistake} If it is intended, this shows what has the former name, and how to move it: ${command}`,
+    text: `${changed} What has the former name in its mark counts as that of another cluster, so nothing is changed for its Services. ${mistake} If it is intended, this shows what has the former name, and how to move it: ${command}`,
   };
 }

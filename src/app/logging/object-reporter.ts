@@ -2,9 +2,10 @@
 // by one, and all others of the next seconds in one line with their number and some names. A cloud without machines would otherwise
 // be a line for each of 5,000 Nodes.
 
-import type { EventSource, ObjectEvent } from "../../controllers/reporter.ts";
+import type { EventSource } from "../../controllers/well-known.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { eventTypeOf, messageIn, type Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { EventRecorder } from "../../kube/events/event-recorder.ts";
 import { type KubeObject, keyOf } from "../../kube/objects.ts";
@@ -95,7 +96,7 @@ export interface ReporterDeps {
   readonly life: AbortSignal;
 }
 
-type ObjectReporter = (object: KubeObject, event: ObjectEvent) => void;
+type ObjectReporter = (object: KubeObject, problem: Problem) => void;
 
 /** Returns the reporter of a component for objects of a kind. */
 export type ReporterOf = (component: EventSource, kind: "Node" | "Service" | ReportedKind) => ObjectReporter;
@@ -122,12 +123,14 @@ function objectReporter(
   ...[component, kind]: Parameters<ReporterOf>
 ): ObjectReporter {
   const warnings = new WarningLog(log, clock, life);
-  return ({ metadata: { name: bare, namespace, uid } }, { type, reason, message, quiet }) => {
+  return ({ metadata: { name: bare, namespace, uid } }, problem) => {
+    const { reason, isQuiet } = problem;
+    const [type, message] = [eventTypeOf(problem), messageIn(problem)];
     // In observe mode the plan reporter logs planned changes; "Ensuring …" would claim that they are made.
     if (isObserving && type === "Normal") return;
     const name = keyOf(defined({ name: bare, namespace }));
     const fields = { [kind.toLowerCase()]: name, reason };
-    if (quiet === true) log.debug(2, message, fields);
+    if (isQuiet === true) log.debug(2, message, fields);
     else if (type === "Warning") warnings.warn({ kind, name, reason, message });
     else log.info(message, fields);
     const apiVersion = apiVersions[kind] ?? "v1";

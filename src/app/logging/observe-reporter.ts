@@ -2,7 +2,6 @@
 // summary of how many there are, once everything was evaluated and whenever it changes. The summary is also logged when nothing would
 // change, because a missing summary means that the evaluation did not finish.
 
-import type { Finding } from "../../controllers/reporter.ts";
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { seconds } from "../../core/brand.ts";
 import { countOf, withoutFullStop } from "../../core/text.ts";
@@ -62,20 +61,18 @@ export interface Observation {
   readonly unlisted: readonly string[];
 }
 
-const isError = ({ kind, severity }: Finding): boolean => kind === "problem" && severity !== "warning";
-
 export function observationOf(
   manager: Pick<ReportedManager, "nodes" | "services" | "controllerReports" | "inventory" | "balancers">,
   changes: number,
 ): Observation {
   const { nodes, services, controllerReports } = manager;
   const { node, service } = controllerReports();
-  const found = [node, service].flatMap((report) => [...(report?.findings.values() ?? [])]);
+  const found = [node, service].flatMap((report) => [...(report?.problems.values() ?? [])]);
   return {
     nodes: nodes.list().length,
     services: services.list().filter(isLoadBalancer).length,
     changes,
-    problems: found.filter((findings) => findings.some(isError)).length,
+    problems: found.filter((problems) => problems.some(({ severity }) => severity === "error")).length,
     unlisted: unlisted(manager).map(withoutFullStop),
   };
 }

@@ -9,6 +9,7 @@ import type { LifecycleController } from "../../controllers/node-lifecycle/contr
 import type { RouteController } from "../../controllers/route/controller.ts";
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { messageIn } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { CertificateSigningRequest, Service } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
@@ -145,9 +146,10 @@ export function composeSettingsCheck(session: () => SessionContext): Task {
     while (!signal.aborted) {
       try {
         const problems = await connected.cloud.checkSettings?.({ signal, urgency: "refresh" });
-        for (const { reason, severity, text } of problems ?? []) {
-          log[severity === "error" ? "error" : "warn"](text, { reason });
-          reportOnLease("service", { type: "Warning", reason, message: text });
+        for (const problem of problems ?? []) {
+          const { reason, severity } = problem;
+          log[severity === "error" ? "error" : "warn"](messageIn(problem), { reason });
+          reportOnLease("service", problem);
         }
         return;
       } catch (error) {

@@ -9,12 +9,14 @@ import { NodeHistory } from "../../controllers/node/history.ts";
 import type { NodeDeps } from "../../controllers/node-deps.ts";
 import { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";
 import { LifecycleHistory } from "../../controllers/node-lifecycle/history.ts";
-import type { EventSource, ObjectEvent } from "../../controllers/reporter.ts";
 import { RouteController } from "../../controllers/route/controller.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { RouteHistory } from "../../controllers/route/history.ts";
+import type { EventSource } from "../../controllers/well-known.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Flags } from "../flags/flag-table.ts";
+import { logProblem } from "../leadership/hold-release.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 
 /** Whether --node-selector matches a Node; without a selector every Node matches. */
@@ -93,11 +95,11 @@ export function routesComposer(kept: HistoryContext): Composer<RouteController |
       send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
       tables: routeTablesOf(routes, clock),
       pending,
-      reportProblem: ({ reason, message }: ObjectEvent) => log.warn(message, { reason }),
+      reportProblem: (problem: Problem) => logProblem(problem, log),
       removals,
-      reportHold: (event: ObjectEvent) => {
-        log.warn(event.message, { reason: event.reason });
-        reportOnLease("node-route", event);
+      reportHold: (problem: Problem) => {
+        logProblem(problem, log);
+        reportOnLease("node-route", problem);
       },
       settings: settings.routes,
       clusterCIDRs,

@@ -6,7 +6,6 @@ import { SharedListing } from "../../cloud/inventory/shared-listing.ts";
 import { journalledCloudSend } from "../../controllers/kernel/journalled-send.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
-import type { ObjectEvent } from "../../controllers/reporter.ts";
 import { ServiceController } from "../../controllers/service/controller.ts";
 import type { AnyBalancers, OpenSlices, ServiceControllerDeps } from "../../controllers/service/deps.ts";
 import { FirewallHistory } from "../../controllers/service/firewall-history.ts";
@@ -18,6 +17,7 @@ import { drains } from "../../controllers/service/targets/service-targets.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Service } from "../../kube/objects.ts";
 import { endpointSlices } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
@@ -29,6 +29,7 @@ import type { AnyProvider } from "../../provider/provider.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { annotationsOf } from "../configuration/cloud-settings.ts";
+import { logProblem } from "../leadership/hold-release.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 
@@ -281,9 +282,9 @@ function composeFirewall(
     report,
     settings: settings.services,
     send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
-    reportFirewall: ({ type, reason, message }: ObjectEvent) => {
-      log.warn(message, { reason });
-      reportOnLease("service", { type, reason, message });
+    reportFirewall: (problem: Problem) => {
+      logProblem(problem, log);
+      reportOnLease("service", problem);
     },
   };
   return new NodeFirewallController(own, history);

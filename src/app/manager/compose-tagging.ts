@@ -1,9 +1,10 @@
 // Composes the tagging controller.
 
 import { journalledCloudSend } from "../../controllers/kernel/journalled-send.ts";
-import type { ObjectEvent } from "../../controllers/reporter.ts";
 import { TaggingController } from "../../controllers/tagging/controller.ts";
 import { TaggingHistory } from "../../controllers/tagging/history.ts";
+import type { Problem } from "../../core/problem.ts";
+import { logProblem } from "../leadership/hold-release.ts";
 import { nodeDeps } from "./compose-nodes.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
 
@@ -26,9 +27,9 @@ function composeTagging(context: ControllerContext, history: TaggingHistory): Ta
     ...nodeDeps(context, "tagging-controller"),
     tags: machineTags,
     send: journalledCloudSend({ journal, clock, mode: settings.flags.mode }),
-    reportTags: (event: ObjectEvent) => {
-      log.warn(event.message, { reason: event.reason });
-      reportOnLease("tagging", event);
+    reportTags: (problem: Problem) => {
+      logProblem(problem, log);
+      reportOnLease("tagging", problem);
     },
   };
   return new TaggingController(deps, history);

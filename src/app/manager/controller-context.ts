@@ -5,6 +5,7 @@ import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { FormerLeaders } from "../../controllers/former-leaders.ts";
 import type { RemovalHistory } from "../../controllers/kernel/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -13,7 +14,6 @@ import type { Journal } from "../../runtime/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import type { FollowedCache } from "../leadership/current-caches.ts";
-import type { LeaseEvent } from "../leadership/hold-release.ts";
 import type { ReporterOf } from "../logging/object-reporter.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import type { CloudSession } from "./cloud-session.ts";
@@ -31,7 +31,7 @@ export interface ProcessContext {
   /** The memory of the mass limits. */
   readonly removals: RemovalHistory;
   /** Reports what concerns a whole controller as an event on its Lease. */
-  readonly reportOnLease: (controller: ControllerName, event: LeaseEvent) => void;
+  readonly reportOnLease: (controller: ControllerName, problem: Problem) => void;
 }
 
 /** For what serves all controllers of a session. */

@@ -1,6 +1,7 @@
 // Gauges that are read from the report of the manager on each scrape. Those for alerts exist only on the leader: a standby replica
 // does not reconcile, so its figures would be stale.
 
+import { isProblem } from "../../core/problem.ts";
 import type { LabelValues, Metrics } from "../../telemetry/metrics.ts";
 import type { ManagerReport } from "../report/manager-report.ts";
 
@@ -24,7 +25,7 @@ function countsOf(values: readonly string[], known: readonly string[] = []): Rea
 
 /** Reasons are a closed list, so the number of series is limited. An object counts once for each reason. */
 function problemsOf({ findings }: ManagerReport): Series {
-  const problems = findings.filter(({ kind, reason }) => kind === "problem" && reason !== "");
+  const problems = findings.filter((found) => isProblem(found) && found.reason !== "");
   const distinct = new Map(
     problems.map(({ object, name, reason }) => [`${object} ${name} ${reason}`, { object, reason }]),
   );
@@ -35,7 +36,7 @@ function problemsOf({ findings }: ManagerReport): Series {
 }
 
 function servicesWithProblems({ findings }: ManagerReport): number {
-  const problems = findings.filter(({ object, kind }) => object === "Service" && kind === "problem");
+  const problems = findings.filter((found) => found.object === "Service" && isProblem(found));
   return new Set(problems.map(({ name }) => name)).size;
 }
 
@@ -72,7 +73,7 @@ const gauges: readonly ReportGauge[] = [
     labels: ["reason"],
     onLeader: true,
     read: ({ findings }) => {
-      const held = findings.filter(({ object, kind }) => object === "Node" && kind === "hold");
+      const held = findings.filter(({ object, severity }) => object === "Node" && severity === "hold");
       const reasons = held.map(({ reason }) => reason);
       return [...countsOf(reasons, ["MassDeletionHeld"])].map(([reason, count]) => [{ reason }, count]);
     },

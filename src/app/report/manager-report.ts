@@ -6,11 +6,11 @@ import type { ChangeStream } from "../../cloud/change-stream.ts";
 import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { SharedListing } from "../../cloud/inventory/shared-listing.ts";
 import { problemOfError } from "../../controllers/classify-error.ts";
+import type { ControllerReport } from "../../controllers/kernel/board.ts";
 import { type RemovalHistory, removalKinds } from "../../controllers/kernel/removal-history.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
-import type { ControllerReport } from "../../controllers/reporter.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
 import type { ServiceReport } from "../../controllers/service/controller.ts";
 import { isLoadBalancer } from "../../controllers/service/predicates.ts";
@@ -18,6 +18,7 @@ import { addressesOf } from "../../controllers/service/status/status.ts";
 import { serviceUID } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { messageIn } from "../../core/problem.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -229,9 +230,9 @@ export function reportOf(manager: ReportedManager) {
     /** What the controllers say about objects now: problems, holds, waits and notices. */
     findings: [
       ...findingsAbout("Node", [node, lifecycle, route], ageOf),
-      ...findingsAbout("RouteTable", route && [{ findings: route.tables }], ageOf),
+      ...findingsAbout("RouteTable", route && [{ problems: route.tables }], ageOf),
       ...findingsAbout("Service", [service], ageOf),
-      ...[...(volume ?? [])].flatMap(([kind, findings]) => findingsAbout(kind, [{ findings }], ageOf)),
+      ...[...(volume ?? [])].flatMap(([kind, problems]) => findingsAbout(kind, [{ problems }], ageOf)),
     ],
     get evidenceOfAbsence() {
       return [...lifecycle.evidence].map(([name, { since, proofs }]) => ({
@@ -246,7 +247,11 @@ export function reportOf(manager: ReportedManager) {
     /** The listing of load balancers, if the cloud has them. */
     balancerListings: [manager.balancers ?? []].flat().map((listing) => listingReport(listing, ageOf)),
     /** Load balancers that are neither created nor removed until an absence is proved. */
-    balancersOnHold: service?.holds ?? [],
+    balancersOnHold: (service?.holds ?? []).map(([name, hold]) => ({
+      service: name,
+      reason: hold.reason,
+      message: messageIn(hold),
+    })),
     /** What the mass limits count, and the names of what they hold. */
     massLimits: removalKinds.map((kind) => ({
       kind,
@@ -278,9 +283,19 @@ function findingsAbout(
   ageOf: (monotonic: number) => number,
 ) {
   return reports.flatMap((report) =>
-    [...(report?.findings ?? [])].flatMap(([name, found]) =>
-      found.map(({ since, ...finding }) =>
-        defined({ object, name, ...finding, sinceSeconds: since && ageOf(since) }),
+    [...(report?.problems ?? [])].flatMap(([name, found]) =>
+      found.map(({ since, severity, reason, cause, text, remedy, attempts }) =>
+        defined({
+          object,
+          name,
+          severity,
+          reason,
+          cause,
+          text,
+          remedy,
+          attempts,
+          sinceSeconds: since && ageOf(since),
+        }),
       ),
     ),
   );

@@ -6,10 +6,10 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { untilNext } from "../../runtime/backoff.ts";
+import type { Board } from "../kernel/board.ts";
 import type { NodeStore } from "../node-deps.ts";
 import { isReady } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
-import type { ReportsByName } from "../reporter.ts";
 import { addObservation, isNews, type NodeEvidence, noEvidence } from "./evidence.ts";
 
 export interface Candidate {
@@ -29,15 +29,15 @@ export class Candidates {
   readonly #clock: Clock;
   readonly #pendingLookups: PendingLookups;
   /** What was reported about holds, which is forgotten with the record. */
-  readonly #reports: ReportsByName<"hold">;
+  readonly #board: Board<"hold">;
   readonly #byName = new Map<string, Candidate>();
   readonly #listeners = new Set<(name: string) => void>();
   #terminating = 0;
 
-  constructor(clock: Clock, pendingLookups: PendingLookups, reports: ReportsByName<"hold">) {
+  constructor(clock: Clock, pendingLookups: PendingLookups, board: Board<"hold">) {
     this.#clock = clock;
     this.#pendingLookups = pendingLookups;
-    this.#reports = reports;
+    this.#board = board;
   }
 
   get all(): ReadonlyMap<string, Candidate> {
@@ -116,11 +116,11 @@ export class Candidates {
   /** Nothing holds the Node any more; what holds it later is reported again. */
   endHold(name: string): void {
     this.update(name, { heldFor: undefined });
-    this.#reports.forget(name);
+    this.#board.forget(name);
   }
 
   forget(name: string): void {
-    this.#reports.forget(name);
+    this.#board.forget(name);
     this.#pendingLookups.forget(name);
     this.#terminating -= terminatingIn(this.#byName.get(name));
     if (this.#byName.delete(name)) this.#notify(name);

@@ -4,17 +4,18 @@
 import { type InventoryUpdate, intervalOf } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import type { Problem } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Node } from "../../kube/objects.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
+import { type ControllerReport, Reporter } from "../kernel/board.ts";
 import { Doubt } from "../kernel/doubt.ts";
 import type { RemovalHistory, RemovalKind } from "../kernel/removal-history.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
-import { type ControllerReport, findingsIn, type ObjectEvent, Reporter } from "../reporter.ts";
 import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
 import { NodeCensus } from "./census.ts";
@@ -54,8 +55,10 @@ export class LifecycleController implements Reconciler {
     this.#history = history;
     this.queue = new WorkQueue(clock);
     this.#pendingLookups = new PendingLookups(inventory, clock);
-    this.#candidates = new Candidates(clock, this.#pendingLookups, history.reports);
-    this.#reporter = new Reporter(options.report, history.reports);
+    this.#candidates = new Candidates(clock, this.#pendingLookups, history.board);
+    this.#reporter = new Reporter(options.report, (node, topic, problems) =>
+      history.board.put(node, topic, problems),
+    );
     this.#doubt = new Doubt({
       ...options,
       kind: "nodes",
@@ -73,12 +76,9 @@ export class LifecycleController implements Reconciler {
   }
 
   report(): LifecycleReport {
-    const { reports } = this.#history;
     const candidates = [...this.candidates];
     return {
-      findings: new Map(
-        [...reports.names].map((name) => [name, findingsIn("hold", reports.get(name).get("hold"))]),
-      ),
+      problems: this.#history.board.problems,
       get evidence() {
         return new Map(
           candidates.flatMap(([name, { evidence }]) => (evidence === undefined ? [] : [[name, evidence]])),
@@ -96,7 +96,7 @@ export class LifecycleController implements Reconciler {
     const { nodes, removals } = this.#options;
     this.#history.beginSession();
     // Nodes may have been deleted while another replica was the leader.
-    this.#history.reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
+    this.#history.board.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
     yield this.#candidates.follow(nodes);
     yield this.#candidates.subscribe((name) => this.#doubt.noteChange(name));
     yield nodes.subscribe(({ key }) => this.#doubt.noteChange(key));
@@ -202,7 +202,7 @@ export class LifecycleController implements Reconciler {
         return waiting;
       }
       case "hold":
-        return this.#hold(node, decision.event);
+        return this.#hold(node, decision.problem);
       case "delete":
         return this.#remove(node, decision.isAnnounced, signal);
     }
@@ -230,14 +230,14 @@ export class LifecycleController implements Reconciler {
     return requeue(milliseconds(0), "a check is due");
   }
 
-  #hold(node: Node, event: ObjectEvent): Outcome {
+  #hold(node: Node, problem: Problem): Outcome {
     const { inventory, removals } = this.#options;
     const { name, uid } = node.metadata;
-    const { reason } = event;
+    const { reason } = problem;
     if (reason === massDeletionReason) removals.hold("nodes", uid, name);
     else removals.endHold("nodes", uid);
     // The text contains counts, and another count is no news.
-    this.#reporter.report(node, "hold", [{ ...event, identity: reason }]);
+    this.#reporter.report(node, "hold", [{ ...problem, identity: reason }]);
     this.#candidates.update(name, { heldFor: reason });
     // Only another query shows whether the cloud has recovered.
     if (this.#candidates.isCheckDue(name)) {

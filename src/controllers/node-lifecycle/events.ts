@@ -2,63 +2,62 @@
 // begin exactly as in upstream.
 
 import { messageOf } from "../../core/error-message.ts";
+import type { Problem } from "../../core/problem.ts";
 import { commandText } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { type Held, whyHeld } from "../kernel/doubt.ts";
 import { removalWindowText } from "../kernel/removal-history.ts";
 import { describeUnnamed, nodeDeletionOf } from "../node-facts.ts";
-import type { ObjectEvent } from "../reporter.ts";
 import { deletionAnnotation } from "../well-known.ts";
 
 /** Upstream's message. */
-export function deletingNode({ metadata: { name } }: Node): ObjectEvent {
+export function deletingNode({ metadata: { name } }: Node): Problem {
   return {
-    type: "Normal",
+    severity: "notice",
     reason: "DeletingNode",
-    message: `Deleting node ${name} because it does not exist in the cloud provider`,
+    text: `Deleting node ${name} because it does not exist in the cloud provider`,
   };
 }
 
-export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown): ObjectEvent {
+export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown): Problem {
   return {
-    type: "Warning",
+    severity: "error",
     reason: "DeletingNodeFailed",
-    message: `Failed deleting node ${name}: ${messageOf(error)}`,
+    text: `Failed deleting node ${name}: ${messageOf(error)}`,
   };
 }
 
-export function deletionForbidden(node: Node): ObjectEvent {
+export function deletionForbidden(node: Node): Problem {
   const isNever = nodeDeletionOf(node).problem === undefined;
   const annotation = `${deletionAnnotation}${isNever ? "=never" : ", whose unknown value means never,"}`;
   return {
-    type: "Warning",
+    severity: "hold",
     reason: "DeletionForbidden",
-    message: `The instance no longer exists, but annotation ${annotation} prevents the deletion of the Node; it stays a load balancer target and keeps its routes. Remove the annotation to delete the Node.`,
+    text: `The instance no longer exists, but annotation ${annotation} prevents the deletion of the Node; it stays a load balancer target and keeps its routes. Remove the annotation to delete the Node.`,
   };
 }
 
-export function deletionUnproved(unnamed: Instance, isConfirmed: boolean): ObjectEvent {
+export function deletionUnproved(unnamed: Instance, isConfirmed: boolean): Problem {
   const anyway = isConfirmed
     ? ` The annotation ${deletionAnnotation}=confirmed does not change this; if the instance is gone, delete the Node yourself.`
     : "";
-  const message = `${describeUnnamed(unnamed)} The Node is not deleted before the cloud shows that name.${anyway}`;
-  return { type: "Warning", reason: "DeletionUnproved", message };
+  const text = `${describeUnnamed(unnamed)} The Node is not deleted before the cloud shows that name.${anyway}`;
+  return { severity: "hold", reason: "DeletionUnproved", text };
 }
 
-export function deletionObserved(): ObjectEvent {
+export function deletionObserved(): Problem {
   return {
-    type: "Warning",
+    severity: "hold",
     reason: "DeletionObserved",
-    message:
-      "The instance no longer exists. The Node is not deleted because of --node-deletion=observe; it stays a load balancer target and keeps its routes. Set --node-deletion=enforce to delete such Nodes.",
+    text: "The instance no longer exists. The Node is not deleted because of --node-deletion=observe; it stays a load balancer target and keeps its routes. Set --node-deletion=enforce to delete such Nodes.",
   };
 }
 
 export const massDeletionReason = "MassDeletionHeld";
 
 /** Ready Nodes are included, announced ones are not. */
-export function massDeletionHeld(held: Held): ObjectEvent {
+export function massDeletionHeld(held: Held): Problem {
   const { absent, recent, total, account, howToRelease } = held;
   // Announced Nodes are not counted, but doubt about the account holds them too.
   const missing = `The cloud shows no instance for ${Math.max(1, absent)} of ${total - recent} Nodes`;
@@ -66,8 +65,8 @@ export function massDeletionHeld(held: Held): ObjectEvent {
   const cause =
     "the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; ";
   return {
-    type: "Warning",
+    severity: "hold",
     reason: massDeletionReason,
-    message: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(held, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
+    text: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(held, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }

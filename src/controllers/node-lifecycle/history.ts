@@ -4,11 +4,11 @@
 import type { Node } from "../../kube/objects.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
 import type { AccountWitness } from "../kernel/account-proof.ts";
+import { Board } from "../kernel/board.ts";
 import type { RemovalHistory } from "../kernel/removal-history.ts";
 import type { HoldMemory } from "../kernel/removal-limit.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
-import { ReportsByName } from "../reporter.ts";
 import { type NodeEvidence, noEvidence } from "./evidence.ts";
 import { isAnnouncedAsLeaving } from "./plan.ts";
 
@@ -18,7 +18,7 @@ export type LifecycleHistoryOptions = Pick<NodeDeps, "nodes" | "inventory" | "cl
 };
 
 export class LifecycleHistory {
-  readonly reports = new ReportsByName<"hold">();
+  readonly board = new Board<"hold">();
   readonly limit: HoldMemory = { state: {} };
   readonly #options: LifecycleHistoryOptions;
   /**

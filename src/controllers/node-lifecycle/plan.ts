@@ -4,6 +4,7 @@
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Verdict } from "../kernel/doubt.ts";
 import { awaited, judge, type NextProof, type ProofKind } from "../kernel/proof.ts";
@@ -18,7 +19,6 @@ import {
   taintsOf,
 } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
-import type { ObjectEvent } from "../reporter.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { deletionForbidden, deletionObserved, deletionUnproved, massDeletionHeld } from "./events.ts";
 import { isRecent, type NodeEvidence } from "./evidence.ts";
@@ -31,7 +31,7 @@ export type LifecycleDecision =
   | { readonly kind: "recheck" }
   | { readonly kind: "query"; readonly after: Milliseconds; readonly method?: ProofKind }
   /** The instance is gone, but the Node must not be deleted now. */
-  | { readonly kind: "hold"; readonly event: ObjectEvent }
+  | { readonly kind: "hold"; readonly problem: Problem }
   | { readonly kind: "delete"; readonly isAnnounced: boolean };
 
 export interface LifecyclePlanInput {
@@ -105,7 +105,7 @@ function planDeletion({
   if (settings.deletion === "off") return { kind: "recheck" };
   const undescribed = answer.kind === "gone" ? answer.undescribed : undefined;
   if (undescribed !== undefined)
-    return { kind: "hold", event: deletionUnproved(undescribed, isConfirmed(node)) };
+    return { kind: "hold", problem: deletionUnproved(undescribed, isConfirmed(node)) };
   // The kubelet may have set the provider id, long before the cloud shows the instance.
   const mayBeTooNew = providerIDOf(node) === undefined || isUninitialized(node);
   // The Node is at least this old. Its creation time says nothing to a process whose wall clock is wrong.
@@ -123,17 +123,17 @@ function planDeletion({
   const { held, restartedAt } = isLimited && evidence.proofs.length > 0 ? doubt() : free;
   // Before the cloud has answered at all, nothing is reported.
   const isEarly = held?.account === "unanswered" && next !== undefined;
-  const event = held && !isEarly ? massDeletionHeld(held) : undefined;
-  if (event !== undefined) return { kind: "hold", event };
+  const problem = held && !isEarly ? massDeletionHeld(held) : undefined;
+  if (problem !== undefined) return { kind: "hold", problem };
   if (next !== undefined) return queryFor(next, now);
   // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ beganAt }) => beganAt));
   if (mayBeTooNew && newest < now - beyondMinAge) return { kind: "query", after: milliseconds(0) };
-  if (isDeletionForbidden(node)) return { kind: "hold", event: deletionForbidden(node) };
+  if (isDeletionForbidden(node)) return { kind: "hold", problem: deletionForbidden(node) };
   const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
   const restarted = missing(restartedAt);
   if (restarted !== undefined) return queryFor(restarted, now);
-  if (settings.deletion === "observe") return { kind: "hold", event: deletionObserved() };
+  if (settings.deletion === "observe") return { kind: "hold", problem: deletionObserved() };
   if (!isRecent(evidence, now)) return { kind: "query", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
 }

@@ -12,11 +12,11 @@ import { alignToGrid, type BackoffLimits, backoff } from "../../runtime/backoff.
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, settled, waiting, waitingAtMost } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
+import type { ControllerReport } from "../kernel/board.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isUninitialized } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
-import type { ControllerReport } from "../reporter.ts";
 import { type ApplyContext, applyPlan } from "./apply.ts";
 import {
   ambiguousMatch,
@@ -74,11 +74,11 @@ export class NodeController implements Reconciler {
     this.#history = history;
     this.queue = new WorkQueue(options.clock);
     this.#lookup = new NodeInstanceLookup(options, history.usedNames);
-    this.#reporter = new NodeReporter(options, history.reports);
+    this.#reporter = new NodeReporter(options, history.board);
   }
 
   report(): ControllerReport {
-    return { findings: this.#reporter.findings };
+    return { problems: this.#history.board.problems };
   }
 
   /** Called at most once. */
@@ -88,9 +88,9 @@ export class NodeController implements Reconciler {
 
   *begin(): Subscriptions {
     const { nodes, inventory } = this.#options;
-    const { reports, ownWrites, usedNames } = this.#history;
+    const { board, ownWrites, usedNames } = this.#history;
     // Nodes may have been deleted while another replica was the leader.
-    reports.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
+    board.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
     ownWrites.beginSession(nodes);
     yield usedNames.followListings(nodes, inventory);
     yield* startTriggers({
@@ -271,7 +271,7 @@ export class NodeController implements Reconciler {
         ? unconfirmedMatch(node, uncertain)
         : describeSourceError(error, this.#options.inventory);
     if (node !== undefined && problem !== undefined) {
-      this.#reporter.reportFailure(node, problem, isAccountWide(error) || undefined);
+      this.#reporter.reportFailure(node, { ...problem, isQuiet: isAccountWide(error) });
     }
     return requeue(delay, problem?.reason ?? "LostRace");
   }

@@ -9,13 +9,12 @@ import type { Node, NodeAddress } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceAddress, MatchKey, UnreadableSource } from "../../provider/instances.ts";
 import { describeUnnamed, isUninitialized, providerIDOf } from "../node-facts.ts";
-import type { ObjectEvent } from "../reporter.ts";
 import { pausedAnnotation, providedNodeIP, uninitializedTaint } from "../well-known.ts";
 import type { UncertainMatch } from "./instance-lookup.ts";
 
 /** Upstream's message. */
-export function nodeSynced(): ObjectEvent {
-  return { type: "Normal", reason: "Synced", message: "Node synced successfully" };
+export function nodeSynced(): Problem {
+  return { severity: "notice", reason: "Synced", text: "Node synced successfully" };
 }
 
 const matchKeys = {
@@ -114,7 +113,7 @@ export function uncertainInstance(node: Node, answer: Answer): Problem | undefin
 export function unconfirmedMatch(
   { metadata: { name } }: Node,
   { match, waitsFor }: Pick<UncertainMatch, "match" | "waitsFor">,
-): Problem & Pick<ObjectEvent, "identity"> {
+): Problem {
   return {
     severity: "error",
     reason: "UnconfirmedMatch",
@@ -127,11 +126,11 @@ export function unconfirmedMatch(
 export function unconfirmedMatchUsed({
   match,
   waitsFor,
-}: Pick<UncertainMatch, "match" | "waitsFor">): ObjectEvent {
+}: Pick<UncertainMatch, "match" | "waitsFor">): Problem {
   return {
-    type: "Warning",
+    severity: "warning",
     reason: "UnconfirmedMatchUsed",
-    message: `The Node got provider ID ${match.instance.id} of ${match.source} without knowing whether there is another match: ${describeWait(waitsFor)}. The wait ended because of --node-match-timeout. If the provider ID is wrong, delete the Node object; the kubelet creates it again.`,
+    text: `The Node got provider ID ${match.instance.id} of ${match.source} without knowing whether there is another match: ${describeWait(waitsFor)}. The wait ended because of --node-match-timeout. If the provider ID is wrong, delete the Node object; the kubelet creates it again.`,
   };
 }
 
@@ -150,30 +149,30 @@ function describeWait(waitsFor: readonly UnansweredSource[]): string {
     .join(", ");
 }
 
-export function pausedNode(node: Node): ObjectEvent {
+export function pausedNode(node: Node): Problem {
   const taint = isUninitialized(node) ? " It stays uninitialized until then." : "";
   return {
-    type: "Normal",
+    severity: "notice",
     reason: "Paused",
-    message: `Paused by ${pausedAnnotation}: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a target of load balancers. Remove the annotation to continue.${taint}`,
+    text: `Paused by ${pausedAnnotation}: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a target of load balancers. Remove the annotation to continue.${taint}`,
   };
 }
 
 /** An uninitialized Node of another cloud: nothing can run on it until another manager removes the taint. */
-export function foreignProviderID({ spec: { providerID } }: Node): ObjectEvent {
+export function foreignProviderID({ spec: { providerID } }: Node): Problem {
   return {
-    type: "Warning",
+    severity: "hint",
     reason: "ForeignProviderID",
-    message: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither initializes nor deletes the Node. The cloud-controller-manager of that cloud must remove the taint ${uninitializedTaint}. If the Node does belong to this cloud, correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
+    text: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither initializes nor deletes the Node. The cloud-controller-manager of that cloud must remove the taint ${uninitializedTaint}. If the Node does belong to this cloud, correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
   };
 }
 
-export function foreignNode({ spec: { providerID } }: Node): ObjectEvent {
+export function foreignNode({ spec: { providerID } }: Node): Problem {
   return {
-    type: "Normal",
+    severity: "notice",
     reason: "ForeignNode",
-    message: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither updates nor deletes the Node.`,
-    quiet: true,
+    text: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither updates nor deletes the Node.`,
+    isQuiet: true,
   };
 }
 
@@ -181,17 +180,17 @@ export function foreignNode({ spec: { providerID } }: Node): ObjectEvent {
 export function instanceUnreadable(
   node: Node,
   { name, because }: Pick<UnreadableSource, "name" | "because">,
-): ObjectEvent {
+): Problem {
   const [why, effect] =
     because === undefined
       ? ["to which the settings of the cloud give no access", " It is a target of load balancers."]
       : [because, ""];
   const text = `Provider ID ${node.spec.providerID} is of source ${name}, ${why}. Fairlead neither initializes, updates nor deletes the Node, and creates no routes to it.${effect}`;
   const reason = "InstanceUnreadable";
-  if (!isUninitialized(node)) return { type: "Normal", reason, message: text, quiet: true };
+  if (!isUninitialized(node)) return { severity: "notice", reason, text, isQuiet: true };
   const whatToDo = `Another program must remove the taint ${uninitializedTaint}.`;
   const access = because === undefined ? " To let Fairlead manage the Node, configure the access." : "";
-  return { type: "Warning", reason, message: `${text} ${whatToDo}${access}` };
+  return { severity: "hint", reason, text: `${text} ${whatToDo}${access}` };
 }
 
 export function noAddressLeft({ metadata: { name } }: Node, cloud: readonly InstanceAddress[]): Problem {

@@ -2,16 +2,16 @@
 // had.
 
 import type { Node } from "../../kube/objects.ts";
+import { Board } from "../kernel/board.ts";
 import { OwnWrites } from "../kernel/own-writes.ts";
 import type { NodeDeps } from "../node-deps.ts";
-import { ReportsByName } from "../reporter.ts";
 import type { NodeTopic } from "./node-reporter.ts";
 import { isRelevantChange } from "./triggers.ts";
 import { UsedNames } from "./used-names.ts";
 
 export class NodeHistory {
   readonly ownWrites = new OwnWrites<Node>(isRelevantChange);
-  readonly reports = new ReportsByName<NodeTopic>();
+  readonly board = new Board<NodeTopic>();
   readonly usedNames: UsedNames;
 
   /** Follows the Nodes for the life of the process. */

@@ -8,7 +8,6 @@ import type { Node } from "../../kube/objects.ts";
 import type { UnreadableSource } from "../../provider/instances.ts";
 import { isUninitialized, nodeDeletionOf } from "../node-facts.ts";
 import { isPaused, pauseOf } from "../pause.ts";
-import type { ObjectEvent } from "../reporter.ts";
 import { deletionAnnotation, ownPrefix, pausedAnnotation } from "../well-known.ts";
 import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./events.ts";
 
@@ -18,10 +17,8 @@ export interface NodeOwner {
   readonly unreadableIn?: Pick<UnreadableSource, "name" | "because"> | undefined;
 }
 
-export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner): readonly ObjectEvent[] {
-  const problems = nodeAnnotationProblems(node).map(
-    ({ reason, text }): ObjectEvent => ({ type: "Warning", reason, message: text }),
-  );
+export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner): readonly Problem[] {
+  const problems = nodeAnnotationProblems(node).map((problem): Problem => ({ ...problem, severity: "hint" }));
   if (unreadableIn !== undefined) return [...problems, instanceUnreadable(node, unreadableIn)];
   if (isForeign) return [...problems, isUninitialized(node) ? foreignProviderID(node) : foreignNode(node)];
   return isPaused(node) ? [...problems, pausedNode(node)] : problems;

@@ -1,18 +1,11 @@
 // Reports problems on Nodes: each as an event, once while it lasts, and after several failed attempts as the CloudReady condition, which
 // a Node has only while something is wrong between it and the cloud.
 
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { type Condition, type Node, toTime } from "../../kube/objects.ts";
 import { nodeConditionsPatch, nodeConditionsRemovalPatch } from "../../kube/patches/node-patch.ts";
+import { type Board, Reporter } from "../kernel/board.ts";
 import type { NodeDeps } from "../node-deps.ts";
-import {
-  type Finding,
-  findingsIn,
-  type ObjectEvent,
-  problemEvent,
-  Reporter,
-  type ReportsByName,
-} from "../reporter.ts";
 import { cloudCondition } from "../well-known.ts";
 import type { NodeSettings } from "./settings.ts";
 
@@ -24,95 +17,84 @@ type NodeReporterOptions = Pick<NodeDeps, "writes" | "clock" | "report"> & {
  * `differences`: what the instance has and the Node cannot get. It stays reported during failures, so that it is not repeated when
  * they end. `failure`: why the Node waits, or why the last attempt failed.
  */
-const topics = ["failure", "differences", "notices"] as const;
-export type NodeTopic = (typeof topics)[number];
+export type NodeTopic = "failure" | "differences" | "notices";
 
 export class NodeReporter {
   readonly #options: NodeReporterOptions;
-  readonly #reports: ReportsByName<NodeTopic>;
+  readonly #board: Board<NodeTopic>;
   readonly #reporter: Reporter<Node, NodeTopic>;
   /** How many attempts in a row have failed in this session, by name. Valid while the topic `failure` is reported. */
   readonly #attempts = new Map<string, number>();
 
-  constructor(options: NodeReporterOptions, reports: ReportsByName<NodeTopic>) {
+  constructor(options: NodeReporterOptions, board: Board<NodeTopic>) {
     this.#options = options;
-    this.#reports = reports;
-    this.#reporter = new Reporter(options.report, reports);
-  }
-
-  /** The problems of each Node, and its notices. */
-  get findings(): ReadonlyMap<string, readonly Finding[]> {
-    return new Map(
-      [...this.#reports.names].map((name) => {
-        const reported = this.#reports.get(name);
-        const inOrder = topics.flatMap((topic) => findingsIn(topic, reported.get(topic)));
-        return [name, inOrder] as const;
-      }),
+    this.#board = board;
+    this.#reporter = new Reporter(options.report, (node, topic, problems) =>
+      board.put(node, topic, problems),
     );
   }
 
-  reportNotices(node: Node, notices: readonly ObjectEvent[]): void {
+  reportNotices(node: Node, notices: readonly Problem[]): void {
     this.#reporter.report(node, "notices", notices);
   }
 
   reportProblems(node: Node, problems: readonly Problem[]): void {
-    const { events, since } = this.#reports.of(node).get("differences") ?? {};
-    const before = new Set([...(events?.values() ?? [])].map(({ reason }) => reason));
-    const isSame = problems.every(({ reason }) => before.has(reason));
-    const now = this.#options.clock.monotonic();
-    this.#reporter.report(node, "differences", problems.map(problemEvent), {
-      since: (isSame ? since : undefined) ?? now,
-    });
+    const before = this.#board.of(node, "differences");
+    const isSame = problems.every(({ reason }) => before.some((known) => known.reason === reason));
+    const since = (isSame ? before[0]?.since : undefined) ?? this.#options.clock.monotonic();
+    this.#reporter.report(
+      node,
+      "differences",
+      problems.map((problem) => ({ ...problem, since })),
+    );
   }
 
   /** Reports why the Node waits. Unlike a failure, waiting does not lead to the condition. */
   reportWait(node: Node, problem: Problem): void {
-    this.#reportFailure(node, problemEvent(problem), 0);
+    this.#reportFailure(node, problem, 0);
   }
 
-  /** Returns how many attempts in a row have failed. `quiet`: one log line for all Nodes is written elsewhere. */
-  reportFailure(node: Node, problem: Problem, quiet?: true): number {
-    const event = problemEvent(problem);
-    return this.#reportFailure(node, quiet === true ? { ...event, quiet } : event, 1);
+  /** Returns how many attempts in a row have failed. */
+  reportFailure(node: Node, problem: Problem): number {
+    return this.#reportFailure(node, problem, 1);
   }
 
-  #reportFailure(node: Node, event: ObjectEvent, added: number): number {
-    const { name } = node.metadata;
-    const before = this.#reports.of(node).get("failure");
-    const isSame = before?.events.values().next().value?.reason === event.reason;
+  #reportFailure(node: Node, problem: Problem, added: number): number {
+    const [before] = this.#board.of(node, "failure");
     const attempts = this.#attemptsOf(node) + added;
-    this.#attempts.set(name, attempts);
-    const since = (isSame ? before?.since : undefined) ?? this.#options.clock.monotonic();
-    this.#reporter.report(node, "failure", [event], { attempts, since });
+    this.#attempts.set(node.metadata.name, attempts);
+    const earlier = before?.reason === problem.reason ? before.since : undefined;
+    const since = earlier ?? this.#options.clock.monotonic();
+    this.#reporter.report(node, "failure", [{ ...problem, attempts, since }]);
     return attempts;
   }
 
   /** None for a new Node with the name of another one. */
   #attemptsOf(node: Node): number {
-    const isFailing = this.#reports.of(node).has("failure");
+    const isFailing = this.#board.of(node, "failure").length > 0;
     return isFailing ? (this.#attempts.get(node.metadata.name) ?? 0) : 0;
   }
 
   /** The last attempt did not fail, or the Node is left alone. */
   endFailure(name: string): void {
     this.#attempts.delete(name);
-    this.#reports.forget(name, "failure");
+    this.#board.forget(name, "failure");
   }
 
   forget(name: string): void {
     this.#attempts.delete(name);
-    this.#reports.forget(name);
+    this.#board.forget(name);
   }
 
   /** Writes the condition if the Node's problem lasts long enough. */
   async writeCondition(node: Node, signal: AbortSignal): Promise<void> {
     const { writes, clock, settings } = this.#options;
-    const [problem] = this.#reports.of(node).get("failure")?.events.values() ?? [];
+    const [problem] = this.#board.of(node, "failure");
     if (problem === undefined || this.#attemptsOf(node) < settings.failuresBeforeCondition) return;
     const present = cloudConditionOf(node);
     const condition = toCloudCondition(problem, clock.now());
     if (present?.reason === condition.reason && present?.message === condition.message) return;
-    const why = `the Node is not initialized (${problem.reason}): ${problem.message}`;
+    const why = `the Node is not initialized (${problem.reason}): ${messageIn(problem)}`;
     await writes.patch(node, nodeConditionsPatch(node, [condition]), why, signal);
   }
 
@@ -132,9 +114,10 @@ const maxMessageLength = 256;
  * write: without one, kubectl shows the year 1.
  */
 function toCloudCondition(
-  { reason, message }: Pick<ObjectEvent, "reason" | "message">,
+  { reason, ...problem }: Problem,
   now: number,
 ): Condition & { readonly lastHeartbeatTime: string } {
+  const message = messageIn(problem);
   const time = toTime(now);
   return {
     type: cloudCondition,

@@ -2,13 +2,14 @@
 // the Nodes up to date. `reconcile/table-sync.ts` syncs the routes of a table; this file dispatches the keys of the queue.
 
 import { milliseconds, minutes } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, settled } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
+import type { ControllerReport } from "../kernel/board.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
-import type { ControllerReport, Finding } from "../reporter.ts";
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
 import { targetOf } from "./desired/plan-desired.ts";
 import type { RouteHistory } from "./history.ts";
@@ -26,7 +27,7 @@ const tableKey = (name: TableName): string => (name === undefined ? "routes" : `
 
 export interface RouteReport extends ControllerReport {
   /** What concerns a whole table, by its name. */
-  readonly tables: ReadonlyMap<string, readonly Finding[]>;
+  readonly tables: ReadonlyMap<string, readonly Problem[]>;
   /** The last sync of each table. */
   readonly syncs: readonly RouteSync[];
 }
@@ -71,12 +72,12 @@ export class RouteController implements Reconciler {
   report(): RouteReport {
     const reports = [...this.#tables].map(([key, { report }]) => ({ key, ...report }));
     const byNode = Map.groupBy(
-      reports.flatMap(({ nodeFindings }) => nodeFindings),
+      reports.flatMap(({ nodeProblems }) => nodeProblems),
       ([node]) => node,
     );
     return {
-      findings: new Map([...byNode].map(([node, found]) => [node, found.map(([, finding]) => finding)])),
-      tables: new Map(reports.flatMap(({ key, findings }) => (findings.length > 0 ? [[key, findings]] : []))),
+      problems: new Map([...byNode].map(([node, found]) => [node, found.map(([, problem]) => problem)])),
+      tables: new Map(reports.flatMap(({ key, problems }) => (problems.length > 0 ? [[key, problems]] : []))),
       syncs: reports.flatMap(({ lastSync }) => lastSync ?? []),
     };
   }

@@ -2,12 +2,12 @@
 
 import type { RouteTable } from "../../cloud/ideal-route-tables.ts";
 import { type Cidr, type Milliseconds, minutes, seconds } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Pending } from "../../provider/plan.ts";
 import type { JournalledSend } from "../kernel/journalled-send.ts";
 import type { RemovalHistory } from "../kernel/removal-history.ts";
 import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/removal-limit.ts";
 import type { NodeDeps } from "../node-deps.ts";
-import type { ObjectEvent } from "../reporter.ts";
 import type { TableHistory } from "./history.ts";
 import type { TableName } from "./tables.ts";
 
@@ -41,9 +41,9 @@ export interface RouteControllerOptions extends Omit<NodeDeps, "concurrency"> {
   /** How long-running operations are polled; undefined if the cloud has no operation IDs. */
   readonly pending: Pending | undefined;
   /** Reports problems that do not concern a single Node. */
-  readonly reportProblem: (event: ObjectEvent) => void;
+  readonly reportProblem: (problem: Problem) => void;
   /** Reports what concerns all routes, such as a hold. */
-  readonly reportHold: (event: ObjectEvent) => void;
+  readonly reportHold: (problem: Problem) => void;
   readonly removals: RemovalHistory;
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];

@@ -8,9 +8,9 @@ import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
+import { problemOfError } from "../classify-error.ts";
 import { type Held, whyHeld } from "../kernel/doubt.ts";
 import { removalWindowText } from "../kernel/removal-history.ts";
-import type { Finding, ObjectEvent } from "../reporter.ts";
 import { inTable, type TableName } from "./tables.ts";
 
 export function invalidPodCIDR(range: string): Problem {
@@ -47,9 +47,9 @@ export function routeTaken(
   return { severity: "error", reason: "RouteTaken", text };
 }
 
-export function instanceNotVisible(node: string): ObjectEvent {
-  const message = `The cloud shows no instance for Node ${node}, so its pod CIDRs get no route. Fairlead keeps checking. If this persists, compare the Node's name and provider ID with the cloud's.`;
-  return { type: "Warning", reason: "RouteWaitsForMachine", message };
+export function instanceNotVisible(node: string): Problem {
+  const text = `The cloud shows no instance for Node ${node}, so its pod CIDRs get no route. Fairlead keeps checking. If this persists, compare the Node's name and provider ID with the cloud's.`;
+  return { severity: "error", reason: "RouteWaitsForMachine", text };
 }
 
 /** Upstream's message. */
@@ -58,10 +58,10 @@ export function createFailed(
   took: Milliseconds,
   error: unknown,
   table: TableName,
-): ObjectEvent {
-  const message = `Could not create route ${target.uid} ${destination} for node ${target.node}${inTable(table)} after ${goDuration(took)}: ${messageOf(error)}`;
-  const event: ObjectEvent = { type: "Warning", reason: "FailedToCreateRoute", message };
-  return isAccountWide(error) ? { ...event, quiet: true } : event;
+): Problem {
+  const text = `Could not create route ${target.uid} ${destination} for node ${target.node}${inTable(table)} after ${goDuration(took)}: ${messageOf(error)}`;
+  const cause = problemOfError(error)?.reason;
+  return { severity: "error", reason: "FailedToCreateRoute", text, cause, isQuiet: isAccountWide(error) };
 }
 
 export function removeFailed(
@@ -80,16 +80,16 @@ export function changeUnknown(action: "create" | "remove", range: string, error:
 }
 
 /** `isAccepted`: the cloud works on it. Otherwise it works on another change, and accepts one at a time. */
-export function routeUnfinished(range: string, isAccepted: boolean): Finding {
+export function routeUnfinished(range: string, isAccepted: boolean): Problem {
   const text = isAccepted
     ? `The cloud has accepted the route for pod CIDR ${range}, and may still work on it. Fairlead asks until it is done.`
     : `The route for pod CIDR ${range} is created after the change that the cloud works on now.`;
-  return { kind: "wait", reason: "RouteInProgress", text };
+  return { severity: "wait", reason: "RouteInProgress", text };
 }
 
-export function routeUnproved(range: string, confirmAfter: Milliseconds): Finding {
+export function routeUnproved(range: string, confirmAfter: Milliseconds): Problem {
   const text = `No listing shows the route for pod CIDR ${range}, which existed, or which an earlier request may have created, perhaps one of a former leader. It is created if a listing lacks it ${goDuration(confirmAfter)} later too.`;
-  return { kind: "wait", reason: "RouteMissing", text };
+  return { severity: "wait", reason: "RouteMissing", text };
 }
 
 export interface HeldRoute {
@@ -101,11 +101,10 @@ export interface HeldRoute {
   readonly absent: "node" | "table" | "route";
 }
 
-export const massRouteRecreationReason = "MassRouteRecreationHeld";
-
 export function massRouteRecreationHeld(range: string, howToRelease: string): Problem {
   const text = `The cloud lists no route for pod CIDR ${range}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`;
-  return { severity: "warning", reason: massRouteRecreationReason, text };
+  // One line about the hold is logged for all Nodes.
+  return { severity: "warning", reason: "MassRouteRecreationHeld", text, isQuiet: true };
 }
 
 /** `count`: how often it was created. */
@@ -121,7 +120,7 @@ const causeOf: Readonly<Record<HeldRoute["absent"], (count: number) => string>> 
   route: (count) => `the cloud no longer lists ${count} routes that Nodes need`,
 };
 
-export function massRouteChangeHeld(held: readonly HeldRoute[], doubt: Held, table: TableName): ObjectEvent {
+export function massRouteChangeHeld(held: readonly HeldRoute[], doubt: Held, table: TableName): Problem {
   const { recent, absent, vanished, total, howToRelease } = doubt;
   const causes = (["node", "table", "route"] as const).flatMap((what) => {
     const count = held.filter((one) => one.absent === what).length;
@@ -132,11 +131,11 @@ export function massRouteChangeHeld(held: readonly HeldRoute[], doubt: Held, tab
       ? ""
       : `, and ${recent} ${recent === 1 ? "was" : "were"} removed or created again in the last ${removalWindowText}`;
   return {
-    type: "Warning",
+    severity: "hold",
     reason: "MassRouteChangeHeld",
     // Reported once while it lasts, whatever the numbers.
     identity: "",
-    message: `Of ${total} routes${inTable(table)}, ${absent + vanished} are affected by something absent: ${causes.join(", and ")}${before}${whyHeld(doubt, "a fault")}, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
+    text: `Of ${total} routes${inTable(table)}, ${absent + vanished} are affected by something absent: ${causes.join(", and ")}${before}${whyHeld(doubt, "a fault")}, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
   };
 }
 
@@ -145,7 +144,8 @@ export function listFailed(error: unknown, table: TableName): Problem {
     table === undefined
       ? "Could not list the cloud's routes. No route is created or removed until a listing succeeds"
       : `Could not list the routes of table ${table}. None of its routes is created or removed until a listing succeeds; other tables are not affected`;
-  return { severity: "error", reason: "RoutesUnknown", text: `${what}: ${messageOf(error)}` };
+  const cause = problemOfError(error)?.reason;
+  return { severity: "error", reason: "RoutesUnknown", text: `${what}: ${messageOf(error)}`, cause };
 }
 
 /** For a sync that was interrupted for another reason than a response of the cloud, which is reported for each route. */

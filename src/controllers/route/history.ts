@@ -9,11 +9,11 @@ import type { Node } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
+import { Board, ObjectBoard } from "../kernel/board.ts";
 import { Creations } from "../kernel/creations.ts";
 import type { Evidence } from "../kernel/proof.ts";
 import type { HoldMemory } from "../kernel/removal-limit.ts";
 import { podRangesOf } from "../node-facts.ts";
-import { ReportsByName } from "../reporter.ts";
 import { SeenDeletions, type SeenDeletionsDeps } from "./seen-deletions.ts";
 import type { TableName } from "./tables.ts";
 
@@ -77,7 +77,7 @@ export class TableHistory {
   removedAt = Number.NEGATIVE_INFINITY;
   /** By the key of the change. */
   readonly operations = new Map<string, OpenOperation>();
-  readonly reports = new ReportsByName<TableTopic>();
+  readonly board = new ObjectBoard<TableTopic>();
   readonly limit: HoldMemory = { state: {} };
   /** The ids of changes that are held by the mass limit, or because listings do not show what was created. */
   held: ReadonlySet<string> = new Set();
@@ -137,7 +137,7 @@ export class RouteHistory {
    * those of an earlier process count for every table.
    */
   readonly tableOfRemoval = new Map<string, TableName>();
-  readonly nodeReports = new ReportsByName<NodeTopic>();
+  readonly nodeBoard = new Board<NodeTopic>();
   /** The problems of the Nodes that each table has reported last. */
   readonly nodeProblems = new Map<TableName, ProblemsByNode>();
   readonly #deps: RouteHistoryDeps;

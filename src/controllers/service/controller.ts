@@ -5,15 +5,16 @@ import type { Hinted } from "../../cloud/change-stream.ts";
 import { BalancerInventory } from "../../cloud/inventory/balancers.ts";
 import { SharedPrefetch } from "../../cloud/inventory/shared-prefetch.ts";
 import { milliseconds, type ServiceUID, seconds, serviceUID } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Outcome } from "../../runtime/workers.ts";
+import type { ControllerReport } from "../kernel/board.ts";
 import { Doubt, type Held } from "../kernel/doubt.ts";
 import type { RemovalKind } from "../kernel/removal-history.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { Operations } from "../operations.ts";
-import { allFindings, type ControllerReport, type Finding } from "../reporter.ts";
 import { otherControllerOf } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
@@ -34,16 +35,9 @@ import { describeMassHold, massHoldEnded } from "./status/events.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
 
-export interface BalancerHold {
-  /** The key of the Service. */
-  readonly service: string;
-  readonly reason: string;
-  readonly message: string;
-}
-
 export interface ServiceReport extends ControllerReport {
-  /** Services whose load balancer is neither created nor removed for now. */
-  readonly holds: readonly BalancerHold[];
+  /** Why the load balancer of a Service is neither created nor removed for now, by the key of the Service. */
+  readonly holds: readonly (readonly [service: string, hold: Problem])[];
   /** Load balancers with Fairlead's mark that no Service needs. */
   readonly orphans: readonly ObservedLoadBalancer[];
   /** Their marks name no cluster, and a Service that this process never saw: orphans, or load balancers of another cluster. */
@@ -171,17 +165,15 @@ export class ServiceController implements Reconciler {
 
   report(): ServiceReport {
     const { records } = this.#parts;
-    const findings = new Map<string, readonly Finding[]>();
+    const problems = new Map<string, readonly Problem[]>();
     for (const state of records.all) {
-      const found = findingsOf(state);
+      const found = problemsOf(state);
       // An earlier Service of this name may still be known by its uid.
-      if (found.length > 0) findings.set(state.key, [...(findings.get(state.key) ?? []), ...found]);
+      if (found.length > 0) problems.set(state.key, [...(problems.get(state.key) ?? []), ...found]);
     }
     return {
-      findings,
-      holds: records.all.flatMap(({ key, hold }) =>
-        hold === undefined ? [] : { service: key, reason: hold.reason, message: hold.message },
-      ),
+      problems,
+      holds: records.all.flatMap(({ key, hold }) => (hold === undefined ? [] : [[key, hold] as const])),
       orphans: this.orphans(),
       possibleOrphans: this.#unowned().filter((one) => this.#mayBeForeign(one)),
       leftOf: (key) => this.#leftOf(key),
@@ -243,7 +235,7 @@ export interface ServiceKnowledge {
   /** The change in progress. */
   readonly change: ChangeKind | undefined;
   /** What applies now, also about waiting. */
-  readonly findings: readonly Finding[];
+  readonly problems: readonly Problem[];
 }
 
 /** Undefined for a Service that the controller has not seen, or does not manage. */
@@ -264,13 +256,9 @@ function knowledgeOf(
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
     },
     change,
-    findings: findingsOf(state),
+    problems: problemsOf(state),
   };
 }
 
-/** Its hold, and the events that were published and still apply. */
-function findingsOf({ hold, published }: ServiceState): readonly Finding[] {
-  const held: readonly Finding[] =
-    hold === undefined ? [] : [{ kind: "hold", reason: hold.reason, text: hold.message }];
-  return [...held, ...allFindings(published)];
-}
+/** Its hold, and what was reported and still applies. */
+const problemsOf = ({ hold, board }: ServiceState): readonly Problem[] => [hold ?? [], board.all].flat();

@@ -21,7 +21,6 @@ import type { FormerLeaders } from "../former-leaders.ts";
 import type { RemovalHistory } from "../kernel/removal-history.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeStore, Note } from "../node-deps.ts";
-import type { ObjectEvent } from "../reporter.ts";
 import type { AnnotationTable } from "./annotations/annotations.ts";
 import type { ServiceSettings } from "./settings.ts";
 
@@ -37,12 +36,6 @@ export type BalancerListing = Pick<
 export type Desired = DesiredLoadBalancer<Fields>;
 
 export type ServiceStore = ObjectStore<Service>;
-
-/** A problem whose text may change, such as a count, without being reported again. */
-export interface LastingProblem extends Problem {
-  /** It is reported again when this changes. */
-  readonly identity: string;
-}
 
 /** Guarded writes. Each is journalled with its reason; in observe mode it is only journalled. */
 export interface ServiceWrites {
@@ -94,7 +87,7 @@ export interface ServiceControllerDeps {
   readonly annotations: AnnotationTable<Fields>;
   readonly facts: Readonly<Record<string, FactPlace>>;
   readonly pending: Pending | undefined;
-  readonly report: (service: Service, event: ObjectEvent) => void;
+  readonly report: (service: Service, problem: Problem) => void;
   /** The memory of the mass limits. */
   readonly removals: RemovalHistory;
   /** Logs a warning that concerns no Service that exists. */

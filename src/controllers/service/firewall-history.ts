@@ -1,7 +1,7 @@
 // What the controller of the Nodes' firewall remembers across leadership sessions: which Services were seen to give up ports, and what was
 // reported. It follows the Services on a standby replica too.
 
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
@@ -20,7 +20,7 @@ export interface FirewallHistoryDeps
   readonly firewall: NodeFirewall<Fields, Step>;
 }
 
-export interface FirewallProblem extends Pick<Problem, "reason" | "text"> {
+export interface FirewallProblem extends Problem {
   readonly service?: ExposedService<Fields>["owner"] | undefined;
 }
 
@@ -59,9 +59,9 @@ export function toExposed(
   return {
     exposed,
     // The service controller reports those of load balancers.
-    problems: problems.flatMap(({ reason, text, key }) =>
-      type === "NodePort" && key !== undefined && keys.includes(key)
-        ? [{ reason, text: `${text} ${advice}`, service: desired.owner }]
+    problems: problems.flatMap((problem) =>
+      type === "NodePort" && problem.key !== undefined && keys.includes(problem.key)
+        ? [{ ...problem, text: `${messageIn(problem)} ${advice}`, remedy: undefined, service: desired.owner }]
         : [],
     ),
   };
@@ -114,7 +114,7 @@ export class FirewallHistory {
   /** These problems apply now. Returns those that did not apply before. */
   newOf(kind: "problems" | "errors", problems: readonly FirewallProblem[]): readonly FirewallProblem[] {
     const before = this.#reported[kind];
-    this.#reported[kind] = new Set(problems.map(({ text }) => text));
-    return problems.filter(({ text }) => !before.has(text));
+    this.#reported[kind] = new Set(problems.map(messageIn));
+    return problems.filter((problem) => !before.has(messageIn(problem)));
   }
 }

@@ -3,6 +3,7 @@
 
 import { minutes, seconds, serviceUID } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import type { Problem } from "../../core/problem.ts";
 import { willRetry } from "../../core/retry-promise.ts";
 import type { Fields } from "../../core/settings.ts";
 import { keyOf } from "../../kube/objects.ts";
@@ -14,7 +15,6 @@ import type { JournalledSend } from "../kernel/journalled-send.ts";
 import { removalWindow } from "../kernel/removal-history.ts";
 import { allowedRemovals } from "../kernel/removal-limit.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
-import type { ObjectEvent } from "../reporter.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import {
   exposureOf,
@@ -31,7 +31,7 @@ export interface NodeFirewallDeps
     Pick<ServiceControllerDeps, "report" | "random" | "settings"> {
   readonly send: JournalledSend;
   /** Reports what concerns no single Service. */
-  readonly reportFirewall: (event: ObjectEvent) => void;
+  readonly reportFirewall: (problem: Problem) => void;
 }
 
 const key = "firewall";
@@ -128,16 +128,15 @@ export class NodeFirewallController implements Reconciler {
     const count = closes.length;
     if (removalLimit === "off" || count <= seen + allowedRemovals(removalLimit, open)) return [];
     const text = `${count} of the ${open} ports that the firewall of the Nodes opens belong to no Service, and only ${seen} belong to Services that were seen to be deleted or changed. This may be another cluster, or one that was restored, so no port is closed; new ones are opened. To close them anyway, set --removal-limit=off until they are closed: ${listOf(closes)}.`;
-    return [{ reason: "FirewallChangeHeld", text }];
+    return [{ severity: "hold", reason: "FirewallChangeHeld", text }];
   }
 
   #report(kind: "problems" | "errors", problems: readonly FirewallProblem[]): void {
     const { services, report, reportFirewall } = this.#deps;
-    for (const { reason, text, service: owner } of this.#history.newOf(kind, problems)) {
+    for (const { service: owner, ...problem } of this.#history.newOf(kind, problems)) {
       const service = owner && services.get(keyOf(owner));
-      const event = { type: "Warning", reason, message: text } as const;
-      if (service !== undefined && serviceUID(service.metadata.uid) === owner?.uid) report(service, event);
-      else reportFirewall(event);
+      if (service !== undefined && serviceUID(service.metadata.uid) === owner?.uid) report(service, problem);
+      else reportFirewall(problem);
     }
   }
 
@@ -145,7 +144,7 @@ export class NodeFirewallController implements Reconciler {
     const problem = problemOfError(error);
     if (problem !== undefined) {
       const text = `The firewall of the Nodes stays as it is: ${messageOf(error)} ${willRetry}`;
-      this.#report("errors", [{ reason: problem.reason, text }]);
+      this.#report("errors", [{ ...problem, text }]);
     }
     this.#observed = undefined;
   }

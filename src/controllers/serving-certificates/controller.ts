@@ -3,6 +3,7 @@
 
 import { type Answer, intervalOf } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type CertificateSigningRequest, type Node, toTime } from "../../kube/objects.ts";
@@ -10,13 +11,13 @@ import { certificateSigningRequests } from "../../kube/resources.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import { problemOfError } from "../classify-error.ts";
+import { Reporter } from "../kernel/board.ts";
 import type { JournalledSend } from "../kernel/journalled-send.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import { PendingLookups } from "../pending-lookups.ts";
-import { type ObjectEvent, Reporter } from "../reporter.ts";
 import {
   decideNames,
   isPending,
@@ -73,8 +74,8 @@ export class ServingCertificateController implements Reconciler {
     this.#deps = deps;
     this.#history = history;
     this.#reporter = new Reporter<CertificateSigningRequest, "waiting">(
-      (request, event) => this.#report(request, event),
-      history.reports,
+      (request, problem) => this.#report(request, problem),
+      (request, topic, problems) => history.board.put(request, topic, problems),
     );
     this.queue = new WorkQueue(deps.clock);
     this.#lookups = new PendingLookups(deps.inventory, deps.clock);
@@ -87,10 +88,10 @@ export class ServingCertificateController implements Reconciler {
 
   *begin(): Subscriptions {
     const { nodes, inventory } = this.#deps;
-    const { requests, requestsOf, reports } = this.#history;
+    const { requests, requestsOf, board } = this.#history;
     const names = requests.list().map(({ metadata }) => metadata.name);
     // Requests may have been deleted while another replica was the leader.
-    reports.forgetAllBut(new Set(names));
+    board.forgetAllBut(new Set(names));
     for (const name of names) this.queue.add(name);
     yield requests.subscribe(({ key }) => this.queue.add(key));
     yield nodes.subscribe(({ key, before, after }) => {
@@ -131,7 +132,7 @@ export class ServingCertificateController implements Reconciler {
 
   #forget(name: string): void {
     this.#seen.delete(name);
-    this.#history.reports.forget(name);
+    this.#history.board.forget(name);
   }
 
   /** What is known about a pending request. It never changes, so it is read once. */
@@ -253,21 +254,21 @@ export class ServingCertificateController implements Reconciler {
     this.#forget(name);
     if (sent === "observed") return;
     onDecision(isApproved ? "approved" : "denied");
-    this.#report(request, { type: isApproved ? "Normal" : "Warning", reason, message: text });
+    this.#report(request, { severity: isApproved ? "notice" : "error", reason, text });
   }
 
   #reportWait(request: CertificateSigningRequest, why: string): void {
-    const message = `${why} The kubelet has no serving certificate of the cluster until the request is approved.`;
+    const text = `${why} The kubelet has no serving certificate of the cluster until the request is approved.`;
     this.#reporter.report(request, "waiting", [
-      { type: "Warning", reason: "ServingCertificateWaiting", message },
+      { severity: "hold", reason: "ServingCertificateWaiting", text },
     ]);
   }
 
-  #report(request: CertificateSigningRequest, event: ObjectEvent): void {
+  #report(request: CertificateSigningRequest, problem: Problem): void {
     const node = this.#deps.nodes.get(nodeOfRequest(request) ?? "");
-    const message = `Certificate signing request ${request.metadata.name}: ${event.message}`;
-    if (node !== undefined) this.#deps.report(node, { ...event, message });
-    else this.#deps.note(message, { reason: event.reason });
+    const text = `Certificate signing request ${request.metadata.name}: ${problem.text}`;
+    if (node !== undefined) this.#deps.report(node, { ...problem, text });
+    else this.#deps.note(text, { reason: problem.reason });
   }
 
   onError(name: string, error: unknown): undefined {

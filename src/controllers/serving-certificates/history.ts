@@ -3,14 +3,14 @@
 
 import type { CertificateSigningRequest, Node } from "../../kube/objects.ts";
 import type { Index } from "../../kube/watch/store.ts";
+import { Board } from "../kernel/board.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf } from "../node-facts.ts";
-import { ReportsByName } from "../reporter.ts";
 import { nodeOfRequest } from "./decide-request.ts";
 
 export class ServingCertificateHistory {
-  readonly reports = new ReportsByName<"waiting">();
+  readonly board = new Board<"waiting">();
   readonly requests: ObjectStore<CertificateSigningRequest>;
   readonly requestsOf: Index<CertificateSigningRequest>;
   readonly #deps: Pick<NodeDeps, "inventory">;

@@ -3,6 +3,7 @@
 
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { inBatches } from "../../core/in-batches.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
 import type { Call } from "../../provider/call.ts";
@@ -15,14 +16,13 @@ import type { JournalledSend } from "../kernel/journalled-send.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { isPaused } from "../pause.ts";
-import type { ObjectEvent } from "../reporter.ts";
 import { machineOf, type TaggingHistory } from "./history.ts";
 
 export interface TaggingDeps extends Omit<NodeDeps, "concurrency" | "note" | "report"> {
   readonly tags: MachineTags;
   readonly send: JournalledSend;
   /** Reports what concerns no single Node. */
-  readonly reportTags: (event: ObjectEvent) => void;
+  readonly reportTags: (problem: Problem) => void;
 }
 
 /** All Nodes are one key: their machines are tagged together. */
@@ -160,8 +160,7 @@ export class TaggingController implements Reconciler {
     const isNew = problem !== undefined && problem.text !== this.#history.reported;
     this.#history.reported = problem?.text;
     if (isNew) {
-      const message = `The tags of machines are not complete: ${problem.text}`;
-      this.#deps.reportTags({ type: "Warning", reason: problem.reason, message });
+      this.#deps.reportTags({ ...problem, text: `The tags of machines are not complete: ${problem.text}` });
     }
   }
 }

@@ -87,7 +87,7 @@ function conditionNotes({ status }: Node): readonly ObjectNote[] {
     ({ type, status: value, reason = type, message = "" }): readonly ObjectNote[] => {
       const isCloudProblem = type === cloudCondition && value === "False";
       const hasNoRoute = type === networkCondition && value === "True";
-      return isCloudProblem || hasNoRoute ? [{ kind: "problem", reason, text: message || reason }] : [];
+      return isCloudProblem || hasNoRoute ? [{ severity: "error", reason, text: message || reason }] : [];
     },
   );
 }
@@ -113,7 +113,7 @@ function absenceNotes({ proofs, now, isKept }: KnownNode): readonly ObjectNote[]
   const times = proofs.length === 1 ? "once" : `${proofs.length} times`;
   return [
     {
-      kind: isKept ? "notice" : "wait",
+      severity: isKept ? "notice" : "wait",
       reason: "ProofOfAbsence",
       text: `The cloud has answered ${times} without its instance, at first ${seconds(now - first.beganAt)} ago (${proofs.map(({ kind }) => kind).join(", ")}). ${consequence}`,
     },
@@ -127,11 +127,11 @@ function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readon
   const { reason = "CloudUnavailable" } = problemOfError(listingFailure.error) ?? {};
   const why = withoutFullStop(failingText(listingFailure, now));
   const text = `The state of its instance is not known, because ${why}. The Node is neither updated nor deleted until they succeed.`;
-  return [{ kind: "problem", reason, text }];
+  return [{ severity: "error", reason, text }];
 }
 
 function notesOf(known: KnownNode): readonly ObjectNote[] {
-  const isHeld = known.notes.some(({ kind }) => kind === "hold");
+  const isHeld = known.notes.some(({ severity }) => severity === "hold");
   const notes = [...(isHeld ? [] : absenceNotes(known)), ...unknownNotes(known), ...known.notes];
   return [...notes, ...(isExplained(notes) ? [] : conditionNotes(known.node))];
 }

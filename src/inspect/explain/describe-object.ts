@@ -8,13 +8,14 @@ import {
   unlistedSources,
 } from "../../app/report/manager-report.ts";
 import type { Answer } from "../../cloud/inventory/instances.ts";
+import type { ControllerReport } from "../../controllers/kernel/board.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
-import type { ControllerReport, Finding } from "../../controllers/reporter.ts";
 import { isLoadBalancer, isManaged } from "../../controllers/service/predicates.ts";
 import { defined } from "../../core/defined.ts";
 import { didYouMean } from "../../core/did-you-mean.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import {
   type KubeObject,
@@ -58,25 +59,24 @@ const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${
 function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly ObjectNote[] {
   const notes: ObjectNote[] = [];
   const cloud = manager.cloudProblem();
-  if (cloud !== undefined)
-    notes.push({ kind: "problem", reason: cloud.reason, text: capitalized(cloud.text) });
+  if (cloud !== undefined) notes.push({ ...cloud, severity: "error", text: capitalized(cloud.text) });
   const { noLeader, otherLeader } = leaderTexts(manager);
   const leader = [...new Set(manager.leases().map(({ holder }) => holder))].join(" and ");
   if (noLeader !== undefined)
-    notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "NoLeader", text: noLeader });
+    notes.push({ severity: isUnfinished ? "error" : "notice", reason: "NoLeader", text: noLeader });
   else if (!manager.leads()) {
     const text =
       otherLeader === undefined
         ? `This replica does not lead, so it reconciles nothing and knows only what the leader has written on the object. Ask the leader${leader === "" ? "" : `, ${leader}`}.`
         : `It waits for ${leader}, which is another program. This manager changes nothing while that leads.`;
-    notes.push({ kind: isUnfinished ? "wait" : "notice", reason: "Standby", text });
+    notes.push({ severity: isUnfinished ? "wait" : "notice", reason: "Standby", text });
   }
   const awaited = awaitedListsText(manager.awaitedCaches());
   if (awaited !== undefined)
-    notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "CachesOutdated", text: awaited });
+    notes.push({ severity: isUnfinished ? "error" : "notice", reason: "CachesOutdated", text: awaited });
   if (!manager.controllers.includes(controller)) {
     const text = `The controller ${controller} does not run in this manager: --controllers disables it, or the cloud does not support it. Nothing is changed for this object.`;
-    notes.push({ kind: isUnfinished ? "problem" : "notice", reason: "ControllerDisabled", text });
+    notes.push({ severity: isUnfinished ? "error" : "notice", reason: "ControllerDisabled", text });
   }
   return notes;
 }
@@ -152,8 +152,8 @@ export class Describer {
     const namesOf = (list: typeof service.orphans): string => shortList(list.map(({ name: known }) => known));
     const own = service.leftOf(name);
     if (own.length > 0) {
-      const hold = service.holds.find((one) => one.service === name);
-      const why = hold === undefined ? "" : ` (${hold.reason}: ${hold.message})`;
+      const [, hold] = service.holds.find(([key]) => key === name) ?? [];
+      const why = hold === undefined ? "" : ` (${hold.reason}: ${messageIn(hold)})`;
       return { left: `Its load balancer is still in the cloud: ${namesOf(own)}${why}` };
     }
     const others = [...service.orphans, ...service.possibleOrphans];
@@ -195,7 +195,7 @@ export class Describer {
     return (
       stateOf(this.#general.node) === undefined &&
       this.#isListed &&
-      !this.#ofNodes.some(({ findings }) => findings.has(name)) &&
+      !this.#ofNodes.some(({ problems }) => problems.has(name)) &&
       (this.#evidence.get(name)?.proofs.length ?? 0) === 0 &&
       this.#manager.isSelected(node) &&
       isPlainlySettled(node)
@@ -210,14 +210,14 @@ export class Describer {
     const { name } = node.metadata;
     const { inventory, flags, queues } = this.#manager;
     const general = isUninitialized(node) ? this.#general.joiningNode : this.#general.node;
-    const found = this.#ofNodes.flatMap(({ findings }) => findings.get(name) ?? []);
+    const found = this.#ofNodes.flatMap(({ problems }) => problems.get(name) ?? []);
     const answer = inventory.check(identityOf(node));
     return nodeSubject({
       node,
       isSelected: this.#manager.isSelected(node),
       isKept: flags["node-deletion"] === "off",
       answer,
-      notes: [...found.map((finding) => this.#noteOf(finding)), ...general],
+      notes: [...found.map((problem) => this.#noteOf(problem)), ...general],
       proofs: this.#evidence.get(name)?.proofs ?? [],
       listingFailure: this.#failureOf(answer, node),
       now: this.#now,
@@ -280,7 +280,7 @@ export class Describer {
     return volumeSubject({
       objects,
       driver: this.#manager.volumes?.driver,
-      notes: [...found.map((finding) => this.#noteOf(finding)), ...this.#general.volume],
+      notes: [...found.map((problem) => this.#noteOf(problem)), ...this.#general.volume],
       ...this.#attempts(
         [this.#manager.queues["volume"]],
         parts.map(([part, object]) => queueKeyOf(part, refOf(object))),
@@ -288,10 +288,10 @@ export class Describer {
     });
   }
 
-  #noteOf({ kind, reason, cause, severity, text, since }: Finding): ObjectNote {
+  #noteOf({ severity, reason, cause, text, remedy, since }: Problem): ObjectNote {
     const isKnown = since !== undefined && !this.#isOffline;
     const sinceSeconds = isKnown ? Math.round((this.#now - since) / 1000) : undefined;
-    return defined({ kind, reason, cause, severity, text, sinceSeconds });
+    return defined({ severity, reason, cause, text, remedy, sinceSeconds });
   }
 
   /** When the first of these keys is tried again; if none is scheduled, the first of the times in `otherwise`. */

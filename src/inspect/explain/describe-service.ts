@@ -48,15 +48,15 @@ export interface KnownService extends KnownState {
 
 /** The messages of the controller, and the conditions that it has no message for, such as those of another replica. */
 function notesOf({ service, knowledge, notes }: KnownService): readonly ObjectNote[] {
-  const { findings = [] } = knowledge ?? {};
-  const hold = findings.find(({ kind }) => kind === "hold");
+  const { problems = [] } = knowledge ?? {};
+  const hold = problems.find(({ severity }) => severity === "hold");
   // The summary has the pause, and a hold is also an event.
-  const own = findings.filter(
-    (finding) => finding === hold || (finding.reason !== "Paused" && finding.reason !== hold?.reason),
+  const own = problems.filter(
+    (problem) => problem === hold || (problem.reason !== "Paused" && problem.reason !== hold?.reason),
   );
   const written = isExplained(own) ? [] : conditionNotes(service);
   // A controller that has warnings knows those of the condition.
-  const added = own.length > 0 ? written.filter(({ kind }) => kind === "problem") : written;
+  const added = own.length > 0 ? written.filter(({ severity }) => severity === "error") : written;
   return [...own, ...added, ...notes];
 }
 
@@ -66,7 +66,7 @@ function conditionNotes({ status }: Service): readonly ObjectNote[] {
       const isProblem = type === cloudCondition && value === "False";
       const isWarning = type === warningCondition && value === "True";
       if (!isProblem && !isWarning) return [];
-      return [{ kind: isProblem ? "problem" : "notice", reason, text: message }];
+      return [{ severity: isProblem ? "error" : "notice", reason, text: message }];
     },
   );
 }

@@ -1,13 +1,13 @@
 // Why a Node, a Service or a volume is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
 
 import type { CloudProblem } from "../../app/report/cloud-contact.ts";
-import { byBlocking, type Ranked } from "../../controllers/problem-order.ts";
-import { eventSources, type Finding } from "../../controllers/reporter.ts";
-import { uninitializedTaint } from "../../controllers/well-known.ts";
+import { byBlocking } from "../../controllers/problem-order.ts";
+import { eventSources, uninitializedTaint } from "../../controllers/well-known.ts";
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { isProblem, type Problem } from "../../core/problem.ts";
 import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { withoutFullStop } from "../../core/text.ts";
 import { describeChange, type JournalEntry } from "../../runtime/journal.ts";
@@ -36,7 +36,7 @@ export type State =
   | "unknown";
 
 /** A message about the object that applies now. */
-export interface ObjectNote extends Ranked, Pick<Finding, "text"> {
+export interface ObjectNote extends Pick<Problem, "severity" | "reason" | "cause" | "text" | "remedy"> {
   /** For how long the manager has seen it. */
   readonly sinceSeconds?: number;
 }
@@ -221,7 +221,7 @@ function judgeWithEvents(
   const { reason, message } = reported;
   // The condition that the manager wrote has the same text.
   if (notes.some((note) => note.reason === reason || message.includes(note.text))) return { ...own, notes };
-  const all = sortNotes([...notes, { kind: "problem", reason, text: `${reportedBy}${message}` } as const]);
+  const all = sortNotes([...notes, { severity: "error", reason, text: `${reportedBy}${message}` } as const]);
   return { ...subject.judge(all, decisions), notes: all };
 }
 
@@ -234,7 +234,7 @@ export function withoutLeader(description: Description, noLeader: string | undef
     state: state === "held" || state === "paused" ? state : "problem",
     summary: summary.includes("No manager leads") ? summary : `${firstSentence(noLeader)} ${summary}`,
     notes: sortNotes([
-      { kind: "problem", reason: "NoLeader", text: noLeader },
+      { severity: "error", reason: "NoLeader", text: noLeader },
       ...notes.filter(({ reason }) => reason !== "NoLeader"),
     ]),
   };
@@ -265,7 +265,7 @@ export function withoutCloud(description: Description, cause: CloudProblem): Des
   const notes = description.notes.filter(
     ({ reason, text }) => !fromCloud.has(reason) || text.startsWith(reportedBy),
   );
-  const [first] = notes.filter(({ kind: what }) => what === "problem" || what === "hold");
+  const [first] = notes.filter((note) => isProblem(note) || note.severity === "hold");
   const known = knownOf(description);
   // The first note says the same.
   const { Listings: _, ...facts } = description.facts;
@@ -274,7 +274,7 @@ export function withoutCloud(description: Description, cause: CloudProblem): Des
     facts,
     state: "unknown",
     summary: first === undefined ? known : `${known} ${firstSentence(first.text)}`,
-    notes: sortNotes([{ kind: "problem", ...cause }, ...notes]),
+    notes: sortNotes([{ severity: "error", ...cause }, ...notes]),
   };
 }
 
@@ -295,17 +295,24 @@ export function withoutPromises(description: Description): Description {
 /** What blocks first comes first, and each once. */
 function sortNotes(notes: readonly ObjectNote[]): readonly ObjectNote[] {
   const distinct = new Map(notes.map((note) => [`${note.reason} ${note.text}`, note]));
-  return byBlocking([...distinct.values()], (note) => note);
+  return byBlocking([...distinct.values()]);
 }
 
 /** Conditions have the same message as the controller that wrote it, or less. They matter while no controller says more. */
 export const isExplained = (notes: readonly ObjectNote[]): boolean =>
-  notes.some(({ kind, severity }) => kind === "hold" || (kind === "problem" && severity !== "warning"));
+  notes.some(({ severity }) => severity === "hold" || severity === "error");
 
 /** The state that the notes alone decide; undefined if they are only notices. */
 export function stateOf(notes: readonly ObjectNote[]): State | undefined {
-  const states = { hold: "held", problem: "problem", wait: "waiting", notice: undefined } as const;
-  return notes.map(({ kind }) => states[kind]).find((state) => state !== undefined);
+  const states = {
+    error: "problem",
+    hold: "held",
+    wait: "waiting",
+    warning: "problem",
+    hint: undefined,
+    notice: undefined,
+  } as const;
+  return notes.map(({ severity }) => states[severity]).find((state) => state !== undefined);
 }
 
 /** The first sentence of a message; a dot inside of a name, a number or a parenthesis ends none. */

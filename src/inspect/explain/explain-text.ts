@@ -3,6 +3,7 @@
 import type { ExitCode } from "../../app/console.ts";
 import { seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
+import { messageIn } from "../../core/problem.ts";
 import { shortList, wrapText } from "../../core/text.ts";
 import { describeChange } from "../../runtime/journal.ts";
 import type { NotFound } from "./describe-object.ts";
@@ -21,18 +22,21 @@ import {
 
 const width = 100;
 
-const headings: Readonly<Record<ObjectNote["kind"], string>> = {
+const headings: Readonly<Record<ObjectNote["severity"], string>> = {
+  error: "Problem",
   hold: "On hold",
-  problem: "Problem",
   wait: "Waiting",
+  warning: "Warning",
+  hint: "Note",
   notice: "Note",
 };
 
-function noteText({ kind, reason, cause, severity, sinceSeconds, text }: ObjectNote): string {
-  const lines = text.split("\n").map((line) => wrapText(line, width, "    "));
-  const heading = severity === "warning" ? "Warning" : headings[kind];
+function noteText({ severity, reason, cause, sinceSeconds, ...note }: ObjectNote): string {
+  const lines = messageIn(note)
+    .split("\n")
+    .map((line) => wrapText(line, width, "    "));
   const since = sinceSeconds === undefined ? "" : `, for ${durationOf(sinceSeconds)}`;
-  return `  ${heading}: ${reason}${cause === undefined ? "" : ` (${cause})`}${since}\n${lines.join("\n")}`;
+  return `  ${headings[severity]}: ${reason}${cause === undefined ? "" : ` (${cause})`}${since}\n${lines.join("\n")}`;
 }
 
 function decisionText(decision: DescribedDecision): string {

@@ -4,6 +4,7 @@ import type { ManagerReport } from "../../app/report/manager-report.ts";
 import { deletionHeldReason } from "../../controllers/service/desired/on-delete.ts";
 import { milliseconds } from "../../core/brand.ts";
 import { formatDuration, roughDuration } from "../../core/duration.ts";
+import { messageIn } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import { type Html, type HtmlValue, html, table } from "./html.ts";
 import type { Details, Row, StatusView } from "./status-view.ts";
@@ -190,10 +191,10 @@ export function holdsPart({ report }: StatusView): Html {
       { title: "Message", kind: "wide", cell: ({ message }) => message },
     ],
     rows: [
-      ...deletionsOnHold(report).map(({ name, reason, text }) => ({
-        service: name,
-        reason,
-        message: text,
+      ...deletionsOnHold(report).map((problem) => ({
+        service: problem.name,
+        reason: problem.reason,
+        message: messageIn(problem),
       })),
       ...balancersOnHold,
     ].slice(0, maxHolds),

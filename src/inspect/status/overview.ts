@@ -3,6 +3,7 @@
 import { awaitedListsText, type ManagerReport } from "../../app/report/manager-report.ts";
 import { isShortWait } from "../../controllers/problem-order.ts";
 import { roughDuration } from "../../core/duration.ts";
+import { messageIn } from "../../core/problem.ts";
 import { type Html, html } from "./html.ts";
 import { deletionsOnHold } from "./object-sections.ts";
 import type { StatusView, ToneCounts } from "./status-view.ts";
@@ -66,9 +67,7 @@ const failedRoutes = ({ routes }: ManagerReport): number =>
 
 /** Why whole route tables are not reconciled. */
 const tableFailures = ({ findings }: ManagerReport) =>
-  findings.filter(
-    ({ object, kind, severity }) => object === "RouteTable" && kind === "problem" && severity !== "warning",
-  );
+  findings.filter(({ object, severity }) => object === "RouteTable" && severity === "error");
 
 /** For a screen reader that follows the page: it changes only when something matters. */
 export function summaryText(view: StatusView): string {
@@ -121,7 +120,7 @@ ${mode === "observe" ? notice("quiet", "Observe mode.", "This replica changes no
 ${stalled === undefined ? undefined : notice("bad", "Restart this process:", stalled)}
 ${report.noLeader === undefined ? undefined : notice("bad", "Nothing is reconciled:", report.noLeader)}
 ${awaited === undefined ? undefined : notice("bad", "Nothing is reconciled:", awaited)}
-${tableFailures(report).map(({ text }) => notice("bad", "Routes are not reconciled:", text))}
+${tableFailures(report).map((problem) => notice("bad", "Routes are not reconciled:", messageIn(problem)))}
 ${pendingRestart.length === 0 ? undefined : notice("waiting", "A restart is pending for", `${pendingRestart.join(", ")}. The changed values take effect after it.`)}
 ${report.leads && mode !== "observe" ? html`<p class="next">A second manager that leads with another Lease is not visible here; the command <code>doctor</code> finds it.</p>` : undefined}
 ${unreadableSources.length === 0 ? undefined : notice("quiet", "Machines without access:", `the settings give no access to ${unreadableSources.join(", ")}, so their Nodes are left alone.`)}`;

@@ -1,8 +1,8 @@
 // How the page shows what it knows: the state of an object as a tone and a word, counts, and times. Pure.
 
 import { isShortWait } from "../../controllers/problem-order.ts";
-import { noticeReason } from "../../controllers/reporter.ts";
 import { roughDuration } from "../../core/duration.ts";
+import { messageIn } from "../../core/problem.ts";
 import type { Brief, ObjectNote, State } from "../explain/description.ts";
 import { type Html, html } from "./html.ts";
 
@@ -51,8 +51,7 @@ export const secondsBetween = (earlier: string, later: string): number =>
 export const ago = (time: string, now: string): Html =>
   html`<time datetime="${time}" title="${time}">${roughDuration(secondsBetween(time, now))} ago</time>`;
 
-const noteText = ({ reason, text }: ObjectNote): Html =>
-  reason === noticeReason ? html`<p>${text}</p>` : html`<p><strong>${reason}</strong> ${text}</p>`;
+const noteText = (note: ObjectNote): Html => html`<p><strong>${note.reason}</strong> ${messageIn(note)}</p>`;
 
 /** All that applies to the object, or that nothing does; then when it is tried again. */
 export function explanation({ state, summary, notes, nextAttemptInSeconds }: Brief): Html {

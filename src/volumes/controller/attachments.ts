@@ -273,7 +273,7 @@ export class Attachments {
     const isAttach = field === "attachError";
     const reason = isAttach ? "FailedAttachVolume" : "FailedDetachVolume";
     this.#actions.report(kind, attachment, isAttach ? "attach" : "detach", [
-      { type: "Warning", reason, message },
+      { severity: "error", reason, text: message },
     ]);
     await saveError(this.#actions, attachment, field, message, signal);
   }

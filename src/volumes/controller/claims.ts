@@ -172,7 +172,7 @@ export class Claims {
     const key = keyIn(ref);
     for (const text of warnings) note(text, { claim: key, reason: "IgnoredParameter" });
     const text = `External provisioner is provisioning volume for claim "${key}"`;
-    this.#actions.publish(kind, claim, { reason: "Provisioning", message: text });
+    this.#actions.publish(kind, claim, { reason: "Provisioning", text });
     this.#begun.set(ref, provisioning);
     const change = { object: `volume/${request.name}`, why: `claim ${key} needs a volume` };
     this.#actions.start(this.works, ref, "CreateVolume", change, async (cloud, life) => ({
@@ -190,8 +190,8 @@ export class Claims {
     await this.#actions.create(persistentVolumes, draft, why, signal);
     this.#actions.report(kind, claim, "provision", []);
     const { name } = draft.metadata;
-    const message = `Successfully provisioned volume ${name}`;
-    this.#actions.publish(kind, claim, { reason: "ProvisioningSucceeded", message });
+    const text = `Successfully provisioned volume ${name}`;
+    this.#actions.publish(kind, claim, { reason: "ProvisioningSucceeded", text });
   }
 
   /** Where there is no room, the scheduler may choose another Node. */
@@ -235,7 +235,7 @@ export class Claims {
     if (patch !== undefined && (await this.#patchClaim(claim, patch, why, signal)) === undefined)
       return settled;
     const text = `External resizer is resizing volume ${volume.metadata.name}`;
-    this.#actions.publish(kind, claim, { reason: "Resizing", message: text });
+    this.#actions.publish(kind, claim, { reason: "Resizing", text });
     const change = { object: `volume/${volume.metadata.name}`, why: `claim ${keyIn(ref)} asks for more` };
     this.#actions.start(this.works, ref, "ControllerExpandVolume", change, async (cloud, life) => {
       const range = readSize({ requiredBytes: size, limitBytes: 0 }, driver.sizes);
@@ -258,10 +258,10 @@ export class Claims {
     this.#actions.report(kind, claim, "expand", []);
     const event =
       claim.spec?.volumeMode === "Block"
-        ? { reason: "VolumeResizeSuccessful", message: "Resize volume succeeded" }
+        ? { reason: "VolumeResizeSuccessful", text: "Resize volume succeeded" }
         : {
             reason: "FileSystemResizeRequired",
-            message: "Require file system resize of volume on node",
+            text: "Require file system resize of volume on node",
           };
     this.#actions.publish(kind, claim, event);
     return settled;

@@ -8,7 +8,7 @@ import {
   type Subscriptions,
 } from "../../controllers/kernel/run-controller.ts";
 import { isReady } from "../../controllers/node-facts.ts";
-import { type Finding, problemEvent } from "../../controllers/reporter.ts";
+import type { Problem } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { KubeObject, Node, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
@@ -25,13 +25,13 @@ import { sidecarLeases } from "./names.ts";
 import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
 import { PersistentVolumes } from "./persistent-volumes.ts";
 import { Sidecars } from "./sidecars.ts";
-import { addSnapshots, SnapshotParts, snapshotFindings } from "./snapshot-parts.ts";
+import { addSnapshots, SnapshotParts, snapshotProblems } from "./snapshot-parts.ts";
 import { cloudErrorIn, isSame, VolumeActions } from "./volume-actions.ts";
 import { removalKind } from "./volume-census.ts";
 import { VolumeDoubt } from "./volume-doubt.ts";
 import { kinds, type Part, splitQueueKey, VolumeQueue } from "./volume-queue.ts";
 
-export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonly Finding[]>>;
+export type VolumeReport = ReadonlyMap<ReportedKind, ReadonlyMap<string, readonly Problem[]>>;
 
 export const reportedKinds: readonly ReportedKind[] = [...Object.values(kinds), "Node"];
 
@@ -131,7 +131,7 @@ export class VolumeController {
         history.begun.clear();
         const message = `The volume controller waits: a sidecar of ${driver.name} runs, because the Lease ${held} is being renewed. Volumes are left to the sidecars until they stop. To use Fairlead instead, scale the deployment of external-provisioner, external-attacher, external-resizer and csi-snapshotter to 0.`;
         note(message, { reason: "SidecarRunning" });
-        reportOnLease({ type: "Warning", reason: "SidecarRunning", message });
+        reportOnLease({ severity: "hold", reason: "SidecarRunning", text: message });
       },
       onStopped: () => note("No sidecar runs any more; the volume controller starts", {}),
     });
@@ -139,10 +139,10 @@ export class VolumeController {
 
   report(): VolumeReport {
     const history = this.#history;
-    const claims = new Map(history.findings(kinds.claim));
-    for (const [claim, found] of snapshotFindings(history))
+    const claims = new Map(history.problems(kinds.claim));
+    for (const [claim, found] of snapshotProblems(history))
       claims.set(claim, [...(claims.get(claim) ?? []), ...found]);
-    const others = reportedKinds.map((kind) => [kind, history.findings(kind)] as const);
+    const others = reportedKinds.map((kind) => [kind, history.problems(kind)] as const);
     return new Map([...others, [kinds.claim, claims]]);
   }
 
@@ -248,7 +248,7 @@ export class VolumeController {
     yield nodes.subscribe(({ key, before, after }) => {
       if (isSame(before, after, nodeFacts)) return;
       if (before !== undefined && before.metadata.uid !== after?.metadata.uid)
-        this.#history.reports.forget(`Node ${refOf(before)}`);
+        this.#history.board.forget(`Node ${refOf(before)}`);
       keys.add("attachment", ...attachmentsOn.get(key));
       this.#addReported("claim");
     });
@@ -281,7 +281,7 @@ export class VolumeController {
     const object = session.objectOf(part, ref);
     const problem = isKubeError(error) ? problemOfError(error) : undefined;
     if (object !== undefined && problem !== undefined)
-      session.actions.report(kinds[part], object, "write", [problemEvent(problem)]);
+      session.actions.report(kinds[part], object, "write", [problem]);
     return requeue(delayAfterError(cloudErrorIn(error), failures, this.#deps), "an error");
   }
 }

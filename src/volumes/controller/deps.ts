@@ -6,7 +6,7 @@ import type { RemovalHistory } from "../../controllers/kernel/removal-history.ts
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeStore, Note } from "../../controllers/node-deps.ts";
 import type { LifecycleSettings } from "../../controllers/node-lifecycle/settings.ts";
-import type { ObjectEvent } from "../../controllers/reporter.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type {
   KubeObject,
@@ -71,8 +71,8 @@ export interface VolumeDeps {
   readonly sendToCloud: JournalledSend;
   /** Neither of them sends anything. */
   readonly isObserving: boolean;
-  readonly report: (kind: ReportedKind, object: KubeObject, event: ObjectEvent) => void;
-  readonly reportOnLease: (event: ObjectEvent) => void;
+  readonly report: (kind: ReportedKind, object: KubeObject, problem: Problem) => void;
+  readonly reportOnLease: (problem: Problem) => void;
   readonly note: Note;
   readonly removals: RemovalHistory;
   /** As for Nodes: how far apart two proofs are, and how much may be removed. */

@@ -2,8 +2,9 @@
 // whose deletion this process has seen, creations without a definite end, and what was reported.
 
 import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
+import { Board } from "../../controllers/kernel/board.ts";
 import type { HoldMemory } from "../../controllers/kernel/removal-limit.ts";
-import { allFindings, type Finding, ReportsByName } from "../../controllers/reporter.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";
 import type { Index } from "../../kube/watch/store.ts";
@@ -21,7 +22,7 @@ export const claimKeyOf = ({ metadata: { namespace }, spec }: VolumeSnapshot): s
 
 export class VolumeHistory {
   /** By kind and `ObjectRef`. */
-  readonly reports = new ReportsByName<Topic>();
+  readonly board = new Board<Topic>();
   readonly claimsOf: Index<PersistentVolumeClaim>;
   readonly volumesWith: Index<PersistentVolume>;
   readonly attachmentsOf: Index<VolumeAttachment>;
@@ -100,15 +101,13 @@ export class VolumeHistory {
 
   /** The objects of a kind about which something is reported. */
   reported(kind: ReportedKind): readonly ObjectRef[] {
-    return [...this.reports.names]
+    return [...this.board.names]
       .filter((name) => name.startsWith(`${kind} `))
       .map((name) => name.slice(kind.length + 1) as ObjectRef);
   }
 
   /** By the key of the object. */
-  findings(kind: ReportedKind): ReadonlyMap<string, readonly Finding[]> {
-    return new Map(
-      this.reported(kind).map((ref) => [keyIn(ref), allFindings(this.reports.get(`${kind} ${ref}`))]),
-    );
+  problems(kind: ReportedKind): ReadonlyMap<string, readonly Problem[]> {
+    return new Map(this.reported(kind).map((ref) => [keyIn(ref), this.board.at(`${kind} ${ref}`)]));
   }
 }

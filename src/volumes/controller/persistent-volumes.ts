@@ -120,8 +120,8 @@ export class PersistentVolumes {
     const { found } = work.value;
     const patch = found && locationPatch(volume, found.topology, nodes.list(), driver);
     if (found === undefined) {
-      const message = `The volume ${handle} of the PersistentVolume ${volume.metadata.name} does not exist in the cloud, so where it can be used is unknown. Correct spec.csi.volumeHandle in a new PersistentVolume.`;
-      this.#actions.report(kind, volume, "label", [{ type: "Warning", reason: "VolumeNotLocated", message }]);
+      const text = `The volume ${handle} of the PersistentVolume ${volume.metadata.name} does not exist in the cloud, so where it can be used is unknown. Correct spec.csi.volumeHandle in a new PersistentVolume.`;
+      this.#actions.report(kind, volume, "label", [{ severity: "error", reason: "VolumeNotLocated", text }]);
     }
     const why = "it does not say where its volume can be used";
     if (patch !== undefined)
@@ -183,14 +183,11 @@ export class PersistentVolumes {
         // The watch of claims may be behind: their deletion enqueues the PersistentVolume again.
         if (plan.claimExists && (await this.#claimOf(volume, signal)) === undefined)
           return requeue(holdRecheck, "the deletion of the claim");
-        const { reason, message } = plan;
-        this.#actions.report(kind, volume, "delete", [{ type: "Warning", reason, message }]);
+        this.#actions.report(kind, volume, "delete", [plan.problem]);
         return settled;
       }
       case "in-use":
-        this.#actions.report(kind, volume, "delete", [
-          { type: "Normal", reason: "VolumeDelete", message: plan.message },
-        ]);
+        this.#actions.report(kind, volume, "delete", [plan.problem]);
         return settled;
       case "prove":
       case "delete": {
@@ -250,8 +247,8 @@ export class PersistentVolumes {
         .patch(persistentVolumes, stores.volumes, volume, patch, why, signal)
         .catch(undefinedIf("not-found"));
     const { csi, claimRef } = volume.spec ?? {};
-    const message = `Volume ${csi?.volumeHandle} of the claim ${claimRef?.namespace}/${claimRef?.name} ${wasThere ? "was deleted" : "does not exist in the cloud any more"}`;
-    this.#actions.publish(kind, volume, { reason: "VolumeDeleted", message });
+    const text = `Volume ${csi?.volumeHandle} of the claim ${claimRef?.namespace}/${claimRef?.name} ${wasThere ? "was deleted" : "does not exist in the cloud any more"}`;
+    this.#actions.publish(kind, volume, { reason: "VolumeDeleted", text });
     return settled;
   }
 

@@ -3,6 +3,7 @@
 
 import { awaited, judge, type NextProof, type Proof } from "../../controllers/kernel/proof.ts";
 import type { Milliseconds } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import { provisionedByKey, provisionerFinalizer } from "./names.ts";
 
@@ -47,9 +48,9 @@ export interface DeletionFacts {
 export type DeletionPlan =
   | { readonly kind: "delete" }
   /** It is not deleted as long as this lasts. */
-  | { readonly kind: "keep"; readonly reason: string; readonly message: string; readonly claimExists?: true }
+  | { readonly kind: "keep"; readonly problem: Problem; readonly claimExists?: true }
   /** Waits for its attachments; not a problem. */
-  | { readonly kind: "in-use"; readonly message: string }
+  | { readonly kind: "in-use"; readonly problem: Problem }
   /** Another answer about the claim is needed. */
   | { readonly kind: "prove"; readonly next: NextProof };
 
@@ -57,7 +58,8 @@ export function planDeletion(facts: DeletionFacts): DeletionPlan {
   const { volume, claim, attachments, sharing, isAnnounced, proofs, confirmAfter } = facts;
   const { name } = volume.metadata;
   const { claimRef } = volume.spec ?? {};
-  const keep = (message: string) => ({ kind: "keep", reason: "VolumeKept", message }) as const;
+  const keep = (text: string) =>
+    ({ kind: "keep", problem: { severity: "error", reason: "VolumeKept", text } }) as const;
   if ((claimRef?.uid ?? "") === "")
     return keep(
       `The PersistentVolume ${name} is released, and does not say from which claim (claimRef.uid), so its volume is not deleted. Delete the volume in the cloud, and remove the finalizer ${provisionerFinalizer}, if it has no data.`,
@@ -78,7 +80,11 @@ export function planDeletion(facts: DeletionFacts): DeletionPlan {
   if (attached !== undefined)
     return {
       kind: "in-use",
-      message: `persistentvolume ${name} is still attached to node ${attached.spec.nodeName}, waiting for detach`,
+      problem: {
+        severity: "wait",
+        reason: "VolumeDelete",
+        text: `persistentvolume ${name} is still attached to node ${attached.spec.nodeName}, waiting for detach`,
+      },
     };
   if (isAnnounced) return { kind: "delete" };
   const next = awaited(judge({ certainty: "exists", proofs }, { confirmAfter, kinds: [] }));

@@ -1,6 +1,7 @@
 // Decides what a VolumeSnapshot and its VolumeSnapshotContent need next, and what their status says: the rules of the snapshot-controller
-// and of csi-snapshotter. Pure.
+// and of csi-snapshotter, with problems in their words. Pure.
 
+import type { Problem } from "../../core/problem.ts";
 import { quantityOf } from "../../core/quantity.ts";
 import type { PersistentVolume, PersistentVolumeClaim } from "../../kube/objects.ts";
 import type {
@@ -16,12 +17,6 @@ import {
   groupHandleKey,
   snapshotGroup,
 } from "./names.ts";
-
-/** What is wrong with a VolumeSnapshot, in upstream's words. */
-export interface SnapshotProblem {
-  readonly reason: string;
-  readonly message: string;
-}
 
 export const contentNameOf = ({ metadata: { uid } }: VolumeSnapshot): string => `snapcontent-${uid}`;
 export const snapshotNameOf = ({ spec }: VolumeSnapshotContent): string =>
@@ -103,21 +98,22 @@ export interface SnapshotFacts {
   readonly hasSnapshots: boolean;
 }
 
-const failed = (why: string): SnapshotProblem => ({
+const failed = (why: string): Problem => ({
+  severity: "error",
   reason: "SnapshotContentCreationFailed",
-  message: `Failed to create snapshot content with error ${why}`,
+  text: `Failed to create snapshot content with error ${why}`,
 });
 
 /** The class of the VolumeSnapshot, or the default one of its driver. */
 export function classFor(
   { spec }: VolumeSnapshot,
   { classes, volume }: SnapshotFacts,
-): VolumeSnapshotClass | SnapshotProblem {
+): VolumeSnapshotClass | Problem {
   const name = spec.volumeSnapshotClassName;
   if (name !== undefined) {
     const found = classes.find(({ metadata }) => metadata.name === name);
-    const message = `Failed to get snapshot class with error volumesnapshotclass.${snapshotGroup} "${name}" not found. No snapshot is created until it exists.`;
-    return found ?? { reason: "GetSnapshotClassFailed", message };
+    const text = `Failed to get snapshot class with error volumesnapshotclass.${snapshotGroup} "${name}" not found. No snapshot is created until it exists.`;
+    return found ?? { severity: "error", reason: "GetSnapshotClassFailed", text };
   }
   const isDefault = ({ metadata, driver }: VolumeSnapshotClass): boolean =>
     metadata.annotations?.[defaultSnapshotClassKey] === "true" && driver === volume?.spec?.csi?.driver;
@@ -127,8 +123,8 @@ export function classFor(
     only === undefined
       ? "cannot find default snapshot class"
       : `${others.length + 1} default snapshot classes were found`;
-  const message = `Failed to set default snapshot class with error ${why}. Set spec.volumeSnapshotClassName in a new VolumeSnapshot, or the annotation ${defaultSnapshotClassKey} on one VolumeSnapshotClass.`;
-  return { reason: "SetDefaultSnapshotClassFailed", message };
+  const text = `Failed to set default snapshot class with error ${why}. Set spec.volumeSnapshotClassName in a new VolumeSnapshot, or the annotation ${defaultSnapshotClassKey} on one VolumeSnapshotClass.`;
+  return { severity: "error", reason: "SetDefaultSnapshotClassFailed", text };
 }
 
 /** Why no snapshot can be created of this claim; undefined if it can. */
@@ -136,7 +132,7 @@ export function refusedSource(
   { spec, metadata }: VolumeSnapshot,
   { claim, volume, hasSnapshots }: SnapshotFacts,
   { driver, metadata: { name: className }, parameters = {} }: VolumeSnapshotClass,
-): SnapshotProblem | undefined {
+): Problem | undefined {
   const name = spec.source.persistentVolumeClaimName ?? "";
   const of = volume?.spec?.claimRef;
   const secret = Object.keys(parameters).find((key) => /secret-?name/i.test(key));
@@ -163,12 +159,13 @@ export function refusedSource(
 export function misbound(
   snapshot: VolumeSnapshot,
   { metadata: { name }, spec }: VolumeSnapshotContent,
-): SnapshotProblem | undefined {
+): Problem | undefined {
   const isPrepared = snapshot.spec.source.volumeSnapshotContentName !== undefined;
   if (isPrepared !== (spec.source.snapshotHandle !== undefined))
     return {
+      severity: "error",
       reason: "SnapshotContentMismatch",
-      message: isPrepared
+      text: isPrepared
         ? "VolumeSnapshotContent is dynamically provisioned while expecting a pre-provisioned one"
         : `VolumeSnapshotContent ${name} is pre-provisioned while expecting a dynamically provisioned one`,
     };
@@ -176,6 +173,6 @@ export function misbound(
   const { metadata } = snapshot;
   const isOther = uid !== metadata.uid && (uid !== "" || !isPrepared);
   if (of === metadata.name && namespace === metadata.namespace && !isOther) return undefined;
-  const message = `VolumeSnapshotContent [${name}] is bound to a different snapshot`;
-  return { reason: "SnapshotContentMisbound", message };
+  const text = `VolumeSnapshotContent [${name}] is bound to a different snapshot`;
+  return { severity: "error", reason: "SnapshotContentMisbound", text };
 }

@@ -123,8 +123,8 @@ export class SnapshotContents {
     const of = this.#stores.classes.get(content.spec.volumeSnapshotClassName ?? "");
     const ignored = Object.keys(of?.parameters ?? {});
     if (of === undefined || ignored.length === 0) return;
-    const message = `Parameters of VolumeSnapshotClass ${of.metadata.name} have no effect: ${shortList(ignored)}. The snapshot is created without them. Remove them, or create such snapshots with the CSI driver of the cloud.`;
-    this.#actions.publish(kind, content, { type: "Warning", reason: "SnapshotParametersIgnored", message });
+    const text = `Parameters of VolumeSnapshotClass ${of.metadata.name} have no effect: ${shortList(ignored)}. The snapshot is created without them. Remove them, or create such snapshots with the CSI driver of the cloud.`;
+    this.#actions.publish(kind, content, { severity: "warning", reason: "SnapshotParametersIgnored", text });
   }
 
   async #noteSnapshot(
@@ -153,8 +153,8 @@ export class SnapshotContents {
     const handle = handleOf(content) ?? "";
     const kept = await this.#reasonToKeep(content, handle, signal);
     if (kept !== undefined) {
-      const message = `${kept}, so snapshot ${handle} is not deleted.`;
-      this.#actions.report(kind, content, "delete", [{ type: "Warning", reason: "SnapshotKept", message }]);
+      const text = `${kept}, so snapshot ${handle} is not deleted.`;
+      this.#actions.report(kind, content, "delete", [{ severity: "error", reason: "SnapshotKept", text }]);
       return requeue(recheckAfter, kept);
     }
     const { namespace, name: of } = content.spec.volumeSnapshotRef;
@@ -227,7 +227,7 @@ export class SnapshotContents {
           ? ["SnapshotCreationFailed", `Failed to create snapshot: ${text}`]
           : ["SnapshotContentCheckandUpdateFailed", `Failed to check and update snapshot content: ${text}`];
     this.#actions.report(kind, content, plan === "delete" ? "delete" : "snapshot", [
-      { type: "Warning", reason: reason as string, message: message as string },
+      { severity: "error", reason: reason as string, text: message as string },
     ]);
     if (plan === "delete") return;
     const isFinal = error instanceof RpcError && !unfinished.includes(error.code);

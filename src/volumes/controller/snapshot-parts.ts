@@ -2,9 +2,9 @@
 // VolumeSnapshots to a snapshot-controller that runs.
 
 import { delayAfterError } from "../../controllers/classify-error.ts";
-import type { Finding } from "../../controllers/reporter.ts";
 import { type Milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { formatDuration } from "../../core/duration.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { KubeObject, PersistentVolumeClaim } from "../../kube/objects.ts";
 import type { VolumeSnapshot, VolumeSnapshotContent } from "../../kube/volume-snapshots.ts";
 import { sleep } from "../../platform/clock.ts";
@@ -51,8 +51,8 @@ export function addSnapshots(
 }
 
 /** What is reported about the snapshots of each claim. */
-export function snapshotFindings(history: VolumeHistory): ReadonlyMap<string, readonly Finding[]> {
-  const known = { snapshot: history.findings(kinds.snapshot), content: history.findings(kinds.content) };
+export function snapshotProblems(history: VolumeHistory): ReadonlyMap<string, readonly Problem[]> {
+  const known = { snapshot: history.problems(kinds.snapshot), content: history.problems(kinds.content) };
   const all = (history.snapshots?.snapshots.list() ?? []).flatMap((snapshot) => {
     const key = keyFor(snapshot);
     const content = snapshot.status?.boundVolumeSnapshotContentName ?? "";
@@ -62,7 +62,7 @@ export function snapshotFindings(history: VolumeHistory): ReadonlyMap<string, re
     );
   });
   const byClaim = Map.groupBy(all, ([claim]) => claim);
-  return new Map([...byClaim].map(([claim, found]) => [claim, found.map(([, finding]) => finding)]));
+  return new Map([...byClaim].map(([claim, found]) => [claim, found.map(([, problem]) => problem)]));
 }
 
 export class SnapshotParts {

@@ -2,6 +2,7 @@
 
 import { isPaused } from "../../controllers/pause.ts";
 import { minutes } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import { keyOf, type PersistentVolume, type PersistentVolumeClaim, toTime } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/finalizer-patch.ts";
@@ -31,7 +32,6 @@ import {
   isInGroup,
   misbound,
   refusedSource,
-  type SnapshotProblem,
   snapshotStatus,
 } from "./plan-snapshot.ts";
 import type { FieldChanges, VolumeActions } from "./volume-actions.ts";
@@ -44,9 +44,10 @@ const isReady = ({ status }: VolumeSnapshot): boolean => status?.readyToUse === 
 /** Once it has data, another snapshot of the volume would have other data. */
 const isTaken = ({ status }: VolumeSnapshot): boolean =>
   status?.readyToUse === true || status?.creationTime !== undefined;
-const contentMissing: SnapshotProblem = {
+const contentMissing: Problem = {
+  severity: "error",
   reason: "SnapshotContentMissing",
-  message: "VolumeSnapshotContent is missing",
+  text: "VolumeSnapshotContent is missing",
 };
 
 export class Snapshots {
@@ -79,7 +80,7 @@ export class Snapshots {
       return settled;
     }
     await this.#reportProblem(snapshot, problem, signal);
-    return requeue(recheckAfter, problem.message);
+    return requeue(recheckAfter, problem.text);
   }
 
   #nameOfContent({ status, spec, ...snapshot }: VolumeSnapshot): string {
@@ -115,7 +116,7 @@ export class Snapshots {
     snapshot: VolumeSnapshot,
     content: VolumeSnapshotContent | undefined,
     signal: AbortSignal,
-  ): Promise<SnapshotProblem | undefined> {
+  ): Promise<Problem | undefined> {
     const { status, spec } = snapshot;
     if (content === undefined)
       return isTaken(snapshot) || spec.source.volumeSnapshotContentName !== undefined
@@ -151,7 +152,7 @@ export class Snapshots {
       await this.#actions.patch(volumeSnapshotContents, this.#stores.contents, bound, patch, why, signal);
   }
 
-  async #create(snapshot: VolumeSnapshot, signal: AbortSignal): Promise<SnapshotProblem | undefined> {
+  async #create(snapshot: VolumeSnapshot, signal: AbortSignal): Promise<Problem | undefined> {
     const facts = this.#factsOf(snapshot);
     const of = classFor(snapshot, facts);
     if ("reason" in of) return of;
@@ -168,8 +169,8 @@ export class Snapshots {
       );
     await this.#setClaimFinalizer(claim, "present", why, signal);
     await this.#actions.create(volumeSnapshotContents, this.#contentFor(snapshot, of, volume), why, signal);
-    const message = `Waiting for a snapshot ${keyFor(snapshot)} to be created by the CSI driver.`;
-    this.#actions.publish(kind, snapshot, { reason: "CreatingSnapshot", message });
+    const text = `Waiting for a snapshot ${keyFor(snapshot)} to be created by the CSI driver.`;
+    this.#actions.publish(kind, snapshot, { reason: "CreatingSnapshot", text });
     return undefined;
   }
 
@@ -201,12 +202,12 @@ export class Snapshots {
     if ((await this.#patchSnapshot(snapshot, { status }, why, signal)) === undefined) return;
     const key = keyFor(snapshot);
     if (snapshot.status?.creationTime === undefined && next.creationTime !== undefined) {
-      const message = `Snapshot ${key} was successfully created by the CSI driver.`;
-      this.#actions.publish(kind, snapshot, { reason: "SnapshotCreated", message });
+      const text = `Snapshot ${key} was successfully created by the CSI driver.`;
+      this.#actions.publish(kind, snapshot, { reason: "SnapshotCreated", text });
     }
     if (!isReady(snapshot) && next.readyToUse === true) {
-      const message = `Snapshot ${key} is ready to use.`;
-      this.#actions.publish(kind, snapshot, { reason: "SnapshotReady", message });
+      const text = `Snapshot ${key} is ready to use.`;
+      this.#actions.publish(kind, snapshot, { reason: "SnapshotReady", text });
     }
   }
 
@@ -219,11 +220,11 @@ export class Snapshots {
     const found = await api.get(volumeSnapshotContents, { name }, signal).catch(undefinedIf("not-found"));
     const content = found !== undefined && isBoundTo(found, snapshot) ? found : undefined;
     if (content !== undefined && this.#isBeingRestored(snapshot)) {
-      const message = "Snapshot is being used to restore a PVC";
+      const text = "Snapshot is being used to restore a PVC";
       this.#actions.report(kind, snapshot, "delete", [
-        { type: "Warning", reason: "SnapshotDeletePending", message },
+        { severity: "error", reason: "SnapshotDeletePending", text },
       ]);
-      return requeue(recheckAfter, message);
+      return requeue(recheckAfter, text);
     }
     this.#actions.report(kind, snapshot, "delete", []);
     const why = `VolumeSnapshot ${keyFor(snapshot)} was deleted`;
@@ -300,12 +301,9 @@ export class Snapshots {
     return this.#actions.patch(volumeSnapshots, this.#stores.snapshots, current, patch, why, signal);
   }
 
-  async #reportProblem(
-    snapshot: VolumeSnapshot,
-    { reason, message }: SnapshotProblem,
-    signal: AbortSignal,
-  ): Promise<void> {
-    this.#actions.report(kind, snapshot, "snapshot", [{ type: "Warning", reason, message }]);
+  async #reportProblem(snapshot: VolumeSnapshot, problem: Problem, signal: AbortSignal): Promise<void> {
+    const { text: message } = problem;
+    this.#actions.report(kind, snapshot, "snapshot", [problem]);
     if (snapshot.status?.error?.message === message) return;
     const time = toTime(this.#actions.deps.clock.now());
     const status = { error: { message, time }, readyToUse: false };

@@ -3,10 +3,11 @@
 
 import { isFenced } from "../../cloud/error-policies.ts";
 import { isLostRace, textOfError } from "../../controllers/classify-error.ts";
+import { Reporter } from "../../controllers/kernel/board.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
-import { type ObjectEvent, Reporter } from "../../controllers/reporter.ts";
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Draft, Page } from "../../kube/client/api.ts";
 import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
 import type { KubeObject, ObjectKey } from "../../kube/objects.ts";
@@ -86,8 +87,8 @@ export class VolumeActions {
     this.#cloud = deps.openVolumes(life);
     this.#life = life;
     this.#reporter = new Reporter<Subject, Topic>(
-      ({ kind, object }, event) => deps.report(kind, object, event),
-      history.reports,
+      ({ kind, object }, problem) => deps.report(kind, object, problem),
+      (subject, topic, problems) => history.board.put(subject, topic, problems),
     );
   }
 
@@ -220,18 +221,18 @@ export class VolumeActions {
       .catch(undefinedIf("not-found"));
   }
 
-  /** These events apply to the object now. */
-  report(kind: ReportedKind, object: KubeObject, topic: Topic, events: readonly ObjectEvent[]): void {
-    this.#reporter.report(subjectOf(kind, object), topic, events);
+  /** These problems apply to the object now. */
+  report(kind: ReportedKind, object: KubeObject, topic: Topic, problems: readonly Problem[]): void {
+    this.#reporter.report(subjectOf(kind, object), topic, problems);
   }
 
   /** An event about something that does not last. */
   publish(
     kind: ReportedKind,
     object: KubeObject,
-    event: Pick<ObjectEvent, "reason" | "message"> & Partial<Pick<ObjectEvent, "type">>,
+    event: Omit<Problem, "severity"> & Partial<Pick<Problem, "severity">>,
   ): void {
-    this.#reporter.publish(subjectOf(kind, object), { type: "Normal", ...event });
+    this.#reporter.publish(subjectOf(kind, object), { severity: "notice", ...event });
   }
 
   reportFailure(
@@ -241,14 +242,12 @@ export class VolumeActions {
     { reason, error }: { readonly reason: string; readonly error: unknown },
   ): void {
     if (isNoProblem(error)) return;
-    this.report(kind, object, topic, [
-      { type: "Warning", reason, message: textOfError(cloudErrorIn(error)) },
-    ]);
+    this.report(kind, object, topic, [{ severity: "error", reason, text: textOfError(cloudErrorIn(error)) }]);
   }
 
   /** The object is gone. */
   forget(kind: ReportedKind, ref: ObjectRef): void {
-    this.history.reports.forget(`${kind} ${ref}`);
+    this.history.board.forget(`${kind} ${ref}`);
   }
 }
 

@@ -73,7 +73,9 @@ export class VolumeDoubt {
     if (held === undefined || held.account === "unanswered") return held !== undefined;
     const topic = kind === "PersistentVolume" ? "delete" : "detach";
     const message = textOf(held);
-    this.#actions.report(kind, object, topic, [{ type: "Warning", reason, message, identity: reason }]);
+    this.#actions.report(kind, object, topic, [
+      { severity: "error", reason, text: message, identity: reason },
+    ]);
     return true;
   }
 

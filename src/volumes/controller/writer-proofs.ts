@@ -14,6 +14,7 @@ import {
   seconds,
 } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import type { Problem } from "../../core/problem.ts";
 import { commandText } from "../../core/text.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
 import { type Node, toTime, type VolumeAttachment } from "../../kube/objects.ts";
@@ -236,11 +237,11 @@ export class WriterProofs {
     const doubt = isDoubtful
       ? ` Too many machines are missing at once: the cloud may be faulty, or its credentials may belong to another project. To detach the volumes anyway: ${removals.howToRelease(removalKind)}`
       : "";
-    const message = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
-    const event = { type: "Warning", reason: "DetachmentWaits", message } as const;
-    this.#actions.report(kind, attachment, "detach", [event]);
-    if (node !== undefined) this.#actions.report("Node", node, "detach", [event]);
-    await saveError(this.#actions, attachment, "detachError", message, signal);
+    const text = `${writer}, and ${state}. The volume ${volumeOf(attachment)} is not detached before the machine is proved to be stopped or gone. If it certainly does not run, ${how}.${doubt}`;
+    const problem: Problem = { severity: "error", reason: "DetachmentWaits", text };
+    this.#actions.report(kind, attachment, "detach", [problem]);
+    if (node !== undefined) this.#actions.report("Node", node, "detach", [problem]);
+    await saveError(this.#actions, attachment, "detachError", text, signal);
   }
 }
 

@@ -29,7 +29,7 @@ describe("the debug state", () => {
     join(w, "lost");
     await w.pass(60);
     const { findings, queues } = stateOf(w);
-    expect(findings.first).toMatchObject([{ name: "lost", kind: "problem", reason: "NotFoundInCloud" }]);
+    expect(findings.first).toMatchObject([{ name: "lost", severity: "error", reason: "NotFoundInCloud" }]);
     const [problem] = findings.first;
     expect(problem?.attempts).toBeGreaterThan(2);
     expect(problem?.sinceSeconds).toBeGreaterThan(50);
@@ -45,12 +45,18 @@ describe("the debug state", () => {
     join(w, "paused", { annotations: { "fairlead.dev/paused": "true" } });
     join(w, "foreign", { spec: { providerID: "other://1" } });
     await w.pass(5);
-    const notice = { object: "Node", kind: "notice", reason: "Notice" } as const;
+    const notice = { object: "Node", severity: "notice" } as const;
     expect(stateOf(w).findings.first).toEqual([
-      { ...notice, name: "paused", text: expect.stringContaining("Paused by fairlead.dev/paused") },
+      {
+        ...notice,
+        name: "paused",
+        reason: "Paused",
+        text: expect.stringContaining("Paused by fairlead.dev/paused"),
+      },
       {
         ...notice,
         name: "foreign",
+        reason: "ForeignNode",
         text: expect.stringContaining("Provider ID other://1 belongs to another cloud"),
       },
     ]);

@@ -161,7 +161,7 @@ describe("secure port of a manager with one load balancer", () => {
       {
         object: "Service",
         name: "default/wrong",
-        kind: "problem",
+        severity: "error",
         reason: "InvalidAnnotation",
         text: expect.stringContaining("algorithm must be one of"),
       },

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { clusterNameChanged, LeaseClusterName } from "../../../src/app/leadership/lease-cluster-name.ts";
+import { eventTypeOf } from "../../../src/core/problem.ts";
 import { joinAnnotations, roomFor } from "../../../src/kube/leader-election/lease-annotations.ts";
 import type { Lease } from "../../../src/kube/objects.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
@@ -71,12 +72,12 @@ test.each([
   ],
   ["is no warning in other clouds", false, "Normal", "so all are managed as before"],
 ])("a changed cluster name %s", (_, isInMarks, type, text) => {
-  const event = clusterNameChanged("prod", "other", { program: "fake-ccm", isInMarks });
-  expect(event.type).toBe(type as "Normal");
-  expect(event.message).toContain(text);
-  expect(event.message).toContain("If the new name is a mistake, restart all replicas with the former one.");
+  const problem = clusterNameChanged("prod", "other", { program: "fake-ccm", isInMarks });
+  expect(eventTypeOf(problem)).toBe(type as "Normal");
+  expect(problem.text).toContain(text);
+  expect(problem.text).toContain("If the new name is a mistake, restart all replicas with the former one.");
   const long = clusterNameChanged("x".repeat(1000), "other", { program: "fake-ccm", isInMarks });
-  expect(long.message.length).toBeLessThan(event.message.length + 70);
+  expect(long.text.length).toBeLessThan(problem.text.length + 70);
 });
 
 test("a Lease that is deleted under its leader is created again, with an event on the new one", async () => {

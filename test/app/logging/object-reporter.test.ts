@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { objectReporters } from "../../../src/app/logging/object-reporter.ts";
-import type { ObjectEvent } from "../../../src/controllers/reporter.ts";
 import { seconds } from "../../../src/core/brand.ts";
+import type { Problem } from "../../../src/core/problem.ts";
 import type { Occurrence } from "../../../src/kube/events/event-correlator.ts";
 import type { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
@@ -20,10 +20,15 @@ const setUp = () => {
     life: stop.signal,
   });
   const report = reporterOf("cloud-node-controller", "Node");
-  const about = (name: string, event: Partial<ObjectEvent> = {}) =>
+  const about = (name: string, problem: Partial<Problem> = {}) =>
     report(
       { metadata: { name, uid: name, resourceVersion: "1" } },
-      { type: "Warning", reason: "NotFoundInCloud", message: `The cloud has no instance ${name}.`, ...event },
+      {
+        severity: "error",
+        reason: "NotFoundInCloud",
+        text: `The cloud has no instance ${name}.`,
+        ...problem,
+      },
     );
   const texts = () => lines.map((line) => line.slice(line.indexOf("] ") + 2).trimEnd());
   return { clock, recorded, stop, about, texts };
@@ -65,6 +70,6 @@ test("what was held back is logged when the manager ends", () => {
 
 test("Normal events are not summarized", async () => {
   const { about, texts } = setUp();
-  for (let index = 0; index < 20; index += 1) about(`n${index}`, { type: "Normal", reason: "Synced" });
+  for (let index = 0; index < 20; index += 1) about(`n${index}`, { severity: "notice", reason: "Synced" });
   expect(texts()).toHaveLength(20);
 });

@@ -6,16 +6,21 @@ import { Metrics } from "../../../src/telemetry/metrics.ts";
 // Gauges that are read from the report of the manager. Those for alerts count objects that need attention, only on the leader.
 
 type Found = ManagerReport["findings"][number];
-const finding = (object: Found["object"], kind: Found["kind"], name: string, reason: string): Found => ({
+const finding = (
+  object: Found["object"],
+  severity: Found["severity"],
+  name: string,
+  reason: string,
+): Found => ({
   object,
-  kind,
+  severity,
   name,
   reason,
   text: "Because.",
 });
 const onHold = (name: string, reason: string) => finding("Node", "hold", name, reason);
-const ofNode = (name: string, reason: string) => finding("Node", "problem", name, reason);
-const ofService = (name: string, reason: string) => finding("Service", "problem", `default/${name}`, reason);
+const ofNode = (name: string, reason: string) => finding("Node", "error", name, reason);
+const ofService = (name: string, reason: string) => finding("Service", "error", `default/${name}`, reason);
 const massLimit = (kind: ManagerReport["massLimits"][number]["kind"], held: readonly string[] = []) => ({
   kind,
   recent: 1,
@@ -56,7 +61,7 @@ const report: Pick<
     ofService("shop", "CertificateExpired"),
     ofService("shop", ""),
     finding("Service", "wait", "default/mail", "WaitingForCloud"),
-    finding("Node", "notice", "g", "Notice"),
+    finding("Node", "notice", "g", "Paused"),
   ],
   orphans: [{ name: "x" }, { name: "y" }, { name: "z" }],
   possibleOrphans: [{ name: "v" }, { name: "w" }],

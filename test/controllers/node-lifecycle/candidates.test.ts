@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { Inventory } from "../../../src/cloud/inventory/instances.ts";
+import { Board } from "../../../src/controllers/kernel/board.ts";
 import { identityOf } from "../../../src/controllers/node-facts.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
 import { deletionForbidden } from "../../../src/controllers/node-lifecycle/events.ts";
 import { addGone, noEvidence } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
-import { ReportsByName } from "../../../src/controllers/reporter.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import type { Instances } from "../../../src/provider/instances.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
@@ -17,25 +17,25 @@ const setUp = () => {
   const instances: Instances = { sources: [new ScriptedSource({ clock })], matchBy: ["name"] };
   const inventory = new Inventory({ instances, clock, signal: new AbortController().signal });
   const pendingLookups = new PendingLookups(inventory, clock);
-  const reports = new ReportsByName<"hold">();
-  return { clock, pendingLookups, reports, candidates: new Candidates(clock, pendingLookups, reports) };
+  const board = new Board<"hold">();
+  return { clock, pendingLookups, board, candidates: new Candidates(clock, pendingLookups, board) };
 };
 const proved = addGone(noEvidence(0, -5), { kind: "gone", proof: "listing", asOf: 1 });
 const node = (providerID?: string) =>
   toNode({ name: "n0", ...(providerID !== undefined && { spec: { providerID } }) });
 
-const held = { events: new Map([["DeletionForbidden", deletionForbidden(node())]]) };
+const held = [deletionForbidden(node())];
 
 test("forgetting a candidate drops its evidence, its next check, its pending lookup and what was reported", () => {
-  const { candidates, pendingLookups, reports } = setUp();
+  const { candidates, pendingLookups, board } = setUp();
   candidates.of(node());
   candidates.update("n0", { evidence: { ...proved, state: "terminating" }, nextCheck: 7 });
-  reports.put(node(), "hold", held);
+  board.put(node(), "hold", held);
   pendingLookups.ask("n0", identityOf(node()), { urgency: "deletion-proof" });
   expect(candidates.terminating).toBe(1);
   candidates.forget("n0");
   expect([candidates.all.size, candidates.terminating, pendingLookups.has("n0")]).toEqual([0, 0, false]);
-  expect([...reports.names]).toEqual([]);
+  expect([...board.names]).toEqual([]);
 });
 
 test("the number of terminating instances counts each candidate once, however often it is observed", () => {
@@ -60,15 +60,15 @@ test("a check is only ever moved to an earlier moment", () => {
 });
 
 test("a Node that gets its provider id keeps the last observation of its machine but no proof, and a new Node keeps neither", () => {
-  const { candidates, reports } = setUp();
+  const { candidates, board } = setUp();
   const withID = node("fake://n0");
   candidates.of(node());
   candidates.update("n0", { evidence: proved, heldFor: "DeletionForbidden" });
-  reports.put(node(), "hold", held);
+  board.put(node(), "hold", held);
   expect(candidates.of(node()).evidence).toBe(proved);
   expect(candidates.of(withID)).toMatchObject({ evidence: { proofs: [], seenSince: -5 } });
   expect(candidates.of(withID).heldFor).toBeUndefined();
-  expect([...reports.names]).toEqual([]);
+  expect([...board.names]).toEqual([]);
   const successor = { ...withID, metadata: { ...withID.metadata, uid: "another" } };
   expect(candidates.of(successor).evidence).toBeUndefined();
 });

@@ -29,7 +29,7 @@ const setUp = () => {
   const newHistory = () =>
     new LifecycleHistory({ nodes, inventory, clock, removals, isSelected, formerLeaders });
   const history = newHistory();
-  const candidates = new Candidates(clock, new PendingLookups(inventory, clock), history.reports);
+  const candidates = new Candidates(clock, new PendingLookups(inventory, clock), history.board);
   const logged: string[] = [];
   const newDoubt = (of = newHistory()) =>
     new Doubt({

@@ -39,7 +39,7 @@ describe("the next session of the node-lifecycle controller", () => {
     expect(w.removals.held("nodes")).toHaveLength(5);
     for (let session = 0; session < 3; session += 1) {
       await w.handOver();
-      expect(w.lifecycle.report().findings.size).toBe(5);
+      expect(w.lifecycle.report().problems.size).toBe(5);
       await w.pass(150);
       expect(w.removals.held("nodes")).toHaveLength(5);
     }
@@ -56,7 +56,7 @@ describe("the next session of the node-lifecycle controller", () => {
     w.cloud.hidden.clear();
     w.start("lifecycle");
     await w.pass(120);
-    expect(w.lifecycle.report().findings.size).toBe(0);
+    expect(w.lifecycle.report().problems.size).toBe(0);
     hide(w, 5);
     await w.pass(300);
     expect(w.reasons("n0")).toEqual(["MassDeletionHeld", "MassDeletionHeld"]);
@@ -69,7 +69,7 @@ describe("the next session of the node-lifecycle controller", () => {
     await w.endSession();
     w.nodes.remove("n0");
     w.start("lifecycle");
-    expect([...w.lifecycle.report().findings.keys()].toSorted()).toEqual(["n1", "n2", "n3", "n4"]);
+    expect([...w.lifecycle.report().problems.keys()].toSorted()).toEqual(["n1", "n2", "n3", "n4"]);
   });
 
   test("has neither evidence nor checks of the last one", async () => {

@@ -22,7 +22,7 @@ const settled = (at: NodeControllers, name: string, status: "True" | "False" | "
     status: { conditions: [{ type: "Ready", status }] },
   });
 const heldFor = ({ lifecycle }: NodeControllers) =>
-  [...lifecycle.report().findings.values()].flatMap((findings) => findings.map(({ reason }) => reason));
+  [...lifecycle.report().problems.values()].flatMap((findings) => findings.map(({ reason }) => reason));
 const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
 describe("mass deletion", () => {
@@ -155,7 +155,7 @@ describe("mass deletion", () => {
       w.cloud.hidden.set(name, "both");
       w.nodes.setReady(name, "Unknown");
     };
-    const text = () => w.lifecycle.report().findings.get("n0")?.[0]?.text;
+    const text = () => w.lifecycle.report().problems.get("n0")?.[0]?.text;
     for (const name of all.slice(0, 4)) lose(name);
     await w.pass(300);
     expect(text()).toStartWith("The cloud shows no instance for 4 of 13 Nodes.");

@@ -13,6 +13,7 @@ import {
   lifecycleDefaults,
 } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { milliseconds, minutes } from "../../../src/core/brand.ts";
+import { messageIn } from "../../../src/core/problem.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";
 import { uninitialized } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
@@ -61,14 +62,14 @@ const doubt = {
 const held = massDeletionHeld(doubt);
 
 test("a held Node says how many are missing, and how to confirm the deletions [F22]", () => {
-  expect(massDeletionHeld(doubt).message).toBe(
+  expect(messageIn(massDeletionHeld(doubt))).toBe(
     "The cloud shows no instance for 5 of 9 Nodes, and 1 Node was deleted in the last 10 minutes. More than 2 at once is treated as a cloud fault, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another project: wait, or correct them; this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: kubectl annotate lease ccm release=nodes. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
   );
 });
 
 test("a Node that is held for doubt about the account names the credentials once [F22]", () => {
   const counts = { recent: 0, absent: 3, vanished: 0, total: 3, allowed: 0, howToRelease: "RELEASE" };
-  expect(massDeletionHeld({ ...counts, account: "nothing shown" }).message).toBe(
+  expect(messageIn(massDeletionHeld({ ...counts, account: "nothing shown" }))).toBe(
     "The cloud shows no instance for 3 of 3 Nodes, and the cloud shows nothing that this cluster records: its credentials may belong to another project (if so, correct them), so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: RELEASE. To delete one: `kubectl annotate node NAME fairlead.dev/node-deletion=confirmed`",
   );
 });
@@ -181,7 +182,7 @@ describe("planLifecycle", () => {
         spec: { ...withID, unschedulable: true },
         isHeld: true,
       },
-      { kind: "hold", event: held },
+      { kind: "hold", problem: held },
     ],
     [
       "asks again when the proof is old",
@@ -191,12 +192,12 @@ describe("planLifecycle", () => {
     [
       "holds a Node beyond the mass limit",
       { answer: gone("listing", 30_000), evidence: enough, spec: withID, isHeld: true },
-      { kind: "hold", event: held },
+      { kind: "hold", problem: held },
     ],
     [
       "holds a Node beyond the mass limit at the first proof",
       { answer: gone("listing", 30_000), evidence: proved(["listing", 30_000]), spec: withID, isHeld: true },
-      { kind: "hold", event: held },
+      { kind: "hold", problem: held },
     ],
     [
       "leaves a paused Node alone",

@@ -128,7 +128,7 @@ describe("a joining Node", () => {
     joins(w, "n0");
     w.nodes.annotate("n0", { "alpha.kubernetes.io/provided-node-ip": "10.9.9.9" });
     await w.pass(400);
-    const attempts = () => w.node.report().findings.get("n0")?.[0]?.attempts ?? 0;
+    const attempts = () => w.node.report().problems.get("n0")?.[0]?.attempts ?? 0;
     const before = attempts();
     for (let count = 0; count < 15; count += 1) {
       w.inventory.requestListing(w.clock.monotonic(), "refresh");

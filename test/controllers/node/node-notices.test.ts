@@ -37,14 +37,14 @@ describe("a paused Node", () => {
 
   test("is no longer listed with the problem that it had before", async () => {
     const w = setUp().start("node");
-    const kinds = () =>
-      [...w.node.report().findings].map(([name, found]) => [name, found.map(({ kind }) => kind)]);
+    const severities = () =>
+      [...w.node.report().problems].map(([name, found]) => [name, found.map(({ severity }) => severity)]);
     w.nodes.add({ name: "n0", spec: { taints: [uninitialized] } });
     await w.pass(5);
-    expect(kinds()).toEqual([["n0", ["problem"]]]);
+    expect(severities()).toEqual([["n0", ["error"]]]);
     w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
     await w.pass(5);
-    expect(kinds()).toEqual([["n0", ["notice"]]]);
+    expect(severities()).toEqual([["n0", ["notice"]]]);
   });
 
   test("says so again when it is paused a second time", async () => {
@@ -78,7 +78,7 @@ describe("a Node with the provider id of another cloud", () => {
     const w = setUp().start("node", "lifecycle");
     w.nodes.add({ name: "n0", spec: { providerID: "other://1" } });
     await w.pass(3600);
-    expect(w.reported).toMatchObject([{ type: "Normal", reason: "ForeignNode", quiet: true }]);
+    expect(w.reported).toMatchObject([{ type: "Normal", reason: "ForeignNode", isQuiet: true }]);
     expect(w.nodes.sent).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe("a Node of a source that cannot be read", () => {
     await w.pass(3600);
     w.nodes.annotate("n0", { other: "change" });
     await w.pass(3600);
-    expect(w.reported).toMatchObject([{ type: "Normal", reason: "InstanceUnreadable", quiet: true }]);
+    expect(w.reported).toMatchObject([{ type: "Normal", reason: "InstanceUnreadable", isQuiet: true }]);
     expect(w.nodes.sent).toEqual([]);
   });
 

@@ -92,11 +92,11 @@ describe("a Node that is recreated under the same name", () => {
     const w = setUp().start("node");
     joins(w);
     await w.pass(300);
-    expect(w.node.report().findings.get("n0")?.[0]?.attempts).toBeGreaterThan(3);
+    expect(w.node.report().problems.get("n0")?.[0]?.attempts).toBeGreaterThan(3);
     recreate(w);
     await w.pass(1);
     expect(w.reasons("n0")).toEqual(["NotFoundInCloud", "NotFoundInCloud"]);
-    expect(w.node.report().findings.get("n0")?.[0]?.attempts).toBe(1);
+    expect(w.node.report().problems.get("n0")?.[0]?.attempts).toBe(1);
     expect(w.nodes.node("n0").status.conditions ?? []).toEqual([]);
   });
 

@@ -10,10 +10,10 @@ test("a refused write to an initialized Node is reported on the Node until it su
   w.inventory.requestListing(w.clock.monotonic(), "refresh");
   await w.pass(60);
   expect(w.reasons("n0")).toEqual(["KubernetesRefused"]);
-  expect(w.node.report().findings.get("n0")?.[0]?.reason).toBe("KubernetesRefused");
+  expect(w.node.report().problems.get("n0")?.[0]?.reason).toBe("KubernetesRefused");
   w.nodes.server.faults.intercept = undefined;
   await w.pass(600);
-  expect(w.node.report().findings.size).toBe(0);
+  expect(w.node.report().problems.size).toBe(0);
   expect(w.nodes.node("n0").status.addresses).toEqual([{ type: "InternalIP", address: "10.0.0.1" }]);
   await w.stop();
 });

@@ -12,7 +12,7 @@ const setUp = (options?: SetupOptions): NodeControllers => {
   return world;
 };
 
-const attemptsOf = (w: NodeControllers) => w.node.report().findings.get("n0")?.[0]?.attempts;
+const attemptsOf = (w: NodeControllers) => w.node.report().problems.get("n0")?.[0]?.attempts;
 
 describe("the next session of the node controller", () => {
   test("does not repeat an event about a problem that lasts, and begins its backoff again", async () => {
@@ -49,7 +49,7 @@ describe("the next session of the node controller", () => {
     await w.endSession();
     w.nodes.remove("n1");
     w.start("node");
-    expect([...w.node.report().findings.keys()]).toEqual(["n0"]);
+    expect([...w.node.report().problems.keys()]).toEqual(["n0"]);
   });
 
   test("does not give a Node the provider id of the machine of a Node that was deleted in the last session", async () => {

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { exactly } from "../../../src/controllers/route/deps.ts";
 import { seconds } from "../../../src/core/brand.ts";
+import { isProblem } from "../../../src/core/problem.ts";
 import type { Condition } from "../../../src/kube/objects.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import type { NamedRoutes } from "../../../src/provider/routes.ts";
@@ -44,8 +45,8 @@ const passForgetting = async (w: RouteWorld, minutes: number): Promise<void> => 
 };
 
 const problemsOf = (w: RouteWorld, node: string): readonly string[] =>
-  (w.controller.report().findings.get(node) ?? []).flatMap(({ kind, reason }) =>
-    kind === "problem" ? reason : [],
+  (w.controller.report().problems.get(node) ?? []).flatMap((problem) =>
+    isProblem(problem) ? problem.reason : [],
   );
 
 test("creates a route twice that no listing shows, and reports that on its Node", async () => {

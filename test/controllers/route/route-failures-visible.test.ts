@@ -14,10 +14,11 @@ const setUp = (setup?: RouteSetup): RouteWorld => {
 };
 
 const found = (w: RouteWorld): readonly string[] => {
-  const { findings, tables } = w.controller.report();
-  return [...findings, ...tables].flatMap(([name, list]) =>
+  const { problems, tables } = w.controller.report();
+  return [...problems, ...tables].flatMap(([name, list]) =>
     list.map(
-      ({ kind, reason, cause }) => `${name}: ${kind} ${reason}${cause === undefined ? "" : ` (${cause})`}`,
+      ({ severity, reason, cause }) =>
+        `${name}: ${severity} ${reason}${cause === undefined ? "" : ` (${cause})`}`,
     ),
   );
 };
@@ -31,10 +32,10 @@ test("a listing that fails is a problem of the table and of the Nodes without a 
   w.inventory.requestListing(w.clock.monotonic(), "refresh");
   await w.pass(120);
   expect(found(w)).toEqual([
-    "new: problem RoutesUnknown (CloudUnavailable)",
-    "routes: problem RoutesUnknown",
+    "new: error RoutesUnknown (CloudUnavailable)",
+    "routes: error RoutesUnknown (CloudUnavailable)",
   ]);
-  const [finding] = w.controller.report().findings.get("new") ?? [];
+  const [finding] = w.controller.report().problems.get("new") ?? [];
   expect(finding?.text).toStartWith(
     "Could not list the cloud's routes. No route is created or removed until a listing succeeds:",
   );
@@ -48,12 +49,12 @@ test("a route that cannot be created is a problem of its Node until it exists, a
   w.cloud.failures.set("10.244.1.0/24", refusal("unauthorized"));
   await w.settle();
   await w.pass(600);
-  expect(found(w)).toEqual(["n1: problem FailedToCreateRoute (CloudAuthFailed)"]);
+  expect(found(w)).toEqual(["n1: error FailedToCreateRoute (CloudAuthFailed)"]);
   const attempts = w.cloud.lines.filter((line) => line.startsWith("create")).length;
   expect(w.syncs.reduce((sum, { failed }) => sum + failed, 0)).toBe(attempts);
   w.cloud.failures.set("list", refusal("unavailable"));
   await w.pass(3600);
-  expect(found(w)[0]).toBe("n1: problem FailedToCreateRoute (CloudAuthFailed)");
+  expect(found(w)[0]).toBe("n1: error FailedToCreateRoute (CloudAuthFailed)");
   w.cloud.failures.clear();
   await w.pass(3600);
   expect([w.network("n1"), found(w)]).toEqual(["False RouteCreated", []]);
@@ -81,7 +82,7 @@ test("a route that the cloud is still creating is what its Node waits for, and s
   w.cloud.outcomes.push(...outcomes);
   await w.settle();
   expect(found(w)).toEqual(["n1: wait RouteInProgress", "n2: wait RouteInProgress"]);
-  const texts = [...w.controller.report().findings.values()].flat().map(({ text }) => text);
+  const texts = [...w.controller.report().problems.values()].flat().map(({ text }) => text);
   expect(texts).toEqual([
     "The cloud has accepted the route for pod CIDR 10.244.1.0/24, and may still work on it. Fairlead asks until it is done.",
     "The route for pod CIDR 10.244.2.0/24 is created after the change that the cloud works on now.",
@@ -105,7 +106,7 @@ test("a Node whose route listings lack waits until that is proved", async () => 
   w.inventory.requestListing(w.clock.monotonic(), "refresh");
   await w.pass(10);
   expect(found(w)).toContain("n1: wait RouteMissing");
-  const [finding] = w.controller.report().findings.get("n1") ?? [];
+  const [finding] = w.controller.report().problems.get("n1") ?? [];
   expect(finding?.text).toBe(
     "No listing shows the route for pod CIDR 10.244.1.0/24, which existed, or which an earlier request may have created, perhaps one of a former leader. It is created if a listing lacks it 30s later too.",
   );
@@ -130,7 +131,7 @@ test("a route that cannot be removed is a problem of the table", async () => {
   w.cloud.failures.set("*", refusal("unauthorized"));
   w.nodes.remove("n1");
   await w.pass(120);
-  expect(found(w)).toEqual(["routes: problem FailedToRemoveRoute"]);
+  expect(found(w)).toEqual(["routes: warning FailedToRemoveRoute"]);
   w.cloud.failures.clear();
   await w.pass(3600);
   expect(found(w)).toEqual([]);

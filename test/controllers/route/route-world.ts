@@ -6,14 +6,13 @@ import { routeTablesOf } from "../../../src/cloud/ideal-route-tables.ts";
 import { Inventory } from "../../../src/cloud/inventory/instances.ts";
 import { journalledCloudSend } from "../../../src/controllers/kernel/journalled-send.ts";
 import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
-import type { ObjectEvent } from "../../../src/controllers/reporter.ts";
 import { RouteController } from "../../../src/controllers/route/controller.ts";
 import { type RouteSettings, type RouteSync, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { RouteHistory } from "../../../src/controllers/route/history.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";
-import type { Problem } from "../../../src/core/problem.ts";
+import { messageIn, type Problem } from "../../../src/core/problem.ts";
 import type { Condition, Node } from "../../../src/kube/objects.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import type { Instances } from "../../../src/provider/instances.ts";
@@ -104,11 +103,11 @@ export class RouteWorld {
       clock,
       random,
       note: () => undefined,
-      report: ({ metadata }: Node, { reason, message }: ObjectEvent) =>
-        this.reported.push({ node: metadata.name, reason, message }),
-      reportProblem: ({ reason, message: text }: ObjectEvent) => this.reportedProblems.push({ reason, text }),
+      report: ({ metadata }: Node, problem: Problem) =>
+        this.reported.push({ node: metadata.name, reason: problem.reason, message: messageIn(problem) }),
+      reportProblem: ({ reason, text }: Problem) => this.reportedProblems.push({ reason, text }),
       removals: this.removals,
-      reportHold: ({ message }: ObjectEvent) => this.held.push(message),
+      reportHold: (problem: Problem) => this.held.push(messageIn(problem)),
       settings: { ...routeDefaults, ...setup.settings },
       clusterCIDRs: (setup.clusterCIDRs ?? ["10.244.0.0/16"]).map(cidr),
       onSync: (sync: RouteSync) => this.syncs.push(sync),

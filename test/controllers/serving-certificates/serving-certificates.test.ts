@@ -9,6 +9,7 @@ import type { RequestContent } from "../../../src/controllers/serving-certificat
 import { ServingCertificateHistory } from "../../../src/controllers/serving-certificates/history.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { seconds } from "../../../src/core/brand.ts";
+import { messageIn } from "../../../src/core/problem.ts";
 import { KubeError } from "../../../src/kube/errors/kube-error.ts";
 import type { CertificateSigningRequest } from "../../../src/kube/objects.ts";
 import type { Patch } from "../../../src/kube/patches/patch.ts";
@@ -40,7 +41,7 @@ class World {
       random: seededRandom(1),
       isSelected: () => true,
       concurrency: 4,
-      report: (_, event) => this.events.push(event),
+      report: (_, problem) => this.events.push({ reason: problem.reason, message: messageIn(problem) }),
       note: (message) => this.events.push({ reason: "", message }),
       api: { patch: (_, { name }, patch) => this.#patch(name, patch) },
       send: journalledSend({ journal: new Journal(), clock, mode }, "cluster", () => false),

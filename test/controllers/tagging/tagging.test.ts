@@ -2,6 +2,7 @@ import { afterEach, expect, test } from "bun:test";
 import { journalledSend } from "../../../src/controllers/kernel/journalled-send.ts";
 import { TaggingController, type TaggingDeps } from "../../../src/controllers/tagging/controller.ts";
 import { TaggingHistory } from "../../../src/controllers/tagging/history.ts";
+import { messageIn } from "../../../src/core/problem.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import { Journal } from "../../../src/runtime/journal.ts";
@@ -43,7 +44,7 @@ class World {
         remove: (keys) => request("remove", keys),
       },
       send: journalledSend({ journal: new Journal(), clock, mode: "enforce" }, "cloud", () => false),
-      reportTags: ({ message }) => this.events.push(message),
+      reportTags: (problem) => this.events.push(messageIn(problem)),
     };
     const formerLeaders = () => this.formerLeaders;
     const history = new TaggingHistory({

@@ -37,8 +37,8 @@ describe("a Node", () => {
     expect(found).toMatchObject({
       state: "problem",
       notes: [
-        { kind: "problem", reason: "NotFoundInCloud" },
-        { kind: "notice", reason: "ProofOfAbsence" },
+        { severity: "error", reason: "NotFoundInCloud" },
+        { severity: "notice", reason: "ProofOfAbsence" },
       ],
     });
     expect(found.nextAttemptInSeconds).toBeGreaterThanOrEqual(0);
@@ -91,7 +91,8 @@ describe("a Node", () => {
     for (const { id } of w.cloud.machines.list()) w.cloud.machines.remove(id);
     for (let index = 0; index < 10; index += 1) w.setReady(`node-${index}`, "False");
     await w.until(
-      () => w.manager.report().findings.some(({ name, kind }) => name === "node-0" && kind === "hold"),
+      () =>
+        w.manager.report().findings.some(({ name, severity }) => name === "node-0" && severity === "hold"),
       "the hold",
       300,
     );

@@ -24,7 +24,7 @@ const explain = (w: ServiceWorld, name: string): Description => {
   if (isNotFound(found)) throw new Error(`${name} was not found.`);
   return found;
 };
-const notesOf = ({ notes }: Description) => notes.map(({ kind, reason }) => `${kind} ${reason}`);
+const notesOf = ({ notes }: Description) => notes.map(({ severity, reason }) => `${severity} ${reason}`);
 
 /** The text up to the decisions, whose times and names do not matter here. */
 const textOf = (w: ServiceWorld, name: string): string =>
@@ -65,7 +65,7 @@ describe("a pending Service", () => {
     w.readFault = (path) => (/(nodes|services)$/.test(path) ? new Response("", { status: 500 }) : undefined);
     w.holdLease("other");
     await w.pass(30);
-    expect(notesOf(explain(w, "web"))[0]).toBe("problem CachesOutdated");
+    expect(notesOf(explain(w, "web"))[0]).toBe("error CachesOutdated");
   });
 
   test("names the quota that the cloud has reached, and the next attempt [F91 N7]", async () => {
@@ -268,7 +268,7 @@ Next attempt:
     w.create("web", { annotations: { "balancer.fake.example/algorthm": "round-robin" } });
     await w.pass(10);
     const creating = explain(w, "web");
-    expect([creating.state, notesOf(creating)]).toEqual(["working", ["problem UnknownAnnotation"]]);
+    expect([creating.state, notesOf(creating)]).toEqual(["working", ["warning UnknownAnnotation"]]);
     expect(creating.summary).not.toContain("algorthm");
     await w.pass(60);
     expect(explain(w, "web").state).toBe("problem");

@@ -13,7 +13,7 @@ function described(name: string, text = rejected): Description {
     state: "problem",
     summary: "It has no address yet. The cloud rejected the credentials (401).",
     facts: {},
-    notes: [{ kind: "problem", reason: "CloudAuthFailed", text }],
+    notes: [{ severity: "error", reason: "CloudAuthFailed", text }],
     decisions: [],
   };
 }

@@ -3,7 +3,7 @@ import { roughDuration } from "../../../src/core/duration.ts";
 import type { State } from "../../../src/inspect/explain/description.ts";
 import { isUnsettled, toneOf } from "../../../src/inspect/status/words.ts";
 
-const hold = (reason: string) => [{ kind: "hold", reason, text: "" }] as const;
+const hold = (reason: string) => [{ severity: "hold", reason, text: "" }] as const;
 
 test.each([
   ["settled", "good", false],

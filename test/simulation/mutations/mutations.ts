@@ -405,8 +405,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/node-lifecycle/controller.ts",
-        find: 'this.#reporter.report(node, "hold", [{ ...event, identity: reason }]);',
-        replace: 'this.#history.reports.put(node, "hold", { events: new Map([[reason, event]]) });',
+        find: 'this.#reporter.report(node, "hold", [{ ...problem, identity: reason }]);',
+        replace: 'this.#history.board.put(node, "hold", [problem]);',
       },
     ],
   },

@@ -211,7 +211,7 @@ describe("a VolumeSnapshot", () => {
     expect(messageOf(w)).toBe(text);
     expect(w.events("backup").join()).toContain(text);
     const shown = w.manager.controllerReports().volume?.get("PersistentVolumeClaim")?.get(`default/${claim}`);
-    expect(shown).toMatchObject([{ kind: "problem", text: `VolumeSnapshot default/backup: ${text}` }]);
+    expect(shown).toMatchObject([{ severity: "error", text: `VolumeSnapshot default/backup: ${text}` }]);
     expect([w.contents(), w.cloud.snapshots.list()]).toEqual([[], []]);
     w.deleteSnapshot("backup");
     await w.until(() => w.findSnapshot("backup") === undefined, "deleted");

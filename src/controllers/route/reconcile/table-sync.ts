@@ -62,8 +62,8 @@ export class TableSync {
   }
 
   get report() {
-    const { findings, nodeFindings } = this.#reporter;
-    return { findings, nodeFindings, lastSync: this.#lastSync };
+    const { problems, nodeProblems } = this.#reporter;
+    return { problems, nodeProblems, lastSync: this.#lastSync };
   }
 
   /** How long the sync after a change waits for other changes. */

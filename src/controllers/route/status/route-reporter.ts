@@ -6,16 +6,8 @@ import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { Node } from "../../../kube/objects.ts";
-import { problemOfError } from "../../classify-error.ts";
+import { Reporter } from "../../kernel/board.ts";
 import { hadRoutes, podCIDRsOf } from "../../node-facts.ts";
-import {
-  allFindings,
-  type Finding,
-  type ObjectEvent,
-  problemEvent,
-  problemFinding,
-  Reporter,
-} from "../../reporter.ts";
 import type { Guarded } from "../absence/route-guard.ts";
 import type { OpenChanges } from "../apply/open-changes.ts";
 import { type ChangeResult, changeKeyOf, type RouteChange } from "../apply/open-changes.ts";
@@ -27,7 +19,6 @@ import {
   listFailed,
   massRouteChangeHeld,
   massRouteRecreationHeld,
-  massRouteRecreationReason,
   removeFailed,
   routeCreatedButNotListed,
   routeUnfinished,
@@ -41,85 +32,79 @@ import { concernedTables, inTable, type TableName } from "../tables.ts";
 /** Reports problems of single Nodes, once for all tables. */
 export class NodeProblems {
   readonly #options: Pick<RouteControllerOptions, "nodes" | "report">;
-  readonly #history: Pick<RouteHistory, "nodeReports" | "nodeProblems">;
+  readonly #history: Pick<RouteHistory, "nodeBoard" | "nodeProblems">;
   readonly #reporter: Reporter<Node, NodeTopic>;
 
   constructor(
     options: Pick<RouteControllerOptions, "nodes" | "report">,
-    history: Pick<RouteHistory, "nodeReports" | "nodeProblems">,
+    history: Pick<RouteHistory, "nodeBoard" | "nodeProblems">,
   ) {
     this.#options = options;
     this.#history = history;
-    this.#reporter = new Reporter(options.report, history.nodeReports);
+    this.#reporter = new Reporter(options.report, (node, topic, problems) =>
+      history.nodeBoard.put(node, topic, problems),
+    );
   }
 
-  /** The instance of the Node is not visible; without an event, it is visible or not looked up. */
-  reportInstance(node: Node, event?: ObjectEvent): void {
-    this.#reporter.report(node, "instance", event === undefined ? [] : [event]);
+  /** The instance of the Node is not visible; without a problem, it is visible or not looked up. */
+  reportInstance(node: Node, problem?: Problem): void {
+    this.#reporter.report(node, "instance", problem === undefined ? [] : [problem]);
   }
 
   /** Replaces the problems that this table has with each Node. Those of other tables last until these are synced. */
   report(table: TableName, byNode: ProblemsByNode): void {
-    const { nodeProblems, nodeReports } = this.#history;
+    const { nodeProblems, nodeBoard } = this.#history;
     nodeProblems.set(table, byNode);
     const nodes = this.#options.nodes.list();
-    nodeReports.forgetAllBut(new Set(nodes.map(({ metadata }) => metadata.name)));
+    nodeBoard.forgetAllBut(new Set(nodes.map(({ metadata }) => metadata.name)));
     for (const node of nodes) {
       const problems = [...nodeProblems.values()].flatMap((ofTable) => ofTable.get(node.metadata.name) ?? []);
-      this.#reporter.report(node, "routes", problems.map(problemEvent).map(quietIfHeld));
+      this.#reporter.report(node, "routes", problems);
     }
   }
 }
 
-/** One line about the hold is logged for all Nodes. */
-function quietIfHeld(event: ObjectEvent): ObjectEvent {
-  return event.reason === massRouteRecreationReason ? { ...event, quiet: true } : event;
-}
-
-/** A finding about a Node, by its name. */
-export type NodeFinding = readonly [node: string, finding: Finding];
-
-/** Its problems concern no object of Kubernetes, and are logged. */
-const wholeTable = { metadata: { name: "table", uid: "" } } as const;
+/** A problem of a Node, by its name. */
+export type NodeProblem = readonly [node: string, problem: Problem];
 
 export class RouteReporter {
   readonly #options: TableOptions;
   readonly #nodeProblems: NodeProblems;
-  readonly #reporter: Reporter<typeof wholeTable, TableTopic>;
+  /** What concerns the table concerns no object of Kubernetes, and is logged. */
+  readonly #reporter: Reporter<undefined, TableTopic>;
   #problems: ProblemsByNode = new Map();
   /** The last failure of each change that is still needed, or what it waits for. */
-  #unfinished = new Map<string, { readonly change: RouteChange; readonly finding: Finding }>();
+  #unfinished = new Map<string, { readonly change: RouteChange; readonly problem: Problem }>();
   /** Routes that are missing, and are created once that is proved. */
-  #unproved: readonly NodeFinding[] = [];
+  #unproved: readonly NodeProblem[] = [];
   /** The last listing failed. */
-  #unlisted: Finding | undefined;
+  #unlisted: Problem | undefined;
 
   constructor(options: TableOptions, nodeProblems: NodeProblems) {
     this.#options = options;
     this.#nodeProblems = nodeProblems;
     const { reportHold, reportProblem, history } = options;
     this.#reporter = new Reporter(
-      (_, event, topic) => (topic === "hold" ? reportHold : reportProblem)(event),
-      history.reports,
+      (_, problem, topic) => (topic === "hold" ? reportHold : reportProblem)(problem),
+      (_, topic, problems) => history.board.put(topic, problems),
     );
   }
 
   /** What concerns the whole table. */
-  get findings(): readonly Finding[] {
-    const lasting = allFindings(this.#options.history.reports.get(wholeTable.metadata.name));
+  get problems(): readonly Problem[] {
     const removals = [...this.#unfinished.values()].filter(({ change }) => change.do === "remove");
-    return [...lasting, ...removals.map(({ finding }) => finding)];
+    return [...this.#options.history.board.all, ...removals.map(({ problem }) => problem)];
   }
 
   /** What concerns single Nodes. While the table cannot be listed, that is a problem of every Node without a route. */
-  get nodeFindings(): readonly NodeFinding[] {
+  get nodeProblems(): readonly NodeProblem[] {
     const unlisted = this.#unlisted;
     return [
       ...[...this.#problems].flatMap(([node, problems]) =>
-        problems.map((problem) => [node, problemFinding(problem)] as const),
+        problems.map((problem) => [node, problem] as const),
       ),
-      ...[...this.#unfinished.values()].flatMap(({ change, finding }): readonly NodeFinding[] =>
-        change.do === "create" ? [[change.route.target.node, finding]] : [],
+      ...[...this.#unfinished.values()].flatMap(({ change, problem }): readonly NodeProblem[] =>
+        change.do === "create" ? [[change.route.target.node, problem]] : [],
       ),
       ...this.#unproved,
       ...(unlisted === undefined ? [] : this.#nodesWithoutRoutes().map((node) => [node, unlisted] as const)),
@@ -151,7 +136,7 @@ export class RouteReporter {
     for (const { route, problem } of plan.refused) addToNode(route.target.node, problem);
     const confirmAfter = routes.proofsApart(settings.confirmAfter);
     const howToRelease = removals.howToRelease("routes");
-    const unproved: NodeFinding[] = [];
+    const unproved: NodeProblem[] = [];
     const missing = new Map(
       guarded.judged.flatMap((one) => (one.absent === "route" ? [[one.destination, one]] : [])),
     );
@@ -180,10 +165,10 @@ export class RouteReporter {
   #reportHold({ judged, held: doubt }: Guarded): void {
     const { note, table, history } = this.#options;
     const held = judged.filter(({ verdict }) => verdict === "held");
-    if (held.length === 0 && history.reports.of(wholeTable).has("hold"))
+    if (held.length === 0 && history.board.of("hold").length > 0)
       note("No route change is held by --removal-limit any more", defined({ table }));
     const isHeld = doubt !== undefined && held.length > 0;
-    this.#reporter.report(wholeTable, "hold", isHeld ? [massRouteChangeHeld(held, doubt, table)] : []);
+    this.#reporter.report(undefined, "hold", isHeld ? [massRouteChangeHeld(held, doubt, table)] : []);
   }
 
   /** Logs the changes that the cloud accepted in one sync, in one line. */
@@ -214,21 +199,19 @@ export class RouteReporter {
     const { table, nodes, report, reportProblem } = this.#options;
     if (change.do === "remove") {
       const problem = removeFailed(change.route, error, table);
-      this.#unfinished.set(changeKeyOf(change), { change, finding: problemFinding(problem) });
-      reportProblem(problemEvent(problem));
+      this.#unfinished.set(changeKeyOf(change), { change, problem });
+      reportProblem(problem);
       return;
     }
-    const event = createFailed(change.route, took, error, table);
-    const { reason, message: text } = event;
-    const finding = defined({ kind: "problem" as const, reason, cause: problemOfError(error)?.reason, text });
-    this.#unfinished.set(changeKeyOf(change), { change, finding });
+    const problem = createFailed(change.route, took, error, table);
+    this.#unfinished.set(changeKeyOf(change), { change, problem });
     const node = nodes.get(change.route.target.node);
-    if (node !== undefined) report(node, event);
+    if (node !== undefined) report(node, problem);
   }
 
   failedListing(error: unknown): void {
     const problem = listFailed(error, this.#options.table);
-    this.#unlisted = defined({ ...problemFinding(problem), cause: problemOfError(error)?.reason });
+    this.#unlisted = problem;
     this.#report("listing", [problem]);
   }
 
@@ -249,8 +232,8 @@ export class RouteReporter {
       const isAccepted = outcome.kind === "pending";
       const isNext = isBusy && outcome.kind === "waiting" && known === undefined;
       if (change.do === "create" && (isAccepted || isNext)) {
-        const finding = routeUnfinished(this.#named(change.route.destination), isAccepted);
-        this.#unfinished.set(key, { change, finding });
+        const problem = routeUnfinished(this.#named(change.route.destination), isAccepted);
+        this.#unfinished.set(key, { change, problem });
       } else if (known !== undefined) this.#unfinished.set(key, known);
     }
   }
@@ -260,6 +243,6 @@ export class RouteReporter {
   }
 
   #report(topic: TableTopic, problems: readonly Problem[]): void {
-    this.#reporter.report(wholeTable, topic, problems.map(problemEvent));
+    this.#reporter.report(undefined, topic, problems);
   }
 }

@@ -2,6 +2,7 @@
 
 import type { Parts } from "../../../cloud/inventory/balancer-observation.ts";
 import type { SharedPrefetch } from "../../../cloud/inventory/shared-prefetch.ts";
+import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Plan, Step } from "../../../provider/plan.ts";
@@ -11,7 +12,7 @@ import type { Member } from "../desired/member.ts";
 import type { ServiceHistory } from "../history.ts";
 import { removalKind } from "../observed/balancer-census.ts";
 import type { TriggerDeps } from "../queue/triggers.ts";
-import type { AppliedPlan, Fingerprint, Hold } from "../state/record-parts.ts";
+import type { AppliedPlan, Fingerprint } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
 
@@ -65,8 +66,8 @@ export function serviceOf(
 /** Puts the Service on hold for this reason until an operator releases it, or a later reconcile ends the hold. */
 export function holdReleasably(
   { controller: { removals }, state }: ReconcileContext,
-  { reason, message }: Pick<Hold, "reason" | "message">,
+  problem: Problem,
 ): void {
-  state.setHold({ reason, message, isReleasable: true });
+  state.setHold({ ...problem, severity: "hold", isReleasable: true });
   removals.hold(removalKind, state.uid, state.key);
 }

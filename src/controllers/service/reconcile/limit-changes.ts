@@ -3,14 +3,13 @@
 // created, no further one is created. Targets stay while Nodes may be missing in the API server.
 
 import { type Milliseconds, milliseconds, minutes } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
 import { countOf } from "../../../core/text.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { awaited, judge } from "../../kernel/proof.ts";
-import type { ObjectEvent } from "../../reporter.ts";
-import type { LastingProblem } from "../deps.ts";
 import { absenceOf, type BalancerAbsence } from "../observed/balancer-absence.ts";
 import { hasVanished, removalKind } from "../observed/balancer-census.ts";
 import { isEnding } from "../predicates.ts";
@@ -150,12 +149,11 @@ export async function checkRelease(
 async function holdAbsent(
   context: ReconcileContext,
   service: Service | undefined,
-  event: ObjectEvent,
+  problem: Problem,
 ): Promise<Outcome> {
-  holdReleasably(context, event);
-  const problem = { severity: "error", reason: event.reason, text: event.message } as const;
+  holdReleasably(context, problem);
   if (service !== undefined) await showProblems(context, "absence", service, [problem]);
-  return recheckListing(context, event.reason);
+  return recheckListing(context, problem.reason);
 }
 
 /** Requests a newer listing when the latest one is too old to show whether the cloud has recovered. */
@@ -199,7 +197,7 @@ export function waitForProof(
       ? (isEnding(service) ? massReleaseHeld : massRecreationHeld)(held)
       : balancerMissing(at, outcomeOf(service, settings), missing);
   context.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
-  state.setHold({ reason: event.reason, message: event.message });
+  state.setHold({ ...event, severity: "hold" });
   return requestProof(context, absence);
 }
 
@@ -230,7 +228,7 @@ export async function checkUnlisted(
   const names = steps.flatMap((step) => (creations.has(whatOf(step)) ? (step.on ?? []) : []));
   const problem = createdButNotListed({ count, names: [...new Set(names)] });
   await showProblems(context, "absence", member.service, [problem], member.problems);
-  holdReleasably(context, { reason: problem.reason, message: problem.text });
+  holdReleasably(context, problem);
   return recheckListing(context, problem.reason);
 }
 
@@ -242,7 +240,7 @@ export const targetRemovalHeld = "TargetRemovalHeld";
 interface HeldTargets {
   /** Those that leave the targets as they are. */
   readonly steps: readonly Step[];
-  readonly problem: LastingProblem;
+  readonly problem: Problem;
 }
 
 /** Withholds changes of targets while the Nodes of the API server cannot be all Nodes of this cluster. Undefined: all may be applied. */
@@ -251,13 +249,13 @@ export function holdTargets(context: ReconcileContext, steps: readonly Step[]): 
   const { size } = changedTargets(steps).removed;
   if (context.history.vanishedNodes.allowRemovalOf(size, settings.removalLimit)) return undefined;
   const others = steps.filter((step) => step.targets === undefined && step.targetsPart === undefined);
-  const problem: LastingProblem = {
+  const problem: Problem = {
     severity: "warning",
     reason: targetRemovalHeld,
     text: `The load balancer would lose ${countOf(size, "target")}, but the API server shows ${countOf(nodes.size, "Node")}, and no deletion of the others was seen. That is treated as another cluster or a restored etcd, so the load balancer keeps its targets. Check which cluster this is. To remove the targets anyway: ${removals.howToRelease(removalKind)}`,
     // The counts change while Nodes return.
     identity: "",
   };
-  holdReleasably(context, { reason: problem.reason, message: problem.text });
+  holdReleasably(context, problem);
   return { steps: others, problem };
 }

@@ -13,7 +13,6 @@ import type { Done } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { problemOfError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
-import { problemEvent } from "../../reporter.ts";
 import { removalKind } from "../observed/balancer-census.ts";
 import { isBeingDeleted, isEnding } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -130,7 +129,7 @@ function checkPaused({ reporter, service }: ReconcileContext): Outcome | undefin
   const { problem } = pauseOf(service);
   reporter.report(service, "waiting", [paused]);
   reporter.report(service, "annotations", [
-    ...(problem === undefined ? [] : [problemEvent(problem)]),
+    ...(problem === undefined ? [] : [problem]),
     ...(isBeingDeleted(service) ? [deletionPaused(service)] : []),
   ]);
   return settled;

@@ -2,6 +2,7 @@
 // record notes while its steps are applied.
 
 import type { Observation } from "../../../cloud/inventory/balancer-observation.ts";
+import type { Problem } from "../../../core/problem.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import type { Creation } from "../../kernel/creations.ts";
@@ -21,9 +22,7 @@ export interface Fingerprint {
 }
 
 /** Why the absence of a load balancer or Service has no consequences yet. */
-export interface Hold {
-  readonly reason: string;
-  readonly message: string;
+export interface Hold extends Problem {
   /** An operator can release it. */
   readonly isReleasable?: true;
 }

@@ -5,7 +5,6 @@ import { type Milliseconds, minutes, type NodeName } from "../../../core/brand.t
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
-import type { LastingProblem } from "../deps.ts";
 
 export interface Refusal {
   /** In the cloud's words. */
@@ -108,7 +107,7 @@ export function refusedTargets(
   const refused = refusals.filter(([name]) => targets.some(({ node }) => node === name));
   if (refused.length === 0) return [];
   const texts = refused.map(([name, { text }]) => `${name} (${text})`);
-  const problem: LastingProblem = {
+  const problem: Problem = {
     severity: "warning",
     reason: "TargetRefused",
     text: `The cloud refuses ${refused.length} of ${targets.length} targets: ${shortList(texts)}. They get no traffic from the load balancer. They are tried again from time to time, and when the Node or the Service changes.`,

@@ -3,10 +3,11 @@
 
 import { afterSteps, type Observation } from "../../../cloud/inventory/balancer-observation.ts";
 import type { Cidr, Milliseconds, ServiceUID } from "../../../core/brand.ts";
+import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import { ObjectBoard } from "../../kernel/board.ts";
 import type { Proof } from "../../kernel/proof.ts";
-import type { Reported } from "../../reporter.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
 import { BalancerEvidence, type Certainty } from "./balancer-evidence.ts";
@@ -109,8 +110,8 @@ export class ServiceRecord {
    */
   knownSpec: string | undefined;
 
-  // What was reported, so that each event is published once.
-  readonly published: Map<EventTopic, Reported> = new Map();
+  // What applies to it now, so that each event is published once.
+  readonly board: ObjectBoard<EventTopic> = new ObjectBoard();
   /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
   hold: Hold | undefined;
   /** The cloud's names of the load balancers being released, for the event. */
@@ -177,10 +178,9 @@ export class ServiceRecord {
     this.releasedName = names;
   }
 
-  /** The events of this topic that apply now. Undefined: none does. */
-  notePublished(topic: EventTopic, reported: Reported | undefined): void {
-    if (reported === undefined) this.published.delete(topic);
-    else this.published.set(topic, reported);
+  /** These apply now, instead of the last ones of the topic. Returns those that are new. */
+  report(topic: EventTopic, problems: readonly Problem[]): readonly Problem[] {
+    return this.board.put(topic, problems);
   }
 
   /** The Service shows that an earlier session may have created or removed its load balancer. */
@@ -203,7 +203,7 @@ export class ServiceRecord {
 
   /** Nothing is reported on the Service any more. */
   endReports(): void {
-    this.published.clear();
+    this.board.clear();
     this.endRefusals();
     this.closeEndpoints();
   }
@@ -446,13 +446,11 @@ export class ServiceRecord {
 }
 
 /** The record as stages and triggers see it: they read it and call its methods. */
-export type ServiceState = Readonly<
-  Omit<ServiceRecord, "published" | "progress" | "evidence" | "session">
-> & {
+export type ServiceState = Readonly<Omit<ServiceRecord, "board" | "progress" | "evidence" | "session">> & {
   readonly session: Readonly<Omit<SessionPart, "refused">> & {
     readonly refused: Pick<RefusedTargets, "all" | "dueAt" | "retryAt" | "withhold">;
   };
-  readonly published: ReadonlyMap<EventTopic, Reported>;
+  readonly board: Pick<ObjectBoard<EventTopic>, "all" | "of">;
   readonly progress: Pick<Progress, "failures" | "changeDelay">;
   readonly evidence: Pick<BalancerEvidence, "known" | "needsProof" | "isRemoved"> & {
     readonly creations: Pick<BalancerEvidence["creations"], "countOf" | "has">;

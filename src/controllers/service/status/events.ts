@@ -12,40 +12,39 @@ import type { Step } from "../../../provider/plan.ts";
 import { problemOfError, textOfError } from "../../classify-error.ts";
 import { type Held, whyHeld } from "../../kernel/doubt.ts";
 import { removalWindowText } from "../../kernel/removal-history.ts";
-import type { ObjectEvent } from "../../reporter.ts";
 import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";
 import type { ChangeKind, Hold } from "../state/record-parts.ts";
 
 /** Undefined for updates: upstream only reports their completion. */
-export function changeStarted(change: ChangeKind | "release"): ObjectEvent | undefined {
+export function changeStarted(change: ChangeKind | "release"): Problem | undefined {
   switch (change) {
     case "ensure":
-      return normal("EnsuringLoadBalancer", "Ensuring load balancer", { quiet: true });
+      return notice("EnsuringLoadBalancer", "Ensuring load balancer", { isQuiet: true });
     case "update":
       return undefined;
     case "delete":
-      return normal("DeletingLoadBalancer", "Deleting load balancer", { quiet: true });
+      return notice("DeletingLoadBalancer", "Deleting load balancer", { isQuiet: true });
     case "release":
-      return normal("ReleasingLoadBalancer", "Releasing load balancer", { quiet: true });
+      return notice("ReleasingLoadBalancer", "Releasing load balancer", { isQuiet: true });
   }
 }
 
-export function changeCompleted(change: ChangeKind): ObjectEvent {
+export function changeCompleted(change: ChangeKind): Problem {
   switch (change) {
     case "ensure":
-      return normal("EnsuredLoadBalancer", "Ensured load balancer");
+      return notice("EnsuredLoadBalancer", "Ensured load balancer");
     case "update":
-      return normal("UpdatedLoadBalancer", "Updated load balancer with new hosts");
+      return notice("UpdatedLoadBalancer", "Updated load balancer with new hosts");
     case "delete":
-      return normal("DeletedLoadBalancer", "Deleted load balancer");
+      return notice("DeletedLoadBalancer", "Deleted load balancer");
   }
 }
 
 /** Upstream has no such event. It names the load balancer so that it can be found later. */
-export function released(name: string | undefined): ObjectEvent {
+export function released(name: string | undefined): Problem {
   const balancer = name === undefined ? "load balancer" : `load balancer ${name}`;
-  return normal(
+  return notice(
     "ReleasedLoadBalancer",
     `Released ${balancer}: it stays in the cloud, where it may cost money, and Fairlead no longer manages it. Delete it there if it is not needed.`,
   );
@@ -54,7 +53,7 @@ export function released(name: string | undefined): ObjectEvent {
 const list = (addresses: readonly string[]): string => shortList(addresses, 200);
 
 /** The Service has none of its former addresses. Upstream changes them silently. */
-export function addressChanged(before: readonly string[], after: readonly string[]): ObjectEvent {
+export function addressChanged(before: readonly string[], after: readonly string[]): Problem {
   return warning(
     "AddressChanged",
     `${addressChange(before, after)}. Clients and DNS records with the former address no longer reach the Service; update them.`,
@@ -72,32 +71,30 @@ export const deletedWithoutService = "Deleted load balancer: its Service is gone
 const progressTimes = [seconds(10), minutes(1), minutes(5), minutes(15), minutes(60)];
 
 /** `waited`: how long the load balancer has waited for the cloud, also for something else before. */
-export function waitingFor(what: string, waited: Milliseconds = milliseconds(0)): ObjectEvent {
+export function waitingFor(what: string, waited: Milliseconds = milliseconds(0)): Problem {
   const text = `Waiting for ${what}`;
   const passed = progressTimes.filter((time) => time <= waited).at(-1);
-  if (passed === undefined) return normal("WaitingForCloud", text);
+  const wait = { severity: "wait", reason: "WaitingForCloud" } as const;
+  if (passed === undefined) return { ...wait, text };
   const since = formatDuration(milliseconds(Math.floor(waited / 1000) * 1000));
-  return {
-    ...normal("WaitingForCloud", `${text}; waiting for ${since} so far`),
-    identity: `${text} ${passed}`,
-  };
+  return { ...wait, text: `${text}; waiting for ${since} so far`, identity: `${text} ${passed}` };
 }
 
-export const paused: ObjectEvent = normal(
+export const paused: Problem = notice(
   "Paused",
   `Paused by ${pausedAnnotation}: neither the Service nor its load balancer is changed. Remove the annotation to continue.`,
 );
 
-export function deletionPaused({ metadata }: Service): ObjectEvent {
+export function deletionPaused({ metadata }: Service): Problem {
   const { namespace = "", name } = metadata;
-  return warning(
+  return failure(
     "DeletionPaused",
     `${namespace}/${name} is being deleted, but ${pausedAnnotation} pauses it: its load balancer and its finalizer stay. To continue: ${commandText(`kubectl -n ${namespace} annotate service ${name} ${pausedAnnotation}-`)}`,
   );
 }
 
 /** The cloud may be late to list a load balancer that was just created. */
-export function waitingForListing(decidedAt: number, isEnding: boolean): ObjectEvent {
+export function waitingForListing(decidedAt: number, isEnding: boolean): Problem {
   const what = isEnding ? "proof that the load balancer is gone" : "the cloud to list the load balancer";
   return waitingFor(
     `${what}. If a listing at ${toTime(decidedAt)} or later lacks it too, it counts as absent`,
@@ -127,7 +124,7 @@ export function balancerMissing(
   decidedAt: number,
   ifAbsent: OutcomeOfAbsence,
   { name, addresses, replacement }: MissingBalancer,
-): ObjectEvent {
+): Problem {
   const balancer = name === undefined ? "the load balancer" : `load balancer ${name}`;
   const isReplaced = replacement !== undefined;
   const outcome = isReplaced
@@ -137,7 +134,7 @@ export function balancerMissing(
   const loss = isMoved
     ? ` The address of the Service then changes (now ${list(addresses)}), unless the cloud assigns the same one again.`
     : "";
-  return warning(
+  return failure(
     "LoadBalancerMissing",
     `The cloud no longer lists ${balancer} of this Service: it was probably deleted there. One listing is no proof, so nothing is changed yet. If a listing at ${toTime(decidedAt)} or later lacks it too, it does not exist any more, and ${outcome}.${loss}`,
   );
@@ -160,24 +157,24 @@ export function createdButNotListed({
 }
 
 /** More absent load balancers than the mass limit allows. The counts are in the log: they change. */
-export function massRecreationHeld({ howToRelease, ...hold }: Held): ObjectEvent {
-  return warning(
+export function massRecreationHeld({ howToRelease, ...hold }: Held): Problem {
+  return failure(
     "MassRecreationHeld",
     `The load balancer of this Service is absent${withOthers(hold)}, so none is created again until the cloud lists them. To create all of them: ${howToRelease}`,
   );
 }
 
 /** The Service no longer needs a load balancer. */
-export function massReleaseHeld({ howToRelease, ...hold }: Held): ObjectEvent {
-  return warning(
+export function massReleaseHeld({ howToRelease, ...hold }: Held): Problem {
+  return failure(
     "MassRemovalHeld",
     `The load balancer of this Service is absent${withOthers(hold)}, so the Service keeps its finalizer until the cloud lists them. To remove the finalizers of all these Services: ${howToRelease}`,
   );
 }
 
 /** For reports, because the Service no longer exists. */
-export function massWaitHeld(service: string, { howToRelease, ...hold }: Held): ObjectEvent {
-  return warning(
+export function massWaitHeld(service: string, { howToRelease, ...hold }: Held): Problem {
+  return failure(
     "MassRemovalHeld",
     `The load balancer of the deleted Service ${service} is absent${withOthers(hold)}, so Fairlead waits for it to be listed again, and deletes it then. To stop waiting: ${howToRelease}`,
   );
@@ -186,16 +183,18 @@ export function massWaitHeld(service: string, { howToRelease, ...hold }: Held): 
 /** For reports, because the Service no longer exists. */
 export function massRemovalHeld(service: string, { howToRelease, ...hold }: Held): Hold {
   return {
+    severity: "hold",
     reason: "MassRemovalHeld",
-    message: `${service} vanished from the API${withOthers(hold, " together with")}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
+    text: `${service} vanished from the API${withOthers(hold, " together with")}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
     isReleasable: true,
   };
 }
 
 export function serviceVanished(service: string): Hold {
   return {
+    severity: "hold",
     reason: "ServiceVanished",
-    message: `${service} vanished from the API without a deletion that Fairlead saw. The load balancer is kept for now, because the API server may show the Service again.`,
+    text: `${service} vanished from the API without a deletion that Fairlead saw. The load balancer is kept for now, because the API server may show the Service again.`,
   };
 }
 
@@ -217,7 +216,7 @@ export function describeMassHold(held: Held): string {
 }
 
 /** `isLost`: it does not exist any more. */
-export function driftRepaired(steps: readonly Step[], isLost: boolean): ObjectEvent {
+export function driftRepaired(steps: readonly Step[], isLost: boolean): Problem {
   const what = isLost
     ? "The load balancer no longer exists in the cloud, and Fairlead has not deleted it. Creating a new one"
     : "The load balancer was changed outside Fairlead. Repairing it";
@@ -228,7 +227,7 @@ export function driftRepaired(steps: readonly Step[], isLost: boolean): ObjectEv
 export function driftWithheld(
   steps: readonly Step[],
   { canChangeTargets, isLost }: { readonly canChangeTargets: boolean; readonly isLost: boolean },
-): ObjectEvent {
+): Problem {
   const targets = canChangeTargets
     ? ""
     : " Targets are not changed either, because this cloud cannot change them alone.";
@@ -243,7 +242,7 @@ function describeSteps(steps: readonly Step[]): string {
   return steps.map(({ do: what, on }) => (on === undefined ? what : `${what} (${on})`)).join(", ");
 }
 
-export function syncFailed(service: Service, error: unknown): ObjectEvent {
+export function syncFailed(service: Service, error: unknown): Problem {
   const why = textOfError(error);
   return isEnding(service)
     ? failed("DeleteLoadBalancerFailed", `Error deleting load balancer: ${why}`, error)
@@ -254,7 +253,7 @@ export function syncFailed(service: Service, error: unknown): ObjectEvent {
 const maxHostNames = 20;
 
 /** Only the targets had changed. The retry is a full sync, as in upstream. */
-export function updateFailed(hosts: readonly string[], error: unknown): ObjectEvent {
+export function updateFailed(hosts: readonly string[], error: unknown): Problem {
   const names = hosts.toSorted().slice(0, maxHostNames);
   const shown = hosts.length > maxHostNames ? [...names, `<${hosts.length - maxHostNames} more>`] : names;
   const message =
@@ -264,13 +263,14 @@ export function updateFailed(hosts: readonly string[], error: unknown): ObjectEv
 }
 
 /** An error that affects the whole account is logged once, not for each Service. */
-function failed(reason: string, message: string, error: unknown): ObjectEvent {
-  const event = defined({ ...warning(reason, message), cause: problemOfError(error)?.reason });
-  return isAccountWide(error) ? { ...event, quiet: true } : event;
+function failed(reason: string, message: string, error: unknown): Problem {
+  const problem = defined({ ...failure(reason, message), cause: problemOfError(error)?.reason });
+  return isAccountWide(error) ? { ...problem, isQuiet: true } : problem;
 }
 
-function normal(reason: string, message: string, options: Pick<ObjectEvent, "quiet"> = {}): ObjectEvent {
-  return { type: "Normal", reason, message, ...options };
+function notice(reason: string, text: string, options: Pick<Problem, "isQuiet"> = {}): Problem {
+  return { severity: "notice", reason, text, ...options };
 }
 
-const warning = (reason: string, message: string): ObjectEvent => ({ type: "Warning", reason, message });
+const failure = (reason: string, text: string): Problem => ({ severity: "error", reason, text });
+const warning = (reason: string, text: string): Problem => ({ severity: "warning", reason, text });

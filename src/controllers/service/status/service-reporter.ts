@@ -4,7 +4,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { keyOf, type Service, type ServiceCondition } from "../../../kube/objects.ts";
 import { serviceStatusPatch } from "../../../kube/patches/service-patch.ts";
 import type { Call } from "../../../provider/call.ts";
-import { problemEvent, Reporter } from "../../reporter.ts";
+import { Reporter } from "../../kernel/board.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { EventTopic } from "../state/service-record.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
@@ -17,10 +17,7 @@ export function createServiceReporter(
   send: ServiceControllerDeps["report"],
   records: ServiceRecords,
 ): ServiceReporter {
-  return new Reporter(send, {
-    of: (service) => records.of(service).published,
-    put: (service, topic, reported) => records.of(service).notePublished(topic, reported),
-  });
+  return new Reporter(send, (service, topic, problems) => records.of(service).report(topic, problems));
 }
 
 /** Topics whose events no longer apply after a successful reconcile. */
@@ -37,8 +34,12 @@ export function endAccountFailure(
   records: ServiceRecords,
   service: Service,
 ): void {
-  const failure = records.of(service).published.get("failure");
-  if (failure?.events.values().every(({ quiet }) => quiet === true) === true)
+  if (
+    records
+      .of(service)
+      .board.of("failure")
+      .every(({ isQuiet }) => isQuiet === true)
+  )
     reporter.report(service, "failure", []);
 }
 
@@ -56,7 +57,7 @@ export async function showProblems(
   /** Found by earlier stages: the condition includes them. */
   earlier: readonly Problem[] = [],
 ): Promise<void> {
-  deps.reporter.report(service, topic, problems.map(problemEvent));
+  deps.reporter.report(service, topic, problems);
   await writeErrorCondition(deps, service, [...earlier, ...problems]);
 }
 

@@ -3,7 +3,7 @@
 
 import { defined } from "../../../core/defined.ts";
 import { parseIp } from "../../../core/ip.ts";
-import type { Problem } from "../../../core/problem.ts";
+import { messageIn, type Problem } from "../../../core/problem.ts";
 import {
   type LoadBalancerIngress,
   type Service,
@@ -41,7 +41,7 @@ function shorten(text: string): string {
 }
 
 function byReason(a: Problem, b: Problem): number {
-  const [one, other] = [a, b].map(({ reason, text }) => `${reason} ${text}`) as [string, string];
+  const [one, other] = [a, b].map((each) => `${each.reason} ${messageIn(each)}`) as [string, string];
   return one < other ? -1 : Number(one > other);
 }
 
@@ -52,10 +52,10 @@ function toCondition(
   problems: readonly Problem[],
   now: number,
 ): ServiceCondition | undefined {
-  const ordered = byBlocking(problems.toSorted(byReason), (problem) => ({ ...problem, kind: "problem" }));
+  const ordered = byBlocking(problems.toSorted(byReason));
   const [first] = ordered;
   if (first === undefined) return undefined;
-  const texts = [...new Set(ordered.map(({ text }) => text))];
+  const texts = [...new Set(ordered.map(messageIn))];
   const lastTransitionTime = toTime(now);
   return {
     type,

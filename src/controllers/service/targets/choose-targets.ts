@@ -8,7 +8,6 @@ import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget, Reached } from "../../../provider/load-balancers.ts";
 import { labelPairs, ownPrefix } from "../../well-known.ts";
 import type { NamedSelector, TargetRules } from "../annotations/target-rules.ts";
-import type { LastingProblem } from "../deps.ts";
 
 export type Reach = (target: BalancerTarget) => Reached;
 
@@ -53,7 +52,7 @@ function unreachableTargets(unreachable: readonly Unreachable[], count: number):
     );
     return `${cause} (${names})`;
   });
-  const problem: LastingProblem = {
+  const problem: Problem = {
     severity: "warning",
     reason: "TargetsUnreachable",
     text: `${reported.length} of ${count} Nodes cannot be targets of this load balancer: ${shortList(texts)}. They get no traffic from it. Correct these Nodes or the settings of the Service, or select other Nodes with ${ownPrefix}target-selector.`,
@@ -212,7 +211,7 @@ function limited(count: number, rules: TargetPolicy): readonly Problem[] {
   const selector = rules.cloudSelector?.key ?? ownSelectorKey;
   const text = `The load balancer accepts ${max} targets, and there are ${count} Nodes. ${max} of them were chosen, spread over the zones. Select fewer Nodes with ${selector}, or choose a larger load balancer.`;
   // The number of Nodes changes all the time.
-  const problem: LastingProblem = { ...warning("TargetLimit", text), identity: String(max) };
+  const problem: Problem = { ...warning("TargetLimit", text), identity: String(max) };
   return [problem];
 }
 

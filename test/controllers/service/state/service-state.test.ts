@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts";
 import { SharedListing } from "../../../../src/cloud/inventory/shared-listing.ts";
-import { problemEvent } from "../../../../src/controllers/reporter.ts";
 import { executeSteps } from "../../../../src/controllers/service/reconcile/apply-steps.ts";
 import { findBalancer } from "../../../../src/controllers/service/reconcile/find-balancer.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
@@ -135,11 +134,9 @@ test("the reporter of Services drops events without a reason", () => {
   const reported: string[] = [];
   const reporter = createServiceReporter((_, { reason }) => void reported.push(reason), new ServiceRecords());
   const service = { metadata: { name: "web", namespace: "default", uid: "1" } } as Service;
-  reporter.publish(service, { type: "Normal", reason: "", message: "" });
-  reporter.report(service, "plan", [problemEvent({ severity: "warning", reason: "", text: "" })]);
-  reporter.report(service, "plan", [
-    problemEvent({ severity: "warning", reason: "Wrong", text: "it is wrong" }),
-  ]);
+  reporter.publish(service, { severity: "notice", reason: "", text: "" });
+  reporter.report(service, "plan", [{ severity: "warning", reason: "", text: "" }]);
+  reporter.report(service, "plan", [{ severity: "warning", reason: "Wrong", text: "it is wrong" }]);
   expect(reported).toEqual(["Wrong"]);
 });
 

@@ -1,0 +1,119 @@
+// What applies to objects now. A controller says it by topic; the board keeps it for all pages, metrics and commands, and a reporter sends
+// what is new as events. What lasts is sent once, and again when it returns or after a restart.
+
+import { messageIn, type Problem } from "../../core/problem.ts";
+import { byBlocking } from "../problem-order.ts";
+
+export interface ControllerReport {
+  /** By the name of the object: `node-1`, `default/shop`. An object without a problem is absent. */
+  readonly problems: ReadonlyMap<string, readonly Problem[]>;
+}
+
+const identityOf = (problem: Problem): string =>
+  `${problem.reason} ${problem.identity ?? messageIn(problem)}`;
+
+/** What applies to one object. */
+export class ObjectBoard<Topic extends string> {
+  readonly #byTopic = new Map<Topic, ReadonlyMap<string, Problem>>();
+
+  get topics(): Iterable<Topic> {
+    return this.#byTopic.keys();
+  }
+
+  get all(): readonly Problem[] {
+    return [...this.#byTopic.values()].flatMap((problems) => [...problems.values()]);
+  }
+
+  of(topic: Topic): readonly Problem[] {
+    return [...(this.#byTopic.get(topic)?.values() ?? [])];
+  }
+
+  /** These apply now, instead of the last ones of the topic. Returns those that are new. */
+  put(topic: Topic, problems: readonly Problem[]): readonly Problem[] {
+    const before = this.#byTopic.get(topic);
+    const now = new Map(byBlocking(problems).map((problem) => [identityOf(problem), problem]));
+    if (now.size === 0) this.#byTopic.delete(topic);
+    else this.#byTopic.set(topic, now);
+    return [...now].flatMap(([identity, problem]) => (before?.has(identity) === true ? [] : problem));
+  }
+
+  clear(): void {
+    this.#byTopic.clear();
+  }
+}
+
+interface Named {
+  readonly metadata: { readonly name: string; readonly uid: string };
+}
+
+/** The board of a controller, by name. A new object with the name of another one begins with nothing. */
+export class Board<Topic extends string> {
+  readonly #byName = new Map<string, { readonly uid: string; readonly board: ObjectBoard<Topic> }>();
+
+  get names(): Iterable<string> {
+    return this.#byName.keys();
+  }
+
+  get problems(): ControllerReport["problems"] {
+    return new Map([...this.#byName].map(([name, { board }]) => [name, board.all]));
+  }
+
+  /** What applies to this object, by topic. */
+  of({ metadata: { name, uid } }: Named, topic: Topic): readonly Problem[] {
+    const known = this.#byName.get(name);
+    return known?.uid === uid ? known.board.of(topic) : [];
+  }
+
+  at(name: string): readonly Problem[] {
+    return this.#byName.get(name)?.board.all ?? [];
+  }
+
+  put({ metadata: { name, uid } }: Named, topic: Topic, problems: readonly Problem[]): readonly Problem[] {
+    const known = this.#byName.get(name);
+    const record = known?.uid === uid ? known : { uid, board: new ObjectBoard<Topic>() };
+    const news = record.board.put(topic, problems);
+    this.#keep(name, record);
+    return news;
+  }
+
+  /** Without a topic: everything about the object. */
+  forget(name: string, topic?: Topic): void {
+    const record = this.#byName.get(name);
+    if (topic === undefined) record?.board.clear();
+    else record?.board.put(topic, []);
+    if (record !== undefined) this.#keep(name, record);
+  }
+
+  forgetAllBut(names: ReadonlySet<string>): void {
+    for (const name of this.#byName.keys()) if (!names.has(name)) this.#byName.delete(name);
+  }
+
+  #keep(name: string, record: { readonly uid: string; readonly board: ObjectBoard<Topic> }): void {
+    if (record.board.all.length === 0) this.#byName.delete(name);
+    else this.#byName.set(name, record);
+  }
+}
+
+export class Reporter<Subject, Topic extends string> {
+  readonly #send: (object: Subject, problem: Problem, topic?: Topic) => void;
+  readonly #put: (object: Subject, topic: Topic, problems: readonly Problem[]) => readonly Problem[];
+
+  /** `put` changes the board, and returns what is new. */
+  constructor(
+    send: (object: Subject, problem: Problem, topic?: Topic) => void,
+    put: (object: Subject, topic: Topic, problems: readonly Problem[]) => readonly Problem[],
+  ) {
+    this.#send = send;
+    this.#put = put;
+  }
+
+  /** Sends an event about something that does not last. */
+  publish(object: Subject, problem: Problem, topic?: Topic): void {
+    if (problem.reason !== "") this.#send(object, problem, topic);
+  }
+
+  /** These apply now, instead of the topic's last ones. Sends those that are new. */
+  report(object: Subject, topic: Topic, problems: readonly Problem[]): void {
+    for (const problem of this.#put(object, topic, problems)) this.publish(object, problem, topic);
+  }
+}

@@ -4,6 +4,7 @@
 import { defined } from "../core/defined.ts";
 import { formatDuration } from "../core/duration.ts";
 import { messageOf } from "../core/error-message.ts";
+import { messageIn } from "../core/problem.ts";
 import { KubeError } from "../kube/errors/kube-error.ts";
 import type { AnyProvider } from "../provider/provider.ts";
 import { linkedController } from "../runtime/abortable.ts";
@@ -104,7 +105,7 @@ export class ProcessLife {
     } catch (error) {
       if (this.#stop.aborted && error === this.#stop.reason) return 0;
       if (error instanceof ConfigurationError) {
-        for (const { text } of error.problems) console.err(`${program}: ${text}\n`);
+        for (const problem of error.problems) console.err(`${program}: ${messageIn(problem)}\n`);
         return 2;
       }
       log.error(messageOf(error));

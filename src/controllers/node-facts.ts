@@ -136,9 +136,10 @@ export function nodeDeletionOf({ metadata }: Node): NodeDeletion {
   if (value !== undefined) return { value };
   const meant = didYouMean(raw.trim().toLowerCase(), deletionValues);
   const hint = meant === undefined ? "" : ` Did you mean "${meant}"?`;
-  const text = `${deletionAnnotation} must be "never" or "confirmed", got ${quoted(raw)}.${hint} Any value except "confirmed" means "never": the Node is not deleted when its instance is gone. Correct the annotation, or remove it.`;
+  const text = `${deletionAnnotation} must be "never" or "confirmed", got ${quoted(raw)}.${hint} Any value except "confirmed" means "never": the Node is not deleted when its instance is gone.`;
+  const remedy = `Correct the annotation, or remove it.`;
   return {
     value: "never",
-    problem: { severity: "warning", reason: "InvalidAnnotation", key: deletionAnnotation, text },
+    problem: { severity: "warning", reason: "InvalidAnnotation", key: deletionAnnotation, text, remedy },
   };
 }

@@ -21,10 +21,11 @@ export function pauseOf({ metadata }: Annotated): Pause {
   const raw = metadata.annotations?.[pausedAnnotation];
   const value = raw === undefined ? "false" : pauseValues.find((known) => known === raw.trim());
   if (value !== undefined) return { isPaused: value === "true" };
-  const text = `${pausedAnnotation} must be "true" or "false", got ${quoted(raw ?? "")}. Any value except "false" pauses. Set it to "true", or remove it to continue.`;
+  const text = `${pausedAnnotation} must be "true" or "false", got ${quoted(raw ?? "")}. Any value except "false" pauses.`;
+  const remedy = `Set it to "true", or remove it to continue.`;
   return {
     isPaused: true,
-    problem: { severity: "warning", reason: "InvalidAnnotation", key: pausedAnnotation, text },
+    problem: { severity: "warning", reason: "InvalidAnnotation", key: pausedAnnotation, text, remedy },
   };
 }
 

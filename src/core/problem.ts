@@ -13,8 +13,9 @@ export interface Problem {
   readonly severity: Severity | "hold" | "wait" | "hint" | "notice";
   /** A stable CamelCase reason for events, conditions and alerts: `AmbiguousMatch`, `UnknownAnnotation`. Without one, no event is sent. */
   readonly reason: string;
-  /** What is wrong (value got and value expected), and what happens now. */
+  /** What is wrong (value got and value expected), and what happens because of it, if that is not in `effect`. */
   readonly text: string;
+  readonly effect?: string | undefined;
   /** What the user can do, if that is not in the text. */
   readonly remedy?: string | undefined;
   /** The annotation, label or configuration key it is about, where there is one. */
@@ -31,8 +32,8 @@ export interface Problem {
 }
 
 /** The whole message, for events, conditions and log lines. */
-export const messageIn = ({ text, remedy }: Pick<Problem, "text" | "remedy">): string =>
-  remedy === undefined ? text : `${text} ${remedy}`;
+export const messageIn = ({ text, effect, remedy }: Pick<Problem, "text" | "effect" | "remedy">): string =>
+  [text, effect, remedy].filter((part) => part !== undefined).join(" ");
 
 /** Whether it is an error or a warning. */
 export const isProblem = ({ severity }: Pick<Problem, "severity">): boolean =>

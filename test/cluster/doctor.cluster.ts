@@ -156,7 +156,7 @@ test("doctor finds several things that are broken at once, and changes nothing [
     "WorkloadNotReady",
   ]);
   const missing = findings.find(({ reason }) => reason === "PermissionMissing");
-  expect(missing?.problem).toStartWith("system:serviceaccount:kube-system:fairlead lacks ");
+  expect(missing?.text).toStartWith("system:serviceaccount:kube-system:fairlead lacks ");
   expect((await cluster.node("worker-1"))?.spec.providerID ?? "").toBe("");
   expect(await kubectl("get", "csr", "csr-worker-1", "-o=jsonpath={.status}")).toBe("{}");
 

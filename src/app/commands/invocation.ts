@@ -1,7 +1,7 @@
 // One call of the executable: what a command reads and writes, and the exit code that it sets.
 
 import { messageOf } from "../../core/error-message.ts";
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { programOf } from "../../provider/program.ts";
@@ -110,7 +110,7 @@ export class Invocation {
   /** Reports errors and sets exit code 2. Returns whether there were any; warnings are ignored. */
   refuse(problems: readonly Problem[]): boolean {
     const errors = problems.filter(({ severity }) => severity === "error");
-    for (const { text } of errors) this.writeError(text);
+    for (const problem of errors) this.writeError(messageIn(problem));
     if (errors.length > 0) this.exitCode = 2;
     return errors.length > 0;
   }

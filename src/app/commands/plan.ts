@@ -1,5 +1,6 @@
 // `plan`: what a start of the manager would do.
 
+import { messageIn } from "../../core/problem.ts";
 import { inPod } from "../../inspect/explain/ask-manager.ts";
 import type { Command } from "./command.ts";
 
@@ -36,7 +37,7 @@ export const planCommand: Command = {
         import("../../inspect/observe-once.ts"),
         import("../../inspect/plan-answer.ts"),
       ]);
-    for (const { text } of invocation.configuration.problems) invocation.writeError(text);
+    for (const problem of invocation.configuration.problems) invocation.writeError(messageIn(problem));
     const operator = await invocation.operator("plan");
     const answer = await observeOnce(operator, (evaluated) =>
       planAnswer(evaluated, describeEverything(evaluated.manager, true)),

@@ -1,12 +1,12 @@
 // The error that ends the process with exit code 2: problems that the operator must fix first.
 
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 
 export class ConfigurationError extends Error {
   readonly problems: readonly Problem[];
 
   constructor(problems: readonly Problem[]) {
-    super(problems.map(({ text }) => text).join("\n"));
+    super(problems.map(messageIn).join("\n"));
     this.name = "ConfigurationError";
     this.problems = problems;
   }

@@ -3,6 +3,7 @@
 
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { messageIn } from "../../core/problem.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { Files } from "../../platform/files.ts";
@@ -97,10 +98,7 @@ export class ConfigurationReloads {
     this.#logNewWarnings(read);
     if (!isUsable(read)) {
       const errors = read.problems.filter(({ severity }) => severity === "error");
-      return this.#refuse(
-        errors.map(({ text }) => text),
-        isRequested,
-      );
+      return this.#refuse(errors.map(messageIn), isRequested);
     }
     const { provider, log, prepare } = this.#options;
     const { pending } = diffConfigurations(this.#current, read, this.#options);
@@ -168,7 +166,7 @@ export class ConfigurationReloads {
 }
 
 function warningsOf({ problems }: Configuration): ReadonlySet<string> {
-  return new Set(problems.filter(({ severity }) => severity === "warning").map(({ text }) => text));
+  return new Set(problems.filter(({ severity }) => severity === "warning").map(messageIn));
 }
 
 /** The changed values that take effect after a restart of the process. Each is logged once. */

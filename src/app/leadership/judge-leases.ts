@@ -28,27 +28,14 @@ export interface LeaseFact {
   readonly age?: Milliseconds;
 }
 
-/** What is wrong, what follows from it, and what to do. */
-export interface LeaderProblem {
-  readonly reason:
-    | "NoLeader"
-    | "LeaseExpired"
-    | "ObserverHoldsLease"
-    | "OtherManagerLeads"
-    | "TwoManagersLead";
-  readonly problem: string;
-  readonly effect: string;
-  readonly fix: string;
-}
+const leaseProblem = (
+  reason: string,
+  text: string,
+  more: { readonly effect: string; readonly remedy: string },
+) => ({ severity: "error", reason, text, ...more }) as const;
 
-const finding = (
-  reason: LeaderProblem["reason"],
-  problem: string,
-  { effect, fix }: Pick<LeaderProblem, "effect" | "fix">,
-): LeaderProblem => ({ reason, problem, effect, fix });
-
-export const textOf = (found: LeaderProblem | undefined): string | undefined =>
-  found && `${found.problem} ${found.effect} ${found.fix}`;
+/** That there is no leader, that another program leads, or that several do. */
+export type LeaderProblem = ReturnType<typeof leaseProblem>;
 
 /** The flags and the name of the program that asks. */
 export interface Asker {
@@ -79,9 +66,13 @@ function hostOf(holder: string): string {
 export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Asker): LeaseLeader {
   const { holder = "", name: bare = leaseOf(flags).name, renewTime = "an unknown time" } = lease ?? {};
   const name = nameOf(bare, flags);
-  const none = (reason: LeaderProblem["reason"], problem: string, fix: string): LeaseLeader => {
+  const none = (reason: string, text: string, remedy: string): LeaseLeader => {
     const effect = "Nothing is changed in the cloud or the cluster until a manager leads.";
-    return { kind: "none", holder, found: finding(reason, `No manager leads: ${problem}`, { effect, fix }) };
+    return {
+      kind: "none",
+      holder,
+      found: leaseProblem(reason, `No manager leads: ${text}`, { effect, remedy }),
+    };
   };
   if (lease === undefined || holder === "")
     return none(
@@ -107,10 +98,10 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
   if (lease.program === undefined) return { kind: "leads", holder };
   if (lease.program === program)
     return { kind: "leads", holder, ...defined({ clusterName: lease.clusterName }) };
-  const problem = `${holder} leads: it holds the Lease ${name}, and the program that renews it is ${lease.program}, not ${program}.`;
-  const found = finding("OtherManagerLeads", problem, {
+  const text = `${holder} leads: it holds the Lease ${name}, and the program that renews it is ${lease.program}, not ${program}.`;
+  const found = leaseProblem("OtherManagerLeads", text, {
     effect: "Nodes and Services wait for that program, and Fairlead changes nothing while it runs.",
-    fix: `To switch to Fairlead, stop that program${hostOf(holder)}, as "Switching from the Go manager" in docs/operations.md describes; Fairlead leads some 15 seconds later. To keep it, remove Fairlead ("Removing Fairlead").`,
+    remedy: `To switch to Fairlead, stop that program${hostOf(holder)}, as "Switching from the Go manager" in docs/operations.md describes; Fairlead leads some 15 seconds later. To keep it, remove Fairlead ("Removing Fairlead").`,
   });
   return { kind: "other", holder, found };
 }
@@ -119,7 +110,8 @@ export function judgeLease(lease: LeaseFact | undefined, { flags, program }: Ask
 export const severalTexts = {
   effect:
     "Both change the same Nodes, load balancers and routes, undo the changes of each other, and may create a load balancer twice.",
-  fix: "Stop all but one (each runs on the host or pod that its name begins with), or give them the same --leader-elect-resource-name; then look for the reason DuplicateLoadBalancer in what explain shows. For managers of different Nodes, set --node-selector in each, and --controllers=*,-service,-node-route in all but one.",
+  remedy:
+    "Stop all but one (each runs on the host or pod that its name begins with), or give them the same --leader-elect-resource-name; then look for the reason DuplicateLoadBalancer in what explain shows. For managers of different Nodes, set --node-selector in each, and --controllers=*,-service,-node-route in all but one.",
 } as const;
 
 /** That managers with different Leases lead at the same time. During a leader migration, one manager holds two. */
@@ -129,18 +121,18 @@ export function judgeSeveral(leading: readonly LeaseFact[], flags: Flags): Leade
     ({ name, holder, program, acquireTime }) =>
       `${holder}${program === undefined ? "" : ` (${program})`} holds the Lease ${nameOf(name, flags)}${acquireTime === undefined ? "" : ` since ${acquireTime}`}`,
   );
-  const problem = `Several managers lead at the same time, each with its own Lease: ${holders.join("; ")}.`;
-  return finding("TwoManagersLead", problem, severalTexts);
+  const text = `Several managers lead at the same time, each with its own Lease: ${holders.join("; ")}.`;
+  return leaseProblem("TwoManagersLead", text, severalTexts);
 }
 
 /** Another manager renews the Lease that a manager with --leader-elect=false does not use. */
 export const besideLeader = (holder: string, flags: Flags): LeaderProblem =>
-  finding(
+  leaseProblem(
     "TwoManagersLead",
     `${holder} renews the Lease ${nameOf(leaseOf(flags).name, flags)}, and a manager with --leader-elect=false does not wait for it.`,
     {
       effect: severalTexts.effect,
-      fix: "Remove --leader-elect=false, so that only one manager leads, or stop the other manager.",
+      remedy: "Remove --leader-elect=false, so that only one manager leads, or stop the other manager.",
     },
   );
 

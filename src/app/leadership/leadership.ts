@@ -24,7 +24,7 @@ import { writeMargin } from "../flags/election-timing.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { CurrentCaches } from "./current-caches.ts";
 import { logProblem, releaseDropped, releaseHold } from "./hold-release.ts";
-import { besideLeader, judgeLease, type LeaseFact, leaseFact, textOf } from "./judge-leases.ts";
+import { besideLeader, judgeLease, type LeaseFact, leaseFact } from "./judge-leases.ts";
 import type { LeaderMigration, LeasePlace } from "./leader-migration.ts";
 import { LeadershipSessions } from "./leadership-sessions.ts";
 import { clusterNameChanged, LeaseClusterName } from "./lease-cluster-name.ts";
@@ -240,7 +240,7 @@ export class Leadership {
     for (let known: string | undefined; !stop.aborted; ) {
       const lease = await readLease(api, flags, stop).catch(() => undefined);
       const leader = await findLeadership(api, flags, lease, clock, stop).catch(() => undefined);
-      if (leader !== undefined && leader !== known) log.warn(textOf(besideLeader(leader, flags)) ?? "");
+      if (leader !== undefined && leader !== known) log.warn(messageIn(besideLeader(leader, flags)));
       known = leader;
       await sleep(clock, minutes(10), stop).catch(() => undefined);
     }
@@ -341,7 +341,8 @@ export class Leadership {
   /** Nothing else shows that this replica waits for a program that is not its own. */
   #warnOfOther(lease: Lease | undefined): void {
     const leadership = lease && judgeLease(leaseFact(lease), this.#options);
-    const text = textOf(leadership?.kind === "other" ? leadership.found : undefined);
+    const found = leadership?.kind === "other" ? leadership.found : undefined;
+    const text = found && messageIn(found);
     if (text !== undefined) this.#options.log.warn(text);
   }
 

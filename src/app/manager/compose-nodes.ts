@@ -13,7 +13,7 @@ import { RouteController } from "../../controllers/route/controller.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { RouteHistory } from "../../controllers/route/history.ts";
 import type { EventSource } from "../../controllers/well-known.ts";
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { logProblem } from "../leadership/hold-release.ts";
@@ -80,7 +80,7 @@ export function routesComposer(kept: HistoryContext): Composer<RouteController |
   if (!flags["configure-cloud-routes"] || session.connected.cloud.routes === undefined)
     return () => undefined;
   if (ranges.kind === "skip") {
-    log.warn(ranges.problem.text);
+    log.warn(messageIn(ranges.problem));
     return () => undefined;
   }
   const { cidrs: clusterCIDRs } = ranges;

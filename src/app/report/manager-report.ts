@@ -29,7 +29,7 @@ import type { VolumeReport } from "../../volumes/controller/controller.ts";
 import type { ReportedKind } from "../../volumes/controller/deps.ts";
 import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
-import { judgeLease, type LeaseFact, textOf } from "../leadership/judge-leases.ts";
+import { judgeLease, type LeaseFact } from "../leadership/judge-leases.ts";
 import { type CloudContact, type CloudProblem, reasonOfFailure } from "./cloud-contact.ts";
 
 /** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */
@@ -93,14 +93,19 @@ export const awaitedListsText = (resources: readonly string[]): string | undefin
     : `The controllers wait for a complete list of ${resources.join(" and ")} from the API server. Nothing is changed before it succeeds. The log shows why lists fail.`;
 
 /** Why no manager leads, or that another program does; undefined while one of this program leads. An expired Lease is taken at once. */
-export function leaderTexts({ flags, program, leads, leases }: LeaderSource) {
+export function leaderProblems({ flags, program, leads, leases }: LeaderSource) {
   const judged = leases().map((lease) => judgeLease(lease, { flags, program }));
   const isLed = leads() || judged.some(({ kind }) => kind === "leads");
   const none = judged.find(
     ({ kind, found }) => kind === "none" && (!leads() || found?.reason === "ObserverHoldsLease"),
   );
   const other = isLed ? undefined : judged.find(({ kind }) => kind === "other");
-  return { noLeader: textOf(none?.found), otherLeader: textOf(other?.found) };
+  return { noLeader: none?.found, otherLeader: other?.found };
+}
+
+export function leaderTexts(source: LeaderSource) {
+  const { noLeader, otherLeader } = leaderProblems(source);
+  return { noLeader: noLeader && messageIn(noLeader), otherLeader: otherLeader && messageIn(otherLeader) };
 }
 
 type LeaderSource = Pick<ReportedManager, "flags" | "program" | "leads" | "leases">;
@@ -284,7 +289,7 @@ function findingsAbout(
 ) {
   return reports.flatMap((report) =>
     [...(report?.problems ?? [])].flatMap(([name, found]) =>
-      found.map(({ since, severity, reason, cause, text, remedy, attempts }) =>
+      found.map(({ since, severity, reason, cause, text, effect, remedy, attempts }) =>
         defined({
           object,
           name,
@@ -292,6 +297,7 @@ function findingsAbout(
           reason,
           cause,
           text,
+          effect,
           remedy,
           attempts,
           sinceSeconds: since && ageOf(since),

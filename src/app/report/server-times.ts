@@ -1,6 +1,7 @@
 // Compares the local clock with the clocks of servers, by the Date header of their responses.
 
 import { milliseconds } from "../../core/brand.ts";
+import { messageIn } from "../../core/problem.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -58,10 +59,10 @@ export function skewOf({ server, aheadMs }: ServerClock) {
   if (skew <= maxSkew) return undefined;
   return {
     isSevere: skew > maxSignedSkew,
-    problem: `The clock of this machine is ${Math.round(skew / 1000)}s ${aheadMs > 0 ? "behind" : "ahead of"} that of ${server}.`,
+    text: `The clock of this machine is ${Math.round(skew / 1000)}s ${aheadMs > 0 ? "behind" : "ahead of"} that of ${server}.`,
     effect:
       "New tokens and certificates can look expired or not valid yet, and clouds reject signed requests with a wrong time. Leader election is not affected.",
-    fix: "Synchronize the clocks of both machines, for example with chrony or systemd-timesyncd.",
+    remedy: "Synchronize the clocks of both machines, for example with chrony or systemd-timesyncd.",
   };
 }
 
@@ -74,7 +75,7 @@ export function reportSkew(transport: Transport, clock: Clock, log: Pick<Log, "w
     const response = await observed(request, signal);
     const server = times.of(new URL(request.url).origin);
     const found = server && skewOf(server);
-    if (found !== undefined && !isReported) log.warn(`${found.problem} ${found.effect} ${found.fix}`);
+    if (found !== undefined && !isReported) log.warn(messageIn(found));
     isReported = found !== undefined;
     return response;
   };

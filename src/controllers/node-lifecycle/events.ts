@@ -34,7 +34,8 @@ export function deletionForbidden(node: Node): Problem {
   return {
     severity: "hold",
     reason: "DeletionForbidden",
-    text: `The instance no longer exists, but annotation ${annotation} prevents the deletion of the Node; it stays a load balancer target and keeps its routes. Remove the annotation to delete the Node.`,
+    text: `The instance no longer exists, but annotation ${annotation} prevents the deletion of the Node; it stays a load balancer target and keeps its routes.`,
+    remedy: `Remove the annotation to delete the Node.`,
   };
 }
 
@@ -50,7 +51,8 @@ export function deletionObserved(): Problem {
   return {
     severity: "hold",
     reason: "DeletionObserved",
-    text: "The instance no longer exists. The Node is not deleted because of --node-deletion=observe; it stays a load balancer target and keeps its routes. Set --node-deletion=enforce to delete such Nodes.",
+    text: "The instance no longer exists. The Node is not deleted because of --node-deletion=observe; it stays a load balancer target and keeps its routes.",
+    remedy: "Set --node-deletion=enforce to delete such Nodes.",
   };
 }
 
@@ -67,6 +69,7 @@ export function massDeletionHeld(held: Held): Problem {
   return {
     severity: "hold",
     reason: massDeletionReason,
-    text: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(held, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes. Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
+    text: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(held, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes.`,
+    remedy: `Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
 }

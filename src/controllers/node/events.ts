@@ -30,7 +30,8 @@ export function nothingToMatchBy({ metadata: { name } }: Node, matchBy: readonly
   return {
     severity: "error",
     reason: "NothingToMatchBy",
-    text: `This cloud finds instances by ${keys}, and Node ${JSON.stringify(name)} has none. The Node stays uninitialized until the kubelet reports one. If it never does, set --provider-id on the kubelet.`,
+    text: `This cloud finds instances by ${keys}, and Node ${JSON.stringify(name)} has none. The Node stays uninitialized until the kubelet reports one.`,
+    remedy: `If it never does, set --provider-id on the kubelet.`,
   };
 }
 
@@ -41,7 +42,8 @@ export function instanceNotFound(node: Node): Problem {
   return {
     severity: "error",
     reason: "NotFoundInCloud",
-    text: `The cloud has no instance ${instance}, so the Node stays uninitialized. Fairlead keeps checking. Compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
+    text: `The cloud has no instance ${instance}, so the Node stays uninitialized. Fairlead keeps checking.`,
+    remedy: `Compare the Node's name and provider ID with the cloud's, or set --provider-id on the kubelet.`,
   };
 }
 
@@ -56,7 +58,8 @@ export function instanceOfOtherName(node: Node, instance: Instance): Problem {
   return {
     severity: "error",
     reason: "NotFoundInCloud",
-    text: `${describeName(node, instance)}, so it is used for something else. The Node stays uninitialized. Give the instance the name of the Node, or correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
+    text: `${describeName(node, instance)}, so it is used for something else. The Node stays uninitialized.`,
+    remedy: `Give the instance the name of the Node, or correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
   };
 }
 
@@ -65,7 +68,8 @@ function possibleNodeDeletion(node: Node, instance: Instance): Problem {
   return {
     severity: "warning",
     reason: "PossibleNodeDeletion",
-    text: `${describeName(node, instance)}, so it is used for something else, and the Node counts as gone. Fairlead deletes the Node when it is not Ready and the cloud has confirmed this. To keep the Node, give the instance its name again.`,
+    text: `${describeName(node, instance)}, so it is used for something else, and the Node counts as gone. Fairlead deletes the Node when it is not Ready and the cloud has confirmed this.`,
+    remedy: `To keep the Node, give the instance its name again.`,
   };
 }
 
@@ -89,13 +93,14 @@ export function ambiguousMatch(
     ? "The Node stays uninitialized."
     : "The Node is neither updated nor deleted while several match.";
   const isOneID = new Set(candidates.map(({ instance }) => instance.key)).size === 1;
-  const fix = isOneID
+  const remedy = isOneID
     ? `If ${sources.join(" and ")} list the same instances, remove one of them from the settings of the cloud.`
     : `Give the instances different names${isNew ? ", or set --provider-id on the kubelet" : ""}.`;
   return {
     severity: "error",
     reason: "AmbiguousMatch",
-    text: `Several instances match Node ${JSON.stringify(node.metadata.name)} by ${matchKeys[by]}: ${instances}. ${effect} ${fix}`,
+    text: `Several instances match Node ${JSON.stringify(node.metadata.name)} by ${matchKeys[by]}: ${instances}. ${effect}`,
+    remedy,
   };
 }
 
@@ -119,7 +124,8 @@ export function unconfirmedMatch(
     reason: "UnconfirmedMatch",
     // The error may have the time until the next attempt.
     identity: `UnconfirmedMatch ${match.instance.id} ${waitsFor.map(kindOfWait).join()}`,
-    text: `Instance ${match.instance.id} in ${match.source} matches Node ${JSON.stringify(name)}, but there may be another match: ${describeWait(waitsFor)}. The Node stays uninitialized until all sources have answered. To limit this wait, set --node-match-timeout, or set --provider-id on the kubelet.`,
+    text: `Instance ${match.instance.id} in ${match.source} matches Node ${JSON.stringify(name)}, but there may be another match: ${describeWait(waitsFor)}. The Node stays uninitialized until all sources have answered.`,
+    remedy: `To limit this wait, set --node-match-timeout, or set --provider-id on the kubelet.`,
   };
 }
 
@@ -130,7 +136,8 @@ export function unconfirmedMatchUsed({
   return {
     severity: "warning",
     reason: "UnconfirmedMatchUsed",
-    text: `The Node got provider ID ${match.instance.id} of ${match.source} without knowing whether there is another match: ${describeWait(waitsFor)}. The wait ended because of --node-match-timeout. If the provider ID is wrong, delete the Node object; the kubelet creates it again.`,
+    text: `The Node got provider ID ${match.instance.id} of ${match.source} without knowing whether there is another match: ${describeWait(waitsFor)}. The wait ended because of --node-match-timeout.`,
+    remedy: `If the provider ID is wrong, delete the Node object; the kubelet creates it again.`,
   };
 }
 
@@ -154,7 +161,8 @@ export function pausedNode(node: Node): Problem {
   return {
     severity: "notice",
     reason: "Paused",
-    text: `Paused by ${pausedAnnotation}: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a target of load balancers. Remove the annotation to continue.${taint}`,
+    text: `Paused by ${pausedAnnotation}: Fairlead changes neither the Node nor its routes, and does not delete it. It stays a target of load balancers.`,
+    remedy: `Remove the annotation to continue.${taint}`,
   };
 }
 
@@ -163,7 +171,8 @@ export function foreignProviderID({ spec: { providerID } }: Node): Problem {
   return {
     severity: "hint",
     reason: "ForeignProviderID",
-    text: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither initializes nor deletes the Node. The cloud-controller-manager of that cloud must remove the taint ${uninitializedTaint}. If the Node does belong to this cloud, correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
+    text: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither initializes nor deletes the Node.`,
+    remedy: `The cloud-controller-manager of that cloud must remove the taint ${uninitializedTaint}. If the Node does belong to this cloud, correct --provider-id on the kubelet and delete the Node object; the kubelet creates it again.`,
   };
 }
 
@@ -198,7 +207,8 @@ export function noAddressLeft({ metadata: { name } }: Node, cloud: readonly Inst
   return {
     severity: "error",
     reason: "NoAddressLeft",
-    text: `The address policy excludes all addresses that the cloud reports for Node ${name}: ${addresses}. The Node keeps its current addresses. Correct --node-address-include, --node-address-exclude or --node-address-families.`,
+    text: `The address policy excludes all addresses that the cloud reports for Node ${name}: ${addresses}. The Node keeps its current addresses.`,
+    remedy: `Correct --node-address-include, --node-address-exclude or --node-address-families.`,
   };
 }
 
@@ -214,7 +224,8 @@ export function nodeIPMismatch(
     severity: "error",
     reason: "NodeIPMismatch",
     key: providedNodeIP,
-    text: `provided node ip for node ${JSON.stringify(name)} is not valid: ${wrong}. The kubelet requests ${JSON.stringify(requested)}, and the cloud reports ${addresses}. Correct --node-ip on the kubelet.`,
+    text: `provided node ip for node ${JSON.stringify(name)} is not valid: ${wrong}. The kubelet requests ${JSON.stringify(requested)}, and the cloud reports ${addresses}.`,
+    remedy: `Correct --node-ip on the kubelet.`,
   };
 }
 
@@ -223,7 +234,8 @@ export function misconfiguredInternalIP(address: string, why: string): Problem {
   return {
     severity: "warning",
     reason: "MisconfiguredInternalIP",
-    text: `The Node loses its InternalIP ${address}, because ${why}. Correct --node-ip on the kubelet, or the address family in the settings of the cloud.`,
+    text: `The Node loses its InternalIP ${address}, because ${why}.`,
+    remedy: `Correct --node-ip on the kubelet, or the address family in the settings of the cloud.`,
   };
 }
 
@@ -232,6 +244,7 @@ export function labelDiffers(key: string, present: string, desired: string): Pro
     severity: "warning",
     reason: "LabelDiffers",
     key,
-    text: `Label ${key} is ${JSON.stringify(present)}, but the cloud reports ${JSON.stringify(desired)}. Fairlead does not change it, because volumes and scheduling may depend on it. Correct it by hand, or set --label-policy=${key}=sync.`,
+    text: `Label ${key} is ${JSON.stringify(present)}, but the cloud reports ${JSON.stringify(desired)}. Fairlead does not change it, because volumes and scheduling may depend on it.`,
+    remedy: `Correct it by hand, or set --label-policy=${key}=sync.`,
   };
 }

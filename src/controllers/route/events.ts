@@ -14,24 +14,28 @@ import { removalWindowText } from "../kernel/removal-history.ts";
 import { inTable, type TableName } from "./tables.ts";
 
 export function invalidPodCIDR(range: string): Problem {
-  const text = `spec.podCIDRs contains ${JSON.stringify(range)}, which is not an address range such as 10.244.1.0/24. No route is created for it. Check the component that allocates pod CIDRs.`;
-  return { severity: "error", reason: "InvalidPodCIDR", text };
+  const text = `spec.podCIDRs contains ${JSON.stringify(range)}, which is not an address range such as 10.244.1.0/24. No route is created for it.`;
+  const remedy = `Check the component that allocates pod CIDRs.`;
+  return { severity: "error", reason: "InvalidPodCIDR", text, remedy };
 }
 
 export function podCIDROutsideCluster(range: Cidr, clusterCIDRs: readonly Cidr[]): Problem {
-  const text = `Pod CIDR ${range} is outside --cluster-cidr=${clusterCIDRs.join(",")}. No route is created for it. If the range is correct, extend --cluster-cidr.`;
-  return { severity: "error", reason: "PodCIDROutsideCluster", text };
+  const text = `Pod CIDR ${range} is outside --cluster-cidr=${clusterCIDRs.join(",")}. No route is created for it.`;
+  const remedy = `If the range is correct, extend --cluster-cidr.`;
+  return { severity: "error", reason: "PodCIDROutsideCluster", text, remedy };
 }
 
 export function podCIDRTaken({ destination }: DesiredRoute, winner: DesiredRoute): Problem {
-  const text = `Pod CIDR ${destination} is also assigned to Node ${winner.target.node}, which gets the route. No route to this Node is created. Register one of the Nodes again with another pod CIDR.`;
-  return { severity: "error", reason: "PodCIDRTaken", text };
+  const text = `Pod CIDR ${destination} is also assigned to Node ${winner.target.node}, which gets the route. No route to this Node is created.`;
+  const remedy = `Register one of the Nodes again with another pod CIDR.`;
+  return { severity: "error", reason: "PodCIDRTaken", text, remedy };
 }
 
 /** The instance belongs to no table: a network or region that is not configured, for example. */
 export function noRouteTable({ destination, target: { machine } }: DesiredRoute): Problem {
-  const text = `No route table of the cloud serves the instance of this Node (in ${machine?.source}). No route is created for pod CIDR ${destination}. Configure the route table of its network, or attach the instance to a network that has one.`;
-  return { severity: "error", reason: "NoRouteTable", text };
+  const text = `No route table of the cloud serves the instance of this Node (in ${machine?.source}). No route is created for pod CIDR ${destination}.`;
+  const remedy = `Configure the route table of its network, or attach the instance to a network that has one.`;
+  return { severity: "error", reason: "NoRouteTable", text, remedy };
 }
 
 export function routeTaken(
@@ -43,13 +47,15 @@ export function routeTaken(
     ownership === "foreign"
       ? "is not managed by Fairlead"
       : "may belong to a Node that Fairlead leaves alone";
-  const text = `No route is created for ${destination}: the cloud has a route for it (${handle})${inTable(table)} that leads elsewhere and ${owner}. Remove that route, or register the Node again with another pod CIDR.`;
-  return { severity: "error", reason: "RouteTaken", text };
+  const text = `No route is created for ${destination}: the cloud has a route for it (${handle})${inTable(table)} that leads elsewhere and ${owner}.`;
+  const remedy = `Remove that route, or register the Node again with another pod CIDR.`;
+  return { severity: "error", reason: "RouteTaken", text, remedy };
 }
 
 export function instanceNotVisible(node: string): Problem {
-  const text = `The cloud shows no instance for Node ${node}, so its pod CIDRs get no route. Fairlead keeps checking. If this persists, compare the Node's name and provider ID with the cloud's.`;
-  return { severity: "error", reason: "RouteWaitsForMachine", text };
+  const text = `The cloud shows no instance for Node ${node}, so its pod CIDRs get no route. Fairlead keeps checking.`;
+  const remedy = `If this persists, compare the Node's name and provider ID with the cloud's.`;
+  return { severity: "error", reason: "RouteWaitsForMachine", text, remedy };
 }
 
 /** Upstream's message. */
@@ -102,15 +108,17 @@ export interface HeldRoute {
 }
 
 export function massRouteRecreationHeld(range: string, howToRelease: string): Problem {
-  const text = `The cloud lists no route for pod CIDR ${range}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again. To create all held routes anyway: ${howToRelease}`;
+  const text = `The cloud lists no route for pod CIDR ${range}, which had one, and neither for too many others. That is treated as a cloud fault, so the route is not created again.`;
+  const remedy = `To create all held routes anyway: ${howToRelease}`;
   // One line about the hold is logged for all Nodes.
-  return { severity: "warning", reason: "MassRouteRecreationHeld", text, isQuiet: true };
+  return { severity: "warning", reason: "MassRouteRecreationHeld", text, remedy, isQuiet: true };
 }
 
 /** `count`: how often it was created. */
 export function routeCreatedButNotListed(range: string, count: number): Problem {
-  const text = `Fairlead sent ${count} requests to create the route for pod CIDR ${range}, and no listing shows it, so it is not created again until a listing does. Check in the cloud whether the route exists, and that the credential, project, network and filter of the cloud configuration show it to Fairlead; delete what is not needed. To create it once more, release held routes on the Lease (fairlead.dev/release-hold=routes).`;
-  return { severity: "error", reason: "RouteCreatedButNotListed", text };
+  const text = `Fairlead sent ${count} requests to create the route for pod CIDR ${range}, and no listing shows it, so it is not created again until a listing does.`;
+  const remedy = `Check in the cloud whether the route exists, and that the credential, project, network and filter of the cloud configuration show it to Fairlead; delete what is not needed. To create it once more, release held routes on the Lease (fairlead.dev/release-hold=routes).`;
+  return { severity: "error", reason: "RouteCreatedButNotListed", text, remedy };
 }
 
 const causeOf: Readonly<Record<HeldRoute["absent"], (count: number) => string>> = {
@@ -135,7 +143,8 @@ export function massRouteChangeHeld(held: readonly HeldRoute[], doubt: Held, tab
     reason: "MassRouteChangeHeld",
     // Reported once while it lasts, whatever the numbers.
     identity: "",
-    text: `Of ${total} routes${inTable(table)}, ${absent + vanished} are affected by something absent: ${causes.join(", and ")}${before}${whyHeld(doubt, "a fault")}, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected. To change them anyway: ${howToRelease}`,
+    text: `Of ${total} routes${inTable(table)}, ${absent + vanished} are affected by something absent: ${causes.join(", and ")}${before}${whyHeld(doubt, "a fault")}, so none of these routes is removed or created again (${shortList(held.map(({ destination }) => destination).toSorted(), 200)}). Routes of other Nodes are not affected.`,
+    remedy: `To change them anyway: ${howToRelease}`,
   };
 }
 
@@ -170,6 +179,7 @@ export function tableNearLimit(
 ): readonly Problem[] {
   if (limit === undefined || limit <= 0 || count < limit * nearLimit) return [];
   // The text has no count, because every new Node would cause another report. A metric has the count.
-  const text = `The cloud's route table${table === undefined ? "" : ` ${table}`} is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route. Remove unused routes or request a higher limit.`;
-  return [{ severity: "warning", reason: "RouteTableNearLimit", text }];
+  const text = `The cloud's route table${table === undefined ? "" : ` ${table}`} is at least ${Math.round(nearLimit * 100)}% full (limit: ${limit}), so new Nodes may soon get no route.`;
+  const remedy = `Remove unused routes or request a higher limit.`;
+  return [{ severity: "warning", reason: "RouteTableNearLimit", text, remedy }];
 }

@@ -2,6 +2,7 @@
 // ones. Only annotations that the request changes are checked, so that an existing error does not block other writes. Pure.
 
 import { defined } from "../../core/defined.ts";
+import { messageIn } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
 import { type AnnotationTable, otherControllerOf, readAnnotations } from "./annotations/annotations.ts";
@@ -60,7 +61,7 @@ export function admitService(
     ...contradictionsIn(table, service, read).filter(({ text }) => !isKnown(text)),
   ];
   const texts = (severity: string) =>
-    problems.filter((problem) => problem.severity === severity).map(({ text }) => text);
+    problems.filter((problem) => problem.severity === severity).map(messageIn);
   const [errors, warnings] = [texts("error"), texts("warning")];
   return defined({
     refusal: errors.length > 0 ? errors.join("; ") : undefined,

@@ -11,6 +11,7 @@ import { routeDefaults } from "../../controllers/route/deps.ts";
 import { type Cidr, type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
 import { inBatches } from "../../core/in-batches.ts";
+import { messageIn } from "../../core/problem.ts";
 import { sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import type { Wait } from "../../provider/plan.ts";
@@ -219,7 +220,7 @@ export class LeftoverRemoval {
     const { steps, wait, problems = [] } = balancers.plan(undefined, observed, await prefetched());
     const error = problems.find(({ severity }) => severity === "error");
     if (error !== undefined) throw new Error(error.text);
-    for (const { text } of problems) progress(text);
+    for (const problem of problems) progress(messageIn(problem));
     const deps = { balancers, pending, clock: platform.clock, end: this.#end, progress };
     if (steps.length > 0) return (await applyAndWait(deps, steps, this.#call)) ?? shortest;
     if (wait !== undefined) return waitFor(wait);

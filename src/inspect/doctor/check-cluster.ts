@@ -41,9 +41,9 @@ function about<T>(
 ): readonly CheckFinding[] {
   if ("value" in fact) return check(fact.value);
   return unchecked("NotReadable", {
-    problem: `Cannot read ${what}: ${fact.unread}`,
+    text: `Cannot read ${what}: ${fact.unread}`,
     effect: "Problems with it are not found.",
-    fix: "Run doctor with a kubeconfig that may read it.",
+    remedy: "Run doctor with a kubeconfig that may read it.",
   });
 }
 
@@ -72,7 +72,7 @@ export function checkLease(facts: KnownFacts, others: readonly CheckFinding[]): 
     const leader = leadershipOf(facts);
     const { kind, found } = leader ?? {};
     if (found === undefined) return otherClusterName(facts, leader);
-    return error(found.reason, kind === "none" ? { ...found, fix: first + found.fix } : found);
+    return error(found.reason, kind === "none" ? { ...found, remedy: first + found.remedy } : found);
   });
 }
 
@@ -82,10 +82,11 @@ function otherClusterName({ given }: KnownFacts, leader: LeaseLeader | undefined
   const { "cluster-name": here } = given;
   if (here === undefined || ofLeader === undefined) return [];
   return warningIf(ofLeader !== here, "ClusterNameDiffers", {
-    problem: `The leader ${holder} has --cluster-name=${clusterNameText(ofLeader)}, and doctor has ${clusterNameText(here)}.`,
+    text: `The leader ${holder} has --cluster-name=${clusterNameText(ofLeader)}, and doctor has ${clusterNameText(here)}.`,
     effect:
       "Where marks name the cluster, commands with these settings, such as explain and cleanup, take the load balancers of the leader for those of another cluster. The manager is not affected.",
-    fix: "Run doctor with the --cluster-name of the leader. If the leader has the wrong one, restart all replicas with the right one.",
+    remedy:
+      "Run doctor with the --cluster-name of the leader. If the leader has the wrong one, restart all replicas with the right one.",
   });
 }
 
@@ -99,9 +100,9 @@ export function checkOtherLeases(facts: KnownFacts): readonly CheckFinding[] {
     const [alone] = others.filter(({ holder }) => holder !== own?.holder);
     if (alone === undefined) return [];
     const of = alone.program === undefined ? "" : ` (${alone.program})`;
-    const problem = `${alone.holder}${of} leads: it holds the Lease ${leaseOf(flags).namespace}/${alone.name}.`;
+    const text = `${alone.holder}${of} leads: it holds the Lease ${leaseOf(flags).namespace}/${alone.name}.`;
     const effect = `A manager with the Lease ${leaseOf(flags).name} works beside it. ${severalTexts.effect}`;
-    return error("OtherManagerLeads", { ...severalTexts, problem, effect });
+    return error("OtherManagerLeads", { ...severalTexts, text, effect });
   });
 }
 
@@ -135,10 +136,10 @@ function withoutExternalCloud(nodes: readonly NodeFact[]): readonly CheckFinding
       isSelected && !isUninitialized && providerID === undefined,
   );
   return errorIf(found.length > 0, "KubeletWithoutExternalCloud", {
-    problem: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} neither a provider ID nor the taint ${uninitializedTaint}: ${namesOf(found)}. The kubelet registered without --cloud-provider=external, or the taint was removed by hand.`,
+    text: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} neither a provider ID nor the taint ${uninitializedTaint}: ${namesOf(found)}. The kubelet registered without --cloud-provider=external, or the taint was removed by hand.`,
     effect:
       "The manager initializes only Nodes with the taint, so these never get a provider ID, and volumes and load balancers that need it fail.",
-    fix: `Set --cloud-provider=external on the kubelet, delete the Node object, and restart the kubelet. Without a restart: ${commandText(`kubectl taint node NAME ${uninitializedTaint}=true:NoSchedule`)}`,
+    remedy: `Set --cloud-provider=external on the kubelet, delete the Node object, and restart the kubelet. Without a restart: ${commandText(`kubectl taint node NAME ${uninitializedTaint}=true:NoSchedule`)}`,
   });
 }
 
@@ -148,15 +149,15 @@ function uninitialized(nodes: readonly NodeFact[], facts: KnownFacts): readonly 
   const all = nodes.filter((node) => node.isSelected && node.isUninitialized);
   if (all.length > 0 && kind === "none")
     return error("NodesUninitialized", {
-      problem: `${countOf(all.length, "Node")} ${all.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}, and no manager leads: ${namesOf(all)}.`,
+      text: `${countOf(all.length, "Node")} ${all.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}, and no manager leads: ${namesOf(all)}.`,
       effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
-      fix: `See ${noLeader?.reason}.`,
+      remedy: `See ${noLeader?.reason}.`,
     });
   const found = all.filter((node) => ageOf(node, cluster.now) > patience);
   return errorIf(found.length > 0, "NodesUninitialized", {
-    problem: `${countOf(found.length, "Node")} older than 5 minutes still ${found.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}: ${namesOf(found)}.`,
+    text: `${countOf(found.length, "Node")} older than 5 minutes still ${found.length === 1 ? "has" : "have"} the taint ${uninitializedTaint}: ${namesOf(found)}.`,
     effect: "Pods without a toleration for it, such as cluster DNS, are not scheduled there.",
-    fix: `For the reason, run: ${program} explain node ${found[0]?.metadata.name ?? "NAME"}`,
+    remedy: `For the reason, run: ${program} explain node ${found[0]?.metadata.name ?? "NAME"}`,
   });
 }
 
@@ -165,9 +166,9 @@ const inTreeWriter = "kube-controller-manager";
 function writtenInTree(nodes: readonly NodeFact[]): readonly CheckFinding[] {
   const found = nodes.filter(({ providerIDWriter }) => providerIDWriter === inTreeWriter);
   return warningIf(found.length > 0, "ProviderIDsOfInTreeCloud", {
-    problem: `${inTreeWriter} wrote the provider ID of ${countOf(found.length, "Node")}: ${namesOf(found)}. It ran, or still runs, the loops of a cloud.`,
+    text: `${inTreeWriter} wrote the provider ID of ${countOf(found.length, "Node")}: ${namesOf(found)}. It ran, or still runs, the loops of a cloud.`,
     effect: "If it still runs them, both managers initialize and delete Nodes, and create load balancers.",
-    fix: `Check that ${inTreeWriter} runs with --cloud-provider=external or without the flag.`,
+    remedy: `Check that ${inTreeWriter} runs with --cloud-provider=external or without the flag.`,
   });
 }
 
@@ -179,9 +180,9 @@ function newerKubelets(
 ): readonly CheckFinding[] {
   const found = nodes.filter(({ kubeletVersion }) => minorOf(kubeletVersion) > minor);
   return warningIf(found.length > 0, "KubeletNewerThanApiServer", {
-    problem: `The kubelet of ${countOf(found.length, "Node")} is newer than the API server (${gitVersion}): ${namesOf(found)}.`,
+    text: `The kubelet of ${countOf(found.length, "Node")} is newer than the API server (${gitVersion}): ${namesOf(found)}.`,
     effect: "Kubernetes does not support it: requests of the kubelet may fail.",
-    fix: "Upgrade the control plane first.",
+    remedy: "Upgrade the control plane first.",
   });
 }
 
@@ -193,9 +194,10 @@ function withoutMachines(
   const known = nodes.filter(({ isSelected, providerID }) => isSelected && providerID !== undefined);
   if (hasMachines || failures.length > 0 || known.length === 0) return [];
   return error("NoMachineInCloud", {
-    problem: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
+    text: `The cloud lists no machine, and ${countOf(known.length, "Node")} ${known.length === 1 ? "has" : "have"} a provider ID: ${namesOf(known)}.`,
     effect: `No Node is deleted: the mass limit keeps those that are not Ready. New Nodes keep their taint. ${counts}`,
-    fix: "Check in the console of the cloud whether these machines exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another account or project: wait, or correct them. If they are gone, the event MassDeletionHeld of a Node says how to delete the Nodes.",
+    remedy:
+      "Check in the console of the cloud whether these machines exist. If they do, the cloud is wrong, or its credentials, which it accepts, belong to another account or project: wait, or correct them. If they are gone, the event MassDeletionHeld of a Node says how to delete the Nodes.",
   });
 }
 
@@ -205,9 +207,9 @@ function outsideCluster(nodes: readonly NodeFact[], facts: KnownFacts): readonly
   if (!createsRoutes(facts) || cluster.kind === "skip" || ranges.length === 0) return [];
   const isAnyInside = ranges.some((range) => isInsideCluster(cluster.cidrs, range));
   return errorIf(!isAnyInside, "PodCIDROutsideCluster", {
-    problem: `No pod CIDR of the Nodes is inside --cluster-cidr=${cluster.cidrs.join(",")}: ${shortList(ranges)}.`,
+    text: `No pod CIDR of the Nodes is inside --cluster-cidr=${cluster.cidrs.join(",")}: ${shortList(ranges)}.`,
     effect: "No route is created, and where the network of pods needs routes, pods do not reach each other.",
-    fix: "Set --cluster-cidr to the pod ranges of the cluster.",
+    remedy: "Set --cluster-cidr to the pod ranges of the cluster.",
   });
 }
 
@@ -240,14 +242,14 @@ function ofControllerManager(pod: PodFact, facts: KnownFacts): readonly CheckFin
   const isUnallocated = createsRoutes(facts) && flagOf(pod, "allocate-node-cidrs") !== "true";
   return [
     ...errorIf(cloud !== "" && cloud !== "external", "ControlPlaneRunsCloudLoops", {
-      problem: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,
+      text: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,
       effect: "Both managers initialize and delete Nodes, and create load balancers and routes.",
-      fix: `Set --cloud-provider=external in ${manifest}.`,
+      remedy: `Set --cloud-provider=external in ${manifest}.`,
     }),
     ...warningIf(isUnallocated, "PodCIDRsNotAllocated", {
-      problem: `${name} runs without --allocate-node-cidrs=true, and --cluster-cidr asks the manager for routes to pod CIDRs.`,
+      text: `${name} runs without --allocate-node-cidrs=true, and --cluster-cidr asks the manager for routes to pod CIDRs.`,
       effect: "Nodes get no pod CIDR, unless another program sets it, and no routes are created.",
-      fix: `Set --allocate-node-cidrs=true and --cluster-cidr in ${manifest}, or --configure-cloud-routes=false on the manager.`,
+      remedy: `Set --allocate-node-cidrs=true and --cluster-cidr in ${manifest}, or --configure-cloud-routes=false on the manager.`,
     }),
   ];
 }
@@ -265,10 +267,10 @@ export function checkServingCertificates({ cluster }: KnownFacts): readonly Chec
     const found = requests.filter(({ isPending }) => isPending);
     const users = [...new Set(found.map(({ username }) => username))];
     return warningIf(found.length > 0, "ServingCertificatesWaiting", {
-      problem: `${countOf(found.length, "request")} for a serving certificate of a kubelet ${found.length === 1 ? "waits" : "wait"} for approval, from ${shortList(users)}.`,
+      text: `${countOf(found.length, "request")} for a serving certificate of a kubelet ${found.length === 1 ? "waits" : "wait"} for approval, from ${shortList(users)}.`,
       effect:
         "kubectl logs and exec, and metrics of these kubelets, fail where their certificate is verified.",
-      fix: `Compare names and addresses with kubectl describe csr, then run ${commandText(`kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}`)}. The controller kubelet-serving-csr approves such requests (docs/serving-certificates.md).`,
+      remedy: `Compare names and addresses with kubectl describe csr, then run ${commandText(`kubectl certificate approve ${found[0]?.metadata.name ?? "NAME"}`)}. The controller kubelet-serving-csr approves such requests (docs/serving-certificates.md).`,
     });
   });
 }
@@ -282,30 +284,30 @@ function ofWorkload(workload: WorkloadFact): readonly CheckFinding[] {
   const others = untolerated.filter((key) => key !== uninitializedTaint);
   return [
     ...errorIf(untolerated.includes(uninitializedTaint), "TolerationMissing", {
-      problem: `${name} does not tolerate the taint ${uninitializedTaint}.`,
+      text: `${name} does not tolerate the taint ${uninitializedTaint}.`,
       effect: "In a new cluster no Node accepts the manager that would remove the taint from it.",
-      fix: `Add a toleration with key ${uninitializedTaint}, value "true" and effect NoSchedule.`,
+      remedy: `Add a toleration with key ${uninitializedTaint}, value "true" and effect NoSchedule.`,
     }),
     ...warningIf(others.length > 0, "TolerationMissing", {
-      problem: `${name} does not tolerate ${others.join(", ")}.`,
+      text: `${name} does not tolerate ${others.join(", ")}.`,
       effect:
         "It is not scheduled on control plane Nodes, or not before the network of pods works, which may wait for it.",
-      fix: "Add the tolerations that the command manifests prints.",
+      remedy: "Add the tolerations that the command manifests prints.",
     }),
     ...warningIf(!hostNetwork, "NoHostNetwork", {
-      problem: `${name} does not use the host network.`,
+      text: `${name} does not use the host network.`,
       effect: "Its pods wait for the network of pods, which may wait for Nodes that the manager initializes.",
-      fix: "Set hostNetwork: true, unless the network of pods works on Nodes with the taint.",
+      remedy: "Set hostNetwork: true, unless the network of pods works on Nodes with the taint.",
     }),
     ...warningIf(usesClusterDNS(workload), "WorkloadNeedsClusterDNS", {
-      problem: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as that of the cloud are resolved by cluster DNS.`,
+      text: `${name} has the dnsPolicy ${workload.dnsPolicy}, so names such as that of the cloud are resolved by cluster DNS.`,
       effect: "Cluster DNS runs on Nodes that the manager initializes. In a new cluster neither starts.",
-      fix: "Set dnsPolicy: Default.",
+      remedy: "Set dnsPolicy: Default.",
     }),
     ...errorIf(desired === 0 || ready === 0, "WorkloadNotReady", {
-      problem: `${name} has ${ready} ready of ${desired} desired pods.`,
+      text: `${name} has ${ready} ready of ${desired} desired pods.`,
       effect: "No manager of this workload leads.",
-      fix: `Run ${commandText(`kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`)}.`,
+      remedy: `Run ${commandText(`kubectl -n ${metadata.namespace} describe ${kind.toLowerCase()} ${metadata.name}`)}.`,
     }),
   ];
 }
@@ -320,9 +322,9 @@ export function checkWorkloads({ cluster }: KnownFacts): readonly CheckFinding[]
     return [
       ...findings,
       ...warning("OtherManagerInstalled", {
-        problem: `Another cloud controller manager is installed: ${shortList(names)}.`,
+        text: `Another cloud controller manager is installed: ${shortList(names)}.`,
         effect: "Two managers with different Leases change the same Nodes and Services.",
-        fix: "Scale it to 0 or delete it. If it manages other Nodes on purpose, set --node-selector.",
+        remedy: "Scale it to 0 or delete it. If it manages other Nodes on purpose, set --node-selector.",
       }),
     ];
   });

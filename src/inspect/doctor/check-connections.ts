@@ -29,14 +29,16 @@ export function unreachableServer({ unread, otherServer }: UnknownCluster): read
   const effect = "No manager can start with this configuration, and nothing else of the cluster is checked.";
   if (otherServer === undefined)
     return error("ApiServerUnreachable", {
-      problem: unread,
+      text: unread,
       effect,
-      fix: "Correct --kubeconfig, --context or --master, or the address and certificates in the kubeconfig.",
+      remedy:
+        "Correct --kubeconfig, --context or --master, or the address and certificates in the kubeconfig.",
     });
   return error("NotAnApiServer", {
-    problem: `${otherServer} answers, but not as an API server of Kubernetes: ${unread}`,
+    text: `${otherServer} answers, but not as an API server of Kubernetes: ${unread}`,
     effect,
-    fix: "Correct the address of the API server, including its path, in --master or the kubeconfig. If it is correct, a proxy answers: check HTTPS_PROXY and NO_PROXY.",
+    remedy:
+      "Correct the address of the API server, including its path, in --master or the kubeconfig. If it is correct, a proxy answers: check HTTPS_PROXY and NO_PROXY.",
   });
 }
 
@@ -44,14 +46,14 @@ export function checkServer({ cluster: { origin, gitVersion, minor } }: KnownFac
   const host = new URL(origin).hostname;
   return [
     ...errorIf(minor < oldestMinor, "KubernetesTooOld", {
-      problem: `The API server has version ${gitVersion}; Fairlead needs Kubernetes 1.${oldestMinor} or later.`,
+      text: `The API server has version ${gitVersion}; Fairlead needs Kubernetes 1.${oldestMinor} or later.`,
       effect: "Requests that this API server does not know fail.",
-      fix: "Upgrade Kubernetes.",
+      remedy: "Upgrade Kubernetes.",
     }),
     ...warningIf(isClusterName(host), "ApiServerNeedsClusterDNS", {
-      problem: `The address of the API server is ${host}, a name that only cluster DNS resolves.`,
+      text: `The address of the API server is ${host}, a name that only cluster DNS resolves.`,
       effect: `${dnsEffect} After an outage of all Nodes, neither starts.`,
-      fix: "Use the address of the API server or of its load balancer in the kubeconfig or --master.",
+      remedy: "Use the address of the API server or of its load balancer in the kubeconfig or --master.",
     }),
   ];
 }
@@ -68,9 +70,9 @@ export function checkClocks(clocks: readonly (ServerClock | undefined)[]): reado
   if (known.length > 0)
     return skews.flatMap(({ isSevere, ...skew }) => (isSevere ? error : warning)("ClockSkew", skew));
   return unchecked("ClocksUnchecked", {
-    problem: "No server has sent its time, so the clock of this machine was not compared.",
+    text: "No server has sent its time, so the clock of this machine was not compared.",
     effect: "With a wrong clock, valid certificates and tokens are rejected.",
-    fix: "Correct the other findings, and run doctor again.",
+    remedy: "Correct the other findings, and run doctor again.",
   });
 }
 
@@ -94,17 +96,17 @@ function refusedRequests(facts: KnownFacts): readonly CheckFinding[] {
   const granted = needed.map(({ verb, group, resource }) => ruleText({ verb, group, resource }));
   const reported = ofLeader.flatMap(({ object, user, what, age }) =>
     (leads ? error : warning)("KubernetesRefused", {
-      problem: `An event of ${object}, ${roughDuration(age / 1000)} old, reports that the API server refused a request of ${JSON.stringify(user)}: ${what}.`,
+      text: `An event of ${object}, ${roughDuration(age / 1000)} old, reports that the API server refused a request of ${JSON.stringify(user)}: ${what}.`,
       effect: "If the manager runs as this user, what needs the permission does not work.",
-      fix: granted.includes(what)
+      remedy: granted.includes(what)
         ? `Check that this is the user of the manager. ${howToGrant(program, given, user)}`
         : `Check which program runs as this user. A manager with these flags needs no permission to ${what}. If the manager has more flags, such as --controllers, pass the same flags to doctor.`,
     }),
   );
   const cut = uncheckedIf(isCut, "WarningsUnchecked", {
-    problem: "The cluster has too many Warning events, and only the first 20 pages were read.",
+    text: "The cluster has too many Warning events, and only the first 20 pages were read.",
     effect: "Requests of the manager that the API server refused may be among the others.",
-    fix: "Read the log of the manager, which names each permission that it lacks.",
+    remedy: "Read the log of the manager, which names each permission that it lacks.",
   });
   return [...reported, ...cut];
 }
@@ -118,22 +120,23 @@ export const subjectText = ({ subject = "The user of the kubeconfig" }: AccessFa
 function checkAccess({ cluster: { access }, program, given }: KnownFacts): readonly CheckFinding[] {
   if ("unread" in access)
     return unchecked("PermissionsUnchecked", {
-      problem: `The permissions of the manager could not be checked: ${access.unread}`,
+      text: `The permissions of the manager could not be checked: ${access.unread}`,
       effect: "Missing permissions are found only when the manager runs.",
-      fix: "Grant the verb create for selfsubjectaccessreviews, which every authenticated user has by default.",
+      remedy:
+        "Grant the verb create for selfsubjectaccessreviews, which every authenticated user has by default.",
     });
   const { subject, isOfWorkload, isAdmin, refused } = access.value;
   if (isAdmin && !isOfWorkload && refused.length === 0)
     return unchecked("PermissionsUnchecked", {
-      problem: `These are the permissions of the kubeconfig (${subjectText(access.value)}, an administrator), and no DaemonSet or Deployment of this program names the account of the manager.`,
+      text: `These are the permissions of the kubeconfig (${subjectText(access.value)}, an administrator), and no DaemonSet or Deployment of this program names the account of the manager.`,
       effect: "A permission that the manager lacks is found only in its log and events.",
-      fix: "Run doctor with the --kubeconfig of the manager.",
+      remedy: "Run doctor with the --kubeconfig of the manager.",
     });
   const required = refused.filter(({ isOptional }) => !isOptional);
   const optional = refused.filter(({ isOptional }) => isOptional);
   const lacks = (missing: readonly Permission[]) => ({
-    problem: `${subjectText(access.value)} lacks ${countOf(missing.length, "permission")}: ${shortList(missing.map(ruleText))}.`,
-    fix: howToGrant(program, given, subject),
+    text: `${subjectText(access.value)} lacks ${countOf(missing.length, "permission")}: ${shortList(missing.map(ruleText))}.`,
+    remedy: howToGrant(program, given, subject),
   });
   const usersOf = (missing: readonly Permission[]): string =>
     [...new Set(missing.flatMap(({ users }) => users))].join(", ");
@@ -149,7 +152,7 @@ function checkAccess({ cluster: { access }, program, given }: KnownFacts): reado
   ];
 }
 
-type FailureText = Pick<CheckFinding, "effect" | "fix"> & Partial<Pick<CheckFinding, "severity">>;
+type FailureText = Pick<CheckFinding, "effect" | "remedy"> & Partial<Pick<CheckFinding, "severity">>;
 
 const whileFailing =
   "What exists keeps working. New Nodes keep their taint, new Services get no address, and changes wait.";
@@ -158,29 +161,30 @@ const whileFailing =
 const cloudFailures = (program: string): Readonly<Partial<Record<string, FailureText>>> => ({
   CloudSettingsInvalid: {
     effect: "The manager ends with exit code 2. The cloud was not called.",
-    fix: "Correct the setting, or run doctor where the manager has its settings and credentials.",
+    remedy: "Correct the setting, or run doctor where the manager has its settings and credentials.",
   },
   CloudSettingsUnknown: {
     effect: "What needs the setting does not work.",
-    fix: "Correct the setting.",
+    remedy: "Correct the setting.",
   },
   CloudSettingsUnchecked: {
     severity: "unchecked",
     effect: "A typo in a setting that names something of the cloud is found only when it is used.",
-    fix: "Grant the credentials the permission to read what the message names, and run doctor again.",
+    remedy: "Grant the credentials the permission to read what the message names, and run doctor again.",
   },
   RefusedByCloud: {
     effect: whileFailing,
-    fix: `Correct the setting that the message names; ${pageOf(program)} describes the settings of this cloud.`,
+    remedy: `Correct the setting that the message names; ${pageOf(program)} describes the settings of this cloud.`,
   },
-  CloudAuthFailed: { effect: whileFailing, fix: "Set valid credentials of the cloud." },
+  CloudAuthFailed: { effect: whileFailing, remedy: "Set valid credentials of the cloud." },
   CloudPermissionMissing: {
     effect: whileFailing,
-    fix: "Grant the credentials the permission to list machines.",
+    remedy: "Grant the credentials the permission to list machines.",
   },
   CloudThrottled: {
     effect: `Requests of the manager wait, too. ${whileFailing}`,
-    fix: "Wait: the manager sends less, and continues when the cloud accepts requests again. If that takes longer than the period of the limit, the status page shows how many requests this manager has sent, and what the cloud says is left. If nothing is left and the manager sent few, find the other programs that use this account; otherwise ask the provider.",
+    remedy:
+      "Wait: the manager sends less, and continues when the cloud accepts requests again. If that takes longer than the period of the limit, the status page shows how many requests this manager has sent, and what the cloud says is left. If nothing is left and the manager sent few, find the other programs that use this account; otherwise ask the provider.",
   },
 });
 
@@ -193,7 +197,7 @@ function pageOf(program: string): string {
 function unavailable(status: number | undefined): FailureText {
   return {
     effect: whileFailing,
-    fix:
+    remedy:
       status === undefined || status < 500
         ? "Check the endpoint in the settings of the cloud, the network, the proxy and the firewall of this machine."
         : "Read the status page of the cloud. If the cloud works for others, check the endpoint in its settings, and the proxy.",
@@ -209,16 +213,16 @@ export function checkCloud({ cloud, program, cluster }: DoctorFacts): readonly C
   const names = origins.map((origin) => new URL(origin).hostname).filter(isClusterName);
   const ofNames = names.flatMap((name) =>
     warning("CloudNeedsClusterDNS", {
-      problem: `The endpoint of the cloud is ${name}, a name that only cluster DNS resolves.`,
+      text: `The endpoint of the cloud is ${name}, a name that only cluster DNS resolves.`,
       effect: dnsEffect,
-      fix: "Use an address or a name of another DNS in the settings of the cloud.",
+      remedy: "Use an address or a name of another DNS in the settings of the cloud.",
     }),
   );
   const ofFailures = failures.map(({ reason, status, message, isPart }): CheckFinding => {
     const text = cloudFailures(program)[reason] ?? unavailable(status);
     const whole = text.effect.endsWith(whileFailing) ? `${text.effect} ${counts}`.trim() : text.effect;
     const effect = isPart === true ? effectOfPart : whole;
-    return { severity: "error", reason, problem: message, ...text, effect };
+    return { severity: "error", reason, text: message, ...text, effect };
   });
   return [...ofNames, ...ofFailures];
 }
@@ -229,9 +233,9 @@ export function checkPorts(ports: readonly PortFact[], mayLead: boolean): readon
     .filter(({ listener }) => listener === "other")
     .flatMap(({ flag, port }) =>
       (mayLead ? warning : error)("PortInUse", {
-        problem: `Port ${port} of this machine (--${flag}) is in use by a program that is no cloud controller manager.`,
+        text: `Port ${port} of this machine (--${flag}) is in use by a program that is no cloud controller manager.`,
         effect: "A manager that starts on this machine ends with exit code 1.",
-        fix: `Stop that program, or set --${flag} to a free port.`,
+        remedy: `Stop that program, or set --${flag} to a free port.`,
       }),
     );
 }

@@ -103,12 +103,12 @@ export function diagnosisExitCode({ checks }: Diagnosis): ExitCode {
 const width = 100;
 const indent = "    ";
 
-function findingText({ severity, reason, problem, effect, fix }: CheckFinding): string {
+function findingText({ severity, reason, text, effect, remedy }: CheckFinding): string {
   return [
     `  ${severity === "unchecked" ? "not checked" : severity}: ${reason}`,
-    wrapText(problem, width, indent),
+    wrapText(text, width, indent),
     wrapText(effect, width, indent),
-    wrapText(`Fix: ${fix}`, width, indent),
+    wrapText(`Fix: ${remedy}`, width, indent),
   ].join("\n");
 }
 

@@ -4,23 +4,21 @@ import type { ControllerName } from "../../app/flags/controller-names.ts";
 import type { RawFlags } from "../../app/flags/flag-problems.ts";
 import type { Flags } from "../../app/flags/flag-table.ts";
 import type { ServerClock } from "../../app/report/server-times.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { ClusterFacts } from "./gather-cluster.ts";
 
 /** `error`: something does not work. `warning`: something may fail. `unchecked`: the facts could not be read. */
 export type FindingSeverity = "error" | "warning" | "unchecked";
 
-export interface CheckFinding {
+export interface CheckFinding extends Pick<Problem, "reason" | "text"> {
   readonly severity: FindingSeverity;
-  readonly reason: string;
-  readonly problem: string;
-  /** What happens because of it. */
   readonly effect: string;
-  readonly fix: string;
+  readonly remedy: string;
 }
 
 const finding =
   (severity: FindingSeverity) =>
-  (reason: string, texts: Pick<CheckFinding, "problem" | "effect" | "fix">): readonly CheckFinding[] => [
+  (reason: string, texts: Pick<CheckFinding, "text" | "effect" | "remedy">): readonly CheckFinding[] => [
     { severity, reason, ...texts },
   ];
 

@@ -7,6 +7,7 @@ import { ServerTimes } from "../../app/report/server-times.ts";
 import { ofSource } from "../../cloud/inventory/source-inventory.ts";
 import { seconds } from "../../core/brand.ts";
 import { messageOf, runtimeCodeOf } from "../../core/error-message.ts";
+import { messageIn } from "../../core/problem.ts";
 import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -66,7 +67,7 @@ async function tryCheck({ checkSettings }: AnyCloud, operator: Operator): Promis
   const check = async (call: Call) => checkSettings?.(call) ?? [];
   try {
     const problems = await ask(operator, "The check of the settings", check);
-    return problems.map(({ text }) => ({ reason: "CloudSettingsUnknown", message: text }));
+    return problems.map((problem) => ({ reason: "CloudSettingsUnknown", message: messageIn(problem) }));
   } catch (error) {
     operator.signal.throwIfAborted();
     return [{ reason: "CloudSettingsUnchecked", message: withoutRetryPromise(messageOf(error)) }];

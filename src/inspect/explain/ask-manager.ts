@@ -111,7 +111,7 @@ export async function findManager(
   };
   if (own === undefined) return refuse("--leader-elect is off, or the Lease cannot be read.");
   // Another program would get the credentials.
-  if (own.holder === "" || own.kind === "other") return refuse(own.found?.problem ?? "");
+  if (own.holder === "" || own.kind === "other") return refuse(own.found?.text ?? "");
   const address = await addressOf(api, own.holder, flags, signal);
   if (address === undefined) return refuse(`the leader ${own.holder} has no pod or Node of that name.`);
   const host = address.includes(":") ? `[${address}]` : address;

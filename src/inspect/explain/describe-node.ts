@@ -28,13 +28,13 @@ import {
   type DescribedDecision,
   type Description,
   failingText,
-  firstSentence,
   isExplained,
   type Judgement,
   type KnownState,
   listingsText,
   type ObjectNote,
   stateOf,
+  summaryWith,
   wouldText,
 } from "./description.ts";
 
@@ -163,7 +163,7 @@ function judge(
   if (state !== undefined && first !== undefined)
     return {
       state,
-      summary: `It is ${ready}${isUninitialized(node) ? " and not initialized" : ""}. ${firstSentence(first.text)}`,
+      ...summaryWith(`It is ${ready}${isUninitialized(node) ? " and not initialized" : ""}. `, first),
     };
   if (isBeingDeleted(node)) return { state: "working", summary: "It is being deleted." };
   const planned = decisions.find(({ outcome }) => outcome === "observed");

@@ -4,7 +4,7 @@ import type { Manager } from "../../app/manager/manager.ts";
 import {
   awaitedListsText,
   type ControllerReports,
-  leaderTexts,
+  leaderProblems,
   unlistedSources,
 } from "../../app/report/manager-report.ts";
 import type { Answer } from "../../cloud/inventory/instances.ts";
@@ -60,10 +60,10 @@ function generalNotes(manager: Manager, controller: string, isUnfinished: boolea
   const notes: ObjectNote[] = [];
   const cloud = manager.cloudProblem();
   if (cloud !== undefined) notes.push({ ...cloud, severity: "error", text: capitalized(cloud.text) });
-  const { noLeader, otherLeader } = leaderTexts(manager);
+  const { noLeader, otherLeader } = leaderProblems(manager);
   const leader = [...new Set(manager.leases().map(({ holder }) => holder))].join(" and ");
   if (noLeader !== undefined)
-    notes.push({ severity: isUnfinished ? "error" : "notice", reason: "NoLeader", text: noLeader });
+    notes.push({ ...noLeader, severity: isUnfinished ? "error" : "notice", reason: "NoLeader" });
   else if (!manager.leads()) {
     const text =
       otherLeader === undefined
@@ -288,10 +288,10 @@ export class Describer {
     });
   }
 
-  #noteOf({ severity, reason, cause, text, remedy, since }: Problem): ObjectNote {
+  #noteOf({ severity, reason, cause, text, effect, remedy, since }: Problem): ObjectNote {
     const isKnown = since !== undefined && !this.#isOffline;
     const sinceSeconds = isKnown ? Math.round((this.#now - since) / 1000) : undefined;
-    return defined({ severity, reason, cause, text, remedy, sinceSeconds });
+    return defined({ severity, reason, cause, text, effect, remedy, sinceSeconds });
   }
 
   /** When the first of these keys is tried again; if none is scheduled, the first of the times in `otherwise`. */

@@ -22,7 +22,6 @@ import {
   type Describable,
   type DescribedDecision,
   type Description,
-  firstSentence,
   isExplained,
   isFailedAttempt,
   type Judgement,
@@ -30,6 +29,7 @@ import {
   listingsText,
   type ObjectNote,
   stateOf,
+  summaryWith,
   wouldText,
 } from "./description.ts";
 
@@ -105,15 +105,18 @@ function summaryOfProblem(
   { service, knowledge, nextAttemptInSeconds }: KnownService,
   first: ObjectNote,
   decisions: readonly DescribedDecision[],
-): string {
+): Omit<Judgement, "state"> {
   const addresses = addressesOf(service);
-  const problem = firstSentence(first.text);
   const planned = plannedInCloud(decisions);
-  if (planned !== undefined) return `It has ${addressText(addresses)}. ${problem} ${wouldText(planned)}`;
+  if (planned !== undefined)
+    return summaryWith(`It has ${addressText(addresses)}. `, first, ` ${wouldText(planned)}`);
   const isUnderWay = knowledge?.balancer !== undefined || knowledge?.change !== undefined;
   const isBlocked = addresses.length === 0 && nextAttemptInSeconds === undefined && !isUnderWay;
   const end = temporary.includes(first.cause ?? first.reason) ? "this ends" : "this is corrected";
-  return `It has ${addressText(addresses)}${isBlocked ? `, and gets none until ${end}` : ""}. ${problem}`;
+  return summaryWith(
+    `It has ${addressText(addresses)}${isBlocked ? `, and gets none until ${end}` : ""}. `,
+    first,
+  );
 }
 
 function judge(
@@ -138,8 +141,8 @@ function judge(
   const state = isUnfinished && notes.every(isHint) ? undefined : stateOf(notes);
   if (state !== undefined && first !== undefined) {
     if (state === "problem" && !isFailedAttempt(first))
-      return { state, summary: summaryOfProblem(known, first, decisions) };
-    return { state, summary: `It has ${addressText(addresses)}. ${firstSentence(first.text)}` };
+      return { state, ...summaryOfProblem(known, first, decisions) };
+    return { state, ...summaryWith(`It has ${addressText(addresses)}. `, first) };
   }
   if (isBeingDeleted(service) || !wantsLoadBalancer(service))
     return { state: "working", summary: "Its load balancer is being removed." };

@@ -13,11 +13,11 @@ import {
 import { provisionerKeys, selectedNodeKey } from "../../volumes/controller/names.ts";
 import {
   type Describable,
-  firstSentence,
   type Judgement,
   type KnownState,
   type ObjectNote,
   stateOf,
+  summaryWith,
 } from "./description.ts";
 
 /** A claim or a PersistentVolume, and what belongs to it. */
@@ -121,8 +121,7 @@ function judge({ objects, driver }: KnownVolume, notes: readonly ObjectNote[]): 
   const state = stateOf(notes);
   const [first] = notes;
   if (state === undefined || first === undefined) return own;
-  const summary = own.state === "settled" ? `${own.summary} ` : "";
-  return { state, summary: `${summary}${firstSentence(first.text)}` };
+  return { state, ...summaryWith(own.state === "settled" ? `${own.summary} ` : "", first) };
 }
 
 export function volumeSubject(known: KnownVolume): Describable {

@@ -36,7 +36,10 @@ export type State =
   | "unknown";
 
 /** A message about the object that applies now. */
-export interface ObjectNote extends Pick<Problem, "severity" | "reason" | "cause" | "text" | "remedy"> {
+export interface ObjectNote
+  extends Pick<Problem, "severity" | "reason" | "cause" | "text" | "effect" | "remedy"> {
+  /** A manager has said it in an event. */
+  readonly isReported?: boolean;
   /** For how long the manager has seen it. */
   readonly sinceSeconds?: number;
 }
@@ -69,8 +72,10 @@ export interface NamedObject {
 
 export interface Description extends NamedObject {
   readonly state: State;
-  /** One sentence. */
+  /** The state of the object, and what is wrong with it. */
   readonly summary: string;
+  /** What to do about what the summary says. */
+  readonly remedy?: string;
   /** What is known about the object, in the order to show it. */
   readonly facts: Readonly<Record<string, string>>;
   /** The most important one first. */
@@ -84,9 +89,6 @@ export interface Description extends NamedObject {
 
 /** Other components, such as the kubelet, also write events about these objects. */
 const isByManager = ({ source }: DescribedEvent): boolean => eventSources.some((known) => known === source);
-
-/** Before what a manager has said in an event. */
-const reportedBy = "A manager reported: ";
 
 /** Since the first failure in a row; monotonic. */
 export interface CloudOutage {
@@ -132,10 +134,7 @@ export const isSettled = ({ state }: Stated): boolean => state === "settled" || 
 export const isStuck = ({ state }: Stated): boolean =>
   state === "waiting" || state === "held" || state === "problem";
 
-export interface Judgement {
-  readonly state: State;
-  readonly summary: string;
-}
+export type Judgement = Pick<Description, "state" | "summary" | "remedy">;
 
 /** What the manager knows about an object beyond its fields. Almost empty without a manager. */
 export interface KnownState {
@@ -221,20 +220,23 @@ function judgeWithEvents(
   const { reason, message } = reported;
   // The condition that the manager wrote has the same text.
   if (notes.some((note) => note.reason === reason || message.includes(note.text))) return { ...own, notes };
-  const all = sortNotes([...notes, { severity: "error", reason, text: `${reportedBy}${message}` } as const]);
+  const text = `A manager reported: ${message}`;
+  const all = sortNotes([...notes, { severity: "error", reason, text, isReported: true } as const]);
   return { ...subject.judge(all, decisions), notes: all };
 }
 
 /** Without a leader, nothing is settled: the next change of the object would have no effect. */
-export function withoutLeader(description: Description, noLeader: string | undefined): Description {
+export function withoutLeader(description: Description, noLeader: Problem): Description {
   const { state, summary, notes } = description;
-  if (noLeader === undefined || state === "unmanaged") return description;
+  if (state === "unmanaged") return description;
+  const [first] = notes;
+  const isSaid = state === "problem" && first?.reason === "NoLeader";
   return {
     ...description,
     state: state === "held" || state === "paused" ? state : "problem",
-    summary: summary.includes("No manager leads") ? summary : `${firstSentence(noLeader)} ${summary}`,
+    summary: isSaid ? summary : `${noLeader.text} ${summary}`,
     notes: sortNotes([
-      { severity: "error", reason: "NoLeader", text: noLeader },
+      { ...noLeader, reason: "NoLeader" },
       ...notes.filter(({ reason }) => reason !== "NoLeader"),
     ]),
   };
@@ -263,7 +265,7 @@ export function withoutCloud(description: Description, cause: CloudProblem): Des
   const { kind, state } = description;
   if (state === "unmanaged" || state === "paused" || isAboutVolumes(kind)) return description;
   const notes = description.notes.filter(
-    ({ reason, text }) => !fromCloud.has(reason) || text.startsWith(reportedBy),
+    ({ reason, isReported }) => !fromCloud.has(reason) || isReported === true,
   );
   const [first] = notes.filter((note) => isProblem(note) || note.severity === "hold");
   const known = knownOf(description);
@@ -273,7 +275,7 @@ export function withoutCloud(description: Description, cause: CloudProblem): Des
     ...description,
     facts,
     state: "unknown",
-    summary: first === undefined ? known : `${known} ${firstSentence(first.text)}`,
+    ...(first === undefined ? { summary: known } : summaryWith(`${known} `, first)),
     notes: sortNotes([{ severity: "error", ...cause }, ...notes]),
   };
 }
@@ -287,7 +289,7 @@ export function withoutPromises(description: Description): Description {
       Object.entries(description.facts).map(([label, fact]) => [label, withoutRetryPromise(fact)]),
     ),
     notes: description.notes.map((note) =>
-      note.text.startsWith(reportedBy) ? note : { ...note, text: withoutRetryPromise(note.text) },
+      note.isReported === true ? note : { ...note, text: withoutRetryPromise(note.text) },
     ),
   };
 }
@@ -315,10 +317,7 @@ export function stateOf(notes: readonly ObjectNote[]): State | undefined {
   return notes.map(({ severity }) => states[severity]).find((state) => state !== undefined);
 }
 
-/** The first sentence of a message; a dot inside of a name, a number or a parenthesis ends none. */
-export function firstSentence(text: string): string {
-  const sentence = (/^(?:\((?:[^()]|\([^()]*\))*\)|[^(])*?[.;](?=\s)/.exec(text)?.[0] ?? text)
-    .trim()
-    .replace(/;$/, "");
-  return sentence.endsWith(".") ? sentence : `${sentence}.`;
+/** A summary with what is wrong, and what to do about that. */
+export function summaryWith(lead: string, { text, remedy }: ObjectNote, end = ""): Omit<Judgement, "state"> {
+  return defined({ summary: `${lead}${/[.?]$/.test(text) ? text : `${text}.`}${end}`, remedy });
 }

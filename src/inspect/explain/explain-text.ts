@@ -12,7 +12,6 @@ import {
   type DescribedEvent,
   type Description,
   durationOf,
-  firstSentence,
   isNamespaced,
   isSettled,
   isStuck,
@@ -85,13 +84,6 @@ export function descriptionText(description: Description): string {
   ].join("\n");
 }
 
-/** The summary, with the whole text of the first problem instead of its first sentence: the rest has above all what to do. */
-function wholeSummary({ summary, notes: [first] }: Description): string {
-  if (first === undefined) return summary;
-  const shown = firstSentence(first.text);
-  return first.text.length > shown.length ? summary.replace(shown, () => first.text.trim()) : summary;
-}
-
 const partialText =
   "The Nodes and Services show no problem. What a manager holds back or waits for is not known here. It reports that in events: kubectl get events --all-namespaces --field-selector type=Warning";
 
@@ -109,8 +101,8 @@ export function overviewText(answer: Omit<ExplainAnswer, "source">): string {
     return `${head}${all} ${noLeader === undefined ? "are" : "were"} settled.\n`;
   }
   const alike = Map.groupBy(descriptions, (description) => {
-    const { kind, state } = description;
-    return [kind, stateText(state), wholeSummary(description)].join("\n");
+    const { kind, state, summary, remedy } = description;
+    return [kind, stateText(state), messageIn({ text: summary, remedy })].join("\n");
   });
   const texts = [...alike].map(([key, members]) => {
     const [kind = "", state = "", ...text] = key.split("\n");

@@ -3,13 +3,12 @@
 
 import { ConfigurationError } from "../../app/configuration/configuration-error.ts";
 import type { Flags } from "../../app/flags/flag-table.ts";
-import { textOf } from "../../app/leadership/judge-leases.ts";
 import { clusterNameText } from "../../app/leadership/lease-cluster-name.ts";
 import { findLeaders, type Leaders } from "../../app/leadership/read-leases.ts";
 import { type Operator, readingApi } from "../../app/operator.ts";
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { commandText, withoutFullStop } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -98,13 +97,17 @@ export async function findAnswer(operator: Operator, asked: NamedObject | undefi
   const access = { api, ...(await findLeaders(api, operator)) };
   const answer = await (asksManager ? fromManager : fromEvaluation)(operator, asked, access);
   const { own, several } = access;
-  const [severalLeaders, other] = [textOf(several), own?.kind === "other" ? textOf(own.found) : undefined];
+  const [severalLeaders, other] = [several, own?.kind === "other" ? own.found : undefined].map(
+    (problem) => problem && messageIn(problem),
+  );
   // A manager knows more about the Lease than one reading of it.
-  const none = asksManager || own?.kind !== "none" ? undefined : textOf(own.found);
-  const { noLeader = none, otherLeader = other } = answer;
+  const none = asksManager || own?.kind !== "none" ? undefined : own.found;
+  const text = answer.noLeader;
+  const leaderless = text === undefined ? none : ({ severity: "error", reason: "NoLeader", text } as const);
+  const { noLeader = none && messageIn(none), otherLeader = other } = answer;
   const isLed = noLeader === undefined && otherLeader === undefined;
   const shown = (object: Description): Description => {
-    if (asked !== undefined) return withoutLeader(object, noLeader);
+    if (asked !== undefined) return leaderless === undefined ? object : withoutLeader(object, leaderless);
     return isLed || object.state !== "working" ? object : { ...object, state: "waiting" };
   };
   return {

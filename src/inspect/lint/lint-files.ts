@@ -11,7 +11,7 @@ import { configurationKind, parseConfiguration } from "../../config-file/parse-c
 import { type ManifestObject, parseManifests } from "../../config-file/parse-manifests.ts";
 import { parseYaml } from "../../config-file/parse-yaml.ts";
 import { nodeAnnotationProblems } from "../../controllers/node/node-notices.ts";
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { topLevelName } from "../../core/settings.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
@@ -117,8 +117,10 @@ export class Linter {
   }
 
   #add(file: string, object: ManifestObject, name: string, found: readonly FoundProblem[]): void {
-    for (const { path, severity, reason, text } of found)
+    for (const { path, severity, reason, ...problem } of found) {
+      const text = messageIn(problem);
       this.#problems.push({ file, ...object.placeOf(path), severity, reason, text, object: name });
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // What a CSI request about a volume asks for, checked: size, topology, parameters and capabilities. Pure.
 
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Fields, Values } from "../../core/settings.ts";
 import type { DesiredVolume, Segments, VolumeDriver, VolumeSource } from "../../provider/volumes.ts";
@@ -100,7 +100,7 @@ export function readParameters<P extends Fields>(
   const { values, problems } = readSettings(driver.parameters, spelled, { what: "parameter" });
   const isError = ({ severity, reason }: Problem): boolean =>
     severity === "error" || (driver.unknownParameters === "refused" && reason === "UnknownParameter");
-  const errors = problems.filter(isError).map(({ text }) => text);
+  const errors = problems.filter(isError).map(messageIn);
   if (errors.length > 0)
     throw new RpcError(
       "INVALID_ARGUMENT",
@@ -115,7 +115,7 @@ export function readParameters<P extends Fields>(
   return {
     values,
     claim: claim.name === "" ? undefined : claim,
-    warnings: problems.map(({ text }) => text),
+    warnings: problems.map(messageIn),
   };
 }
 

@@ -52,6 +52,7 @@ describe("the debug state", () => {
         name: "paused",
         reason: "Paused",
         text: expect.stringContaining("Paused by fairlead.dev/paused"),
+        remedy: expect.stringContaining("Remove the annotation"),
       },
       {
         ...notice,

@@ -57,13 +57,13 @@ test.each(cases)("judges a Lease %s [N7]", (_, lease, kind, problem) => {
   const judged = judgeLease(lease, asker);
   expect(judged.kind).toBe(kind as "leads");
   if (problem === undefined) expect(judged.found).toBeUndefined();
-  else expect(judged.found?.problem).toContain(problem);
+  else expect(judged.found?.text).toContain(problem);
 });
 
 test("counts one manager with two Leases once, and names all of two managers [N7]", () => {
   const second = { ...held, name: "migration" };
   expect(judgeSeveral([held, second], flags)).toBeUndefined();
-  expect(judgeSeveral([held, { ...second, holder: "m2_b", program: "go-ccm" }], flags)?.problem).toBe(
+  expect(judgeSeveral([held, { ...second, holder: "m2_b", program: "go-ccm" }], flags)?.text).toBe(
     "Several managers lead at the same time, each with its own Lease: m1_a holds the Lease kube-system/ccm; m2_b (go-ccm) holds the Lease kube-system/migration.",
   );
 });

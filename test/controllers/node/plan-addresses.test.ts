@@ -86,7 +86,7 @@ describe("planAddresses [F7]", () => {
     expect(desired).toBeUndefined();
     expect(problems).toMatchObject([{ severity: "error", reason: "NodeIPMismatch" }]);
     expect(problems[0]?.text).toContain('requests "10.9.9.9", and the cloud reports 10.0.0.1');
-    expect(problems[0]?.text).toContain("--node-ip");
+    expect(problems[0]?.remedy).toContain("--node-ip");
   });
 
   test("detects a different order with sameAddresses and ignores it with sameAddressSet", () => {

@@ -105,7 +105,8 @@ export class RouteWorld {
       note: () => undefined,
       report: ({ metadata }: Node, problem: Problem) =>
         this.reported.push({ node: metadata.name, reason: problem.reason, message: messageIn(problem) }),
-      reportProblem: ({ reason, text }: Problem) => this.reportedProblems.push({ reason, text }),
+      reportProblem: (problem: Problem) =>
+        this.reportedProblems.push({ reason: problem.reason, text: messageIn(problem) }),
       removals: this.removals,
       reportHold: (problem: Problem) => this.held.push(messageIn(problem)),
       settings: { ...routeDefaults, ...setup.settings },

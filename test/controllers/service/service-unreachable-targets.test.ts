@@ -6,6 +6,7 @@ import {
 } from "../../../src/controllers/service/targets/choose-targets.ts";
 import { nodeName } from "../../../src/core/brand.ts";
 import { parseNodeSelector } from "../../../src/core/node-selector.ts";
+import { messageIn } from "../../../src/core/problem.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { toTarget } from "./service-draft.ts";
 
@@ -22,7 +23,7 @@ describe("chooseTargets", () => {
     return {
       names: chosen.targets.map(({ node }) => `${node}`),
       reasons: chosen.problems.map(({ reason }) => reason),
-      texts: chosen.problems.map(({ text }) => text),
+      texts: chosen.problems.map(messageIn),
     };
   };
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { unsupportedRequests } from "../../../src/controllers/service/annotations/without-effect.ts";
 import { toDesired } from "../../../src/controllers/service/desired/to-desired.ts";
+import { messageIn } from "../../../src/core/problem.ts";
 import type { Cidr, ServiceFeature } from "../../../src/index.ts";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 import { toService } from "./service-draft.ts";
@@ -17,7 +18,7 @@ const textOf = (
 ) => {
   const sourceRanges = ranges as readonly Cidr[] | undefined;
   const parts = { service: toService({ spec }), settings: {}, facts: {}, targets: [], sourceRanges };
-  return unsupportedRequests(toDesired(parts), supports, false).map(({ text }) => text);
+  return unsupportedRequests(toDesired(parts), supports, false).map(messageIn);
 };
 
 describe("unsupportedRequests", () => {

@@ -510,7 +510,7 @@ describe("doctor", () => {
     const refusals = (what: string) => ({
       value: { found: [{ object: "Node a", user: "limited", what, age: seconds(30) }], isCut: false },
     });
-    const fixOf = (what: string) => findingsOf({ cluster: { refusals: refusals(what) } })[0]?.fix;
+    const fixOf = (what: string) => findingsOf({ cluster: { refusals: refusals(what) } })[0]?.remedy;
     expect(fixOf("patch nodes")).toContain(" rbac ");
     for (const what of ["get secrets", "list persistentvolumeclaims", "delete leases.coordination.k8s.io"])
       expect(fixOf(what)).toBe(
@@ -558,8 +558,8 @@ describe("doctor", () => {
     const found = findingsOf(changes).filter((each) => each.reason === reason);
     expect(found).toHaveLength(1);
     expect(found[0]?.severity).toBe(severity);
-    expect(found[0]?.problem).toContain(problem);
-    expect(found[0]?.fix).toContain(fix);
+    expect(found[0]?.text).toContain(problem);
+    expect(found[0]?.remedy).toContain(fix);
   });
 
   test.each([

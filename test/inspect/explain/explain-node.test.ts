@@ -45,7 +45,7 @@ describe("a Node", () => {
     const text = descriptionText(found);
     expect(text).toStartWith(`Node lost: problem
   It is not Ready and not initialized. The cloud has no instance named "lost", so the Node stays
-  uninitialized.
+  uninitialized. Fairlead keeps checking.
 
   Ready:       Unknown
   Provider ID: none
@@ -98,7 +98,7 @@ describe("a Node", () => {
     );
     const found = explain(w, "node-0");
     expect([found.state, found.notes[0]?.reason]).toEqual(["held", "MassDeletionHeld"]);
-    expect(found.notes[0]?.text).toContain("fairlead.dev/release-hold=nodes");
+    expect(found.notes[0]?.remedy).toContain("fairlead.dev/release-hold=nodes");
   });
 
   test("advises a release of the hold, and no lifted limit, when a manager only observes [F28]", async () => {
@@ -107,7 +107,7 @@ describe("a Node", () => {
     for (const machine of w.cloud.machines.list()) w.cloud.machines.remove(machine.id);
     for (let index = 0; index < 5; index += 1) w.setReady(`node-${index}`, "Unknown");
     await w.pass(180);
-    expect(explain(w, "node-0").notes[0]?.text).toContain(
+    expect(explain(w, "node-0").notes[0]?.remedy).toContain(
       "`kubectl -n kube-system annotate lease cloud-controller-manager fairlead.dev/release-hold=nodes`",
     );
   });

@@ -4,23 +4,23 @@ import { expect, test } from "bun:test";
 import type { Description } from "../../../src/inspect/explain/description.ts";
 import { answerText, overviewText } from "../../../src/inspect/explain/explain-text.ts";
 
-const rejected = "The cloud rejected the credentials (401). Set FAKE_TOKEN.";
-
-function described(name: string, text = rejected): Description {
+function described(name: string, remedy = "Set FAKE_TOKEN."): Description {
+  const text = "The cloud rejected the credentials (401).";
   return {
     kind: "Service",
     name: `default/${name}`,
     state: "problem",
-    summary: "It has no address yet. The cloud rejected the credentials (401).",
+    summary: `It has no address yet. ${text}`,
+    remedy,
     facts: {},
-    notes: [{ severity: "error", reason: "CloudAuthFailed", text }],
+    notes: [{ severity: "error", reason: "CloudAuthFailed", text, remedy }],
     decisions: [],
   };
 }
 
 test("groups objects with the same state and cause", () => {
   const names = Array.from({ length: 12 }, (_, index) => `web-${index}`);
-  const other = described("other", "The cloud rejected the credentials (401). Set another token.");
+  const other = described("other", "Set another token.");
   expect(overviewText({ objects: [...names.map((name) => described(name)), other] })).toBe(
     `12 Services: problem
   default/web-0, default/web-1, default/web-2, default/web-3, default/web-4, default/web-5,

@@ -105,7 +105,8 @@ export function ignoredAddress(requested: IpAddress | undefined, { status }: Ser
       severity: "warning",
       reason: "AddressIgnored",
       key: "spec.loadBalancerIP",
-      text: `spec.loadBalancerIP ${requested} has no effect: this cloud cannot assign a requested address, so it chooses one. Remove the field.`,
+      text: `spec.loadBalancerIP ${requested} has no effect: this cloud cannot assign a requested address, so it chooses one.`,
+      remedy: `Remove the field.`,
     },
   ];
 }
@@ -162,7 +163,8 @@ export function unsupportedRequests(
         severity: "error",
         reason: "UnsupportedRequest",
         key: "spec.ports",
-        text: `The load balancers of this cloud do not support ${protocols}, and the Service has no other port (${refused}). No load balancer is created; one that exists stays, and forwards no traffic of these ports. Use TCP, or another type of Service.`,
+        text: `The load balancers of this cloud do not support ${protocols}, and the Service has no other port (${refused}). No load balancer is created; one that exists stays, and forwards no traffic of these ports.`,
+        remedy: `Use TCP, or another type of Service.`,
       },
     ];
   }
@@ -170,7 +172,8 @@ export function unsupportedRequests(
     {
       severity: "warning",
       reason: "UnsupportedRequest",
-      text: `The load balancers of this cloud do not support: ${texts.join("; ")}. Everything else of the Service is applied. Remove it from the Service, or ensure it in another way.`,
+      text: `The load balancers of this cloud do not support: ${texts.join("; ")}. Everything else of the Service is applied.`,
+      remedy: `Remove it from the Service, or ensure it in another way.`,
     },
   ];
 }

@@ -177,7 +177,8 @@ export function holdImmutable<A extends Fields>(
       severity: "error",
       reason: "ImmutableAnnotation",
       key,
-      text: `${key} cannot be changed after the load balancer is created: it stays ${format(field, current)}, not ${format(field, wanted)}. Restore the old value, or recreate the Service.`,
+      text: `${key} cannot be changed after the load balancer is created: it stays ${format(field, current)}, not ${format(field, wanted)}.`,
+      remedy: `Restore the old value, or recreate the Service.`,
     });
   }
   return { settings: { ...settings, ...Object.fromEntries(held) }, problems, recreate };

@@ -108,7 +108,8 @@ export function duplicatesFound(
   return {
     severity: "warning",
     reason: "DuplicateLoadBalancer",
-    text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${primary} and does not change the others (${shortList(duplicates)}). Delete those in the cloud${outcomes[onDelete]}.`,
+    text: `The cloud has ${duplicates.length + 1} load balancers with the mark of this Service. Fairlead manages ${primary} and does not change the others (${shortList(duplicates)}).`,
+    remedy: `Delete those in the cloud${outcomes[onDelete]}.`,
   };
 }
 
@@ -194,12 +195,14 @@ function otherCluster(
   const other = clusterText(balancer, clusterName);
   const belongs = `${name} of ${serviceName(desired)} belongs to ${other}; this manager runs as ${clusterName}`;
   if (hasOwn) {
-    const text = `A second load balancer ${belongs}. It is not changed. If that cluster no longer exists, delete it in the cloud.`;
-    return { severity: "warning", reason, text };
+    const text = `A second load balancer ${belongs}. It is not changed.`;
+    const remedy = `If that cluster no longer exists, delete it in the cloud.`;
+    return { severity: "warning", reason, text, remedy };
   }
   if (cluster === clusterName) {
-    const text = `The load balancer ${belongs}, but with another uid. Nothing is created, changed or deleted for this Service, and it keeps its finalizer. Check which cluster the kubeconfig names. If that cluster no longer exists, delete the load balancer in the cloud.`;
-    return { severity: "error", reason, text };
+    const text = `The load balancer ${belongs}, but with another uid. Nothing is created, changed or deleted for this Service, and it keeps its finalizer.`;
+    const remedy = `Check which cluster the kubeconfig names. If that cluster no longer exists, delete the load balancer in the cloud.`;
+    return { severity: "error", reason, text, remedy };
   }
   const setting = cluster ?? "the name of that cluster";
   const own = settingOf(controller);
@@ -207,15 +210,17 @@ function otherCluster(
   const unmark = "remove the mark of that cluster in the cloud";
   if (desired.ending !== undefined) {
     const move = own === undefined ? "move its mark with the command marks" : unmark;
-    const text = `The load balancer ${belongs}. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer. If it is, set ${flag} to ${setting} and restart, or ${move}. If no cluster needs it, delete it in the cloud.`;
-    return { severity: "error", reason, text };
+    const text = `The load balancer ${belongs}. It may be the one that the Service had, so it is not deleted, and the Service keeps its finalizer.`;
+    const remedy = `If it is, set ${flag} to ${setting} and restart, or ${move}. If no cluster needs it, delete it in the cloud.`;
+    return { severity: "error", reason, text, remedy };
   }
   const move =
     own === undefined
       ? `If the cluster was renamed, run the command marks with --move-from=${setting}.`
       : `If that cluster has given it up, ${unmark}.`;
-  const text = `The load balancer ${belongs}. Nothing is created, changed or deleted for this Service. If the name is wrong, set ${flag} to ${setting} and restart. ${move}`;
-  return { severity: "error", reason, text };
+  const text = `The load balancer ${belongs}. Nothing is created, changed or deleted for this Service.`;
+  const remedy = `If the name is wrong, set ${flag} to ${setting} and restart. ${move}`;
+  return { severity: "error", reason, text, remedy };
 }
 
 function adoptionProblems(desired: Desired, context: OwnershipContext): readonly Problem[] {
@@ -236,7 +241,8 @@ export function foundOther(service: string, found: ObservedLoadBalancer, owners:
   return {
     severity: "error",
     reason: "BelongsToOtherService",
-    text: `The load balancer ${found.name} that the annotations or labels of ${service} identify belongs to ${user}. Nothing is created, changed or deleted for ${service}. Correct or remove the stored id of the load balancer.`,
+    text: `The load balancer ${found.name} that the annotations or labels of ${service} identify belongs to ${user}. Nothing is created, changed or deleted for ${service}.`,
+    remedy: `Correct or remove the stored id of the load balancer.`,
   };
 }
 
@@ -245,7 +251,8 @@ function ignored(desired: Desired, wanted: string): Problem {
   return {
     severity: "warning",
     reason: "AdoptionIgnored",
-    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, but it already has another one, so this has no effect. Restore or remove the annotation. To adopt ${wanted}, name it on a new Service.`,
+    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, but it already has another one, so this has no effect.`,
+    remedy: `Restore or remove the annotation. To adopt ${wanted}, name it on a new Service.`,
   };
 }
 
@@ -253,7 +260,8 @@ function notFound(desired: Desired, wanted: string): Problem {
   return {
     severity: "error",
     reason: "AdoptionNotFound",
-    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, which does not exist. No other one is created, because it would have another address. Correct the annotation, or remove it to create a new load balancer.`,
+    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, which does not exist. No other one is created, because it would have another address.`,
+    remedy: "Correct the annotation, or remove it to create a new load balancer.",
   };
 }
 
@@ -273,6 +281,7 @@ function refused(
   return {
     severity: "error",
     reason: "AdoptionRefused",
-    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, which belongs to ${user}. It is not adopted, and no other one is created. Correct the annotation, or remove it to create a new load balancer.`,
+    text: `${serviceName(desired)} asks to adopt load balancer ${wanted}, which belongs to ${user}. It is not adopted, and no other one is created.`,
+    remedy: "Correct the annotation, or remove it to create a new load balancer.",
   };
 }

@@ -252,7 +252,8 @@ export function holdTargets(context: ReconcileContext, steps: readonly Step[]): 
   const problem: Problem = {
     severity: "warning",
     reason: targetRemovalHeld,
-    text: `The load balancer would lose ${countOf(size, "target")}, but the API server shows ${countOf(nodes.size, "Node")}, and no deletion of the others was seen. That is treated as another cluster or a restored etcd, so the load balancer keeps its targets. Check which cluster this is. To remove the targets anyway: ${removals.howToRelease(removalKind)}`,
+    text: `The load balancer would lose ${countOf(size, "target")}, but the API server shows ${countOf(nodes.size, "Node")}, and no deletion of the others was seen. That is treated as another cluster or a restored etcd, so the load balancer keeps its targets.`,
+    remedy: `Check which cluster this is. To remove the targets anyway: ${removals.howToRelease(removalKind)}`,
     // The counts change while Nodes return.
     identity: "",
   };

@@ -16,17 +16,25 @@ import { pausedAnnotation } from "../../well-known.ts";
 import { isEnding } from "../predicates.ts";
 import type { ChangeKind, Hold } from "../state/record-parts.ts";
 
+const of =
+  (severity: Problem["severity"]) =>
+  (reason: string, text: string, remedy?: string): Problem =>
+    defined({ severity, reason, text, remedy });
+const notice = of("notice");
+const failure = of("error");
+const warning = of("warning");
+
 /** Undefined for updates: upstream only reports their completion. */
 export function changeStarted(change: ChangeKind | "release"): Problem | undefined {
   switch (change) {
     case "ensure":
-      return notice("EnsuringLoadBalancer", "Ensuring load balancer", { isQuiet: true });
+      return { ...notice("EnsuringLoadBalancer", "Ensuring load balancer"), isQuiet: true };
     case "update":
       return undefined;
     case "delete":
-      return notice("DeletingLoadBalancer", "Deleting load balancer", { isQuiet: true });
+      return { ...notice("DeletingLoadBalancer", "Deleting load balancer"), isQuiet: true };
     case "release":
-      return notice("ReleasingLoadBalancer", "Releasing load balancer", { isQuiet: true });
+      return { ...notice("ReleasingLoadBalancer", "Releasing load balancer"), isQuiet: true };
   }
 }
 
@@ -46,7 +54,8 @@ export function released(name: string | undefined): Problem {
   const balancer = name === undefined ? "load balancer" : `load balancer ${name}`;
   return notice(
     "ReleasedLoadBalancer",
-    `Released ${balancer}: it stays in the cloud, where it may cost money, and Fairlead no longer manages it. Delete it there if it is not needed.`,
+    `Released ${balancer}: it stays in the cloud, where it may cost money, and Fairlead no longer manages it.`,
+    `Delete it there if it is not needed.`,
   );
 }
 
@@ -82,14 +91,16 @@ export function waitingFor(what: string, waited: Milliseconds = milliseconds(0))
 
 export const paused: Problem = notice(
   "Paused",
-  `Paused by ${pausedAnnotation}: neither the Service nor its load balancer is changed. Remove the annotation to continue.`,
+  `Paused by ${pausedAnnotation}: neither the Service nor its load balancer is changed.`,
+  `Remove the annotation to continue.`,
 );
 
 export function deletionPaused({ metadata }: Service): Problem {
   const { namespace = "", name } = metadata;
   return failure(
     "DeletionPaused",
-    `${namespace}/${name} is being deleted, but ${pausedAnnotation} pauses it: its load balancer and its finalizer stay. To continue: ${commandText(`kubectl -n ${namespace} annotate service ${name} ${pausedAnnotation}-`)}`,
+    `${namespace}/${name} is being deleted, but ${pausedAnnotation} pauses it: its load balancer and its finalizer stay.`,
+    `To continue: ${commandText(`kubectl -n ${namespace} annotate service ${name} ${pausedAnnotation}-`)}`,
   );
 }
 
@@ -152,7 +163,8 @@ export function createdButNotListed({
   return {
     severity: "error",
     reason: "CreatedButNotListed",
-    text: `Fairlead sent ${count} requests to create the load balancer of this Service${made}, and no listing shows one, so no further one is created until a listing does. Check in the cloud what exists, and that the credential, project, region and filter of the cloud configuration show them to Fairlead; delete those that are not needed. Any change of the Service's spec or settings creates one more.`,
+    text: `Fairlead sent ${count} requests to create the load balancer of this Service${made}, and no listing shows one, so no further one is created until a listing does.`,
+    remedy: `Check in the cloud what exists, and that the credential, project, region and filter of the cloud configuration show them to Fairlead; delete those that are not needed. Any change of the Service's spec or settings creates one more.`,
   };
 }
 
@@ -160,7 +172,8 @@ export function createdButNotListed({
 export function massRecreationHeld({ howToRelease, ...hold }: Held): Problem {
   return failure(
     "MassRecreationHeld",
-    `The load balancer of this Service is absent${withOthers(hold)}, so none is created again until the cloud lists them. To create all of them: ${howToRelease}`,
+    `The load balancer of this Service is absent${withOthers(hold)}, so none is created again until the cloud lists them.`,
+    `To create all of them: ${howToRelease}`,
   );
 }
 
@@ -168,7 +181,8 @@ export function massRecreationHeld({ howToRelease, ...hold }: Held): Problem {
 export function massReleaseHeld({ howToRelease, ...hold }: Held): Problem {
   return failure(
     "MassRemovalHeld",
-    `The load balancer of this Service is absent${withOthers(hold)}, so the Service keeps its finalizer until the cloud lists them. To remove the finalizers of all these Services: ${howToRelease}`,
+    `The load balancer of this Service is absent${withOthers(hold)}, so the Service keeps its finalizer until the cloud lists them.`,
+    `To remove the finalizers of all these Services: ${howToRelease}`,
   );
 }
 
@@ -176,7 +190,8 @@ export function massReleaseHeld({ howToRelease, ...hold }: Held): Problem {
 export function massWaitHeld(service: string, { howToRelease, ...hold }: Held): Problem {
   return failure(
     "MassRemovalHeld",
-    `The load balancer of the deleted Service ${service} is absent${withOthers(hold)}, so Fairlead waits for it to be listed again, and deletes it then. To stop waiting: ${howToRelease}`,
+    `The load balancer of the deleted Service ${service} is absent${withOthers(hold)}, so Fairlead waits for it to be listed again, and deletes it then.`,
+    `To stop waiting: ${howToRelease}`,
   );
 }
 
@@ -185,7 +200,8 @@ export function massRemovalHeld(service: string, { howToRelease, ...hold }: Held
   return {
     severity: "hold",
     reason: "MassRemovalHeld",
-    text: `${service} vanished from the API${withOthers(hold, " together with")}, so no load balancer of such a Service is removed. To remove all of them: ${howToRelease}`,
+    text: `${service} vanished from the API${withOthers(hold, " together with")}, so no load balancer of such a Service is removed.`,
+    remedy: `To remove all of them: ${howToRelease}`,
     isReleasable: true,
   };
 }
@@ -234,8 +250,9 @@ export function driftWithheld(
   const what = isLost
     ? "The load balancer no longer exists in the cloud. No new one is created"
     : "The load balancer differs from the Service. It is not repaired";
-  const text = `${what}, because --load-balancer-drift is report: ${describeSteps(steps)}.${targets} Any change of the Service's spec or settings applies the whole Service.`;
-  return warning("LoadBalancerDrift", text);
+  const text = `${what}, because --load-balancer-drift is report: ${describeSteps(steps)}.${targets}`;
+  const remedy = `Any change of the Service's spec or settings applies the whole Service.`;
+  return warning("LoadBalancerDrift", text, remedy);
 }
 
 function describeSteps(steps: readonly Step[]): string {
@@ -267,10 +284,3 @@ function failed(reason: string, message: string, error: unknown): Problem {
   const problem = defined({ ...failure(reason, message), cause: problemOfError(error)?.reason });
   return isAccountWide(error) ? { ...problem, isQuiet: true } : problem;
 }
-
-function notice(reason: string, text: string, options: Pick<Problem, "isQuiet"> = {}): Problem {
-  return { severity: "notice", reason, text, ...options };
-}
-
-const failure = (reason: string, text: string): Problem => ({ severity: "error", reason, text });
-const warning = (reason: string, text: string): Problem => ({ severity: "warning", reason, text });

@@ -55,7 +55,8 @@ function unreachableTargets(unreachable: readonly Unreachable[], count: number):
   const problem: Problem = {
     severity: "warning",
     reason: "TargetsUnreachable",
-    text: `${reported.length} of ${count} Nodes cannot be targets of this load balancer: ${shortList(texts)}. They get no traffic from it. Correct these Nodes or the settings of the Service, or select other Nodes with ${ownPrefix}target-selector.`,
+    text: `${reported.length} of ${count} Nodes cannot be targets of this load balancer: ${shortList(texts)}. They get no traffic from it.`,
+    remedy: `Correct these Nodes or the settings of the Service, or select other Nodes with ${ownPrefix}target-selector.`,
     identity: [...byCause.keys()].toSorted().join("\n"),
   };
   return [problem];
@@ -194,7 +195,8 @@ function nothingLeft(
 function noMatchingNode(nodes: string, { key, text }: Pick<NamedSelector, "key" | "text">): Problem {
   return warning(
     "NoMatchingNode",
-    `None of the ${nodes} matches ${key} ${JSON.stringify(text)}, so the load balancer has no targets. Correct the selector, or label the Nodes.`,
+    `None of the ${nodes} matches ${key} ${JSON.stringify(text)}, so the load balancer has no targets.`,
+    "Correct the selector, or label the Nodes.",
   );
 }
 
@@ -209,13 +211,19 @@ function limited(count: number, rules: TargetPolicy): readonly Problem[] {
   const isRequested = rules.policy === "subset" && max === rules.limit;
   if (count <= max || isRequested) return [];
   const selector = rules.cloudSelector?.key ?? ownSelectorKey;
-  const text = `The load balancer accepts ${max} targets, and there are ${count} Nodes. ${max} of them were chosen, spread over the zones. Select fewer Nodes with ${selector}, or choose a larger load balancer.`;
+  const text = `The load balancer accepts ${max} targets, and there are ${count} Nodes. ${max} of them were chosen, spread over the zones.`;
+  const remedy = `Select fewer Nodes with ${selector}, or choose a larger load balancer.`;
   // The number of Nodes changes all the time.
-  const problem: Problem = { ...warning("TargetLimit", text), identity: String(max) };
+  const problem: Problem = { ...warning("TargetLimit", text, remedy), identity: String(max) };
   return [problem];
 }
 
-const warning = (reason: string, text: string): Problem => ({ severity: "warning", reason, text });
+const warning = (reason: string, text: string, remedy?: string): Problem => ({
+  severity: "warning",
+  reason,
+  text,
+  remedy,
+});
 
 /** The same order for the same seed. Names break ties. */
 export function inRendezvousOrder<T>(

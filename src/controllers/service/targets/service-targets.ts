@@ -187,7 +187,8 @@ function drainUnsupported({ values }: OwnSettings): readonly Problem[] {
     {
       severity: "warning",
       reason: "DrainUnsupported",
-      text: `${ownPrefix}target-drain has no effect: this cloud cannot drain targets, so leaving Nodes are removed immediately. Remove the annotation.`,
+      text: `${ownPrefix}target-drain has no effect: this cloud cannot drain targets, so leaving Nodes are removed immediately.`,
+      remedy: `Remove the annotation.`,
       key: `${ownPrefix}target-drain`,
     },
   ];

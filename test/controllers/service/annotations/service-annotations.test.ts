@@ -14,6 +14,7 @@ import { holdImmutable } from "../../../../src/controllers/service/desired/to-de
 import { seconds } from "../../../../src/core/brand.ts";
 import { duration, flag, integer, oneOf, text } from "../../../../src/core/fields.ts";
 import { pairs } from "../../../../src/core/list-fields.ts";
+import { messageIn } from "../../../../src/core/problem.ts";
 import type { Values } from "../../../../src/core/settings.ts";
 import { toService } from "../service-draft.ts";
 
@@ -218,7 +219,7 @@ describe("mergeObserved", () => {
 describe("holdImmutable", () => {
   const hold = (annotations: Readonly<Record<string, string>>, observed?: Partial<Values<Fields>>) => {
     const { settings, problems, recreate } = holdImmutable(table, read(annotations), observed);
-    return { settings, texts: problems.map((problem) => problem.text), recreate };
+    return { settings, texts: problems.map(messageIn), recreate };
   };
 
   test("keeps the old value of an immutable setting and reports it", () => {

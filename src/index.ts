@@ -37,7 +37,7 @@ export * from "./core/ip.ts";
 export type { IpForm } from "./core/ip-groups.ts";
 export { cidrList, entries, list, pairs, repeated } from "./core/list-fields.ts";
 export { type NodeSelector, nodeSelector } from "./core/node-selector.ts";
-export { applicable, type Problem, type Severity } from "./core/problem.ts";
+export { applicable, type Place, type Problem, type Severity } from "./core/problem.ts";
 export { type RecordOptions, records } from "./core/record-fields.ts";
 export { Secret } from "./core/secret.ts";
 export {

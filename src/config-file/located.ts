@@ -32,9 +32,7 @@ export interface ParsedDocument {
 }
 
 /** A problem with its position; `inFile` adds the name of the file. */
-export interface PlacedProblem extends Problem {
-  readonly place: TextPlace;
-}
+export type PlacedProblem = Problem & { readonly place: TextPlace };
 
 export function problemAt(place: TextPlace, reason: string, text: string): PlacedProblem {
   return {
@@ -45,10 +43,7 @@ export function problemAt(place: TextPlace, reason: string, text: string): Place
   };
 }
 
-/** The text as `file:line:column: text`, which editors turn into a link. */
-export function inFile(path: string, { place, ...problem }: PlacedProblem): Problem {
-  return {
-    ...problem,
-    text: `${path}:${place.line}:${place.column}: ${problem.text}`,
-  };
-}
+export const inFile = (file: string, { place, ...problem }: PlacedProblem): Problem => ({
+  ...problem,
+  place: { file, ...place },
+});

@@ -4,6 +4,18 @@
 /** `error`: what the problem affects stays unchanged until it is fixed. `warning`: the reconcile continues. */
 export type Severity = "error" | "warning";
 
+/** Line and column start at 1. */
+export interface Place {
+  /** Absent in a text that is not known to be of a file. */
+  readonly file?: string;
+  readonly line: number;
+  readonly column?: number;
+}
+
+/** `path:line:column`, which editors turn into a link. */
+export const placeText = ({ file = "", line, column }: Place): string =>
+  [file, line, column ?? []].flat().join(":");
+
 /** Something that applies to an object, an annotation or a setting, or happened to it. */
 export interface Problem {
   /**
@@ -20,6 +32,8 @@ export interface Problem {
   readonly remedy?: string | undefined;
   /** The annotation, label or configuration key it is about, where there is one. */
   readonly key?: string | undefined;
+  /** Where it is in a file, for messages and editors. */
+  readonly place?: Place | undefined;
   /** What it is about, if its text may change, such as a remaining time, without being news. Absent: the text. */
   readonly identity?: string | undefined;
   /** The reason of the error behind a problem that has upstream's reason, such as `QuotaExceeded` of `SyncLoadBalancerFailed`. */
@@ -32,8 +46,15 @@ export interface Problem {
 }
 
 /** The whole message, for events, conditions and log lines. */
-export const messageIn = ({ text, effect, remedy }: Pick<Problem, "text" | "effect" | "remedy">): string =>
-  [text, effect, remedy].filter((part) => part !== undefined).join(" ");
+export function messageIn({
+  place,
+  text,
+  effect,
+  remedy,
+}: Pick<Problem, "place" | "text" | "effect" | "remedy">): string {
+  const message = [text, effect, remedy].filter((part) => part !== undefined).join(" ");
+  return place?.file === undefined ? message : `${placeText(place)}: ${message}`;
+}
 
 /** Whether it is an error or a warning. */
 export const isProblem = ({ severity }: Pick<Problem, "severity">): boolean =>

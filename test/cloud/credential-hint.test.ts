@@ -38,7 +38,10 @@ const messageOf = async (
   throw new Error("The listing has succeeded.");
 };
 
-const file = { file: { token: "x" }, places: new Map([["token", "/etc/fairlead.yaml:4:10"]]) };
+const file = {
+  file: { token: "x" },
+  places: new Map([["token", { file: "/etc/fairlead.yaml", line: 4, column: 10 }]]),
+};
 
 const restart = ", and restart the manager";
 

@@ -1,5 +1,6 @@
 // `csi-controller`: serves the CSI controller for the sidecars of Kubernetes.
 
+import { messageIn } from "../../core/problem.ts";
 import type { Command } from "./command.ts";
 import { openLog } from "./open-log.ts";
 
@@ -26,8 +27,8 @@ export const csiControllerCommand: Command = {
   requires: "settings",
   async run(invocation) {
     const log = await openLog(invocation);
-    for (const { severity, text } of invocation.configuration.problems)
-      if (severity === "warning") log.warn(text);
+    for (const problem of invocation.configuration.problems)
+      if (problem.severity === "warning") log.warn(messageIn(problem));
     const { runController } = await import("../volumes/controller-process.ts");
     invocation.exitCode = (await runController(invocation, log)) ? 0 : 1;
   },

@@ -1,6 +1,7 @@
 // `lint`: checks Services and configuration files, for CI.
 
 import { messageOf, runtimeCodeOf } from "../../core/error-message.ts";
+import { messageIn } from "../../core/problem.ts";
 import { lintAnnotations, lintText } from "../../inspect/lint/lint-result.ts";
 import { annotationsWithDefaults } from "../configuration/cloud-settings.ts";
 import { connectCloud } from "../connect-cloud.ts";
@@ -98,7 +99,7 @@ export const lintCommand: Command = {
       },
     });
     const refused = configuration.problems.find(({ key }) => key === "--cloud-config");
-    if (refused !== undefined) invocation.writeError(refused.text);
+    if (refused !== undefined) invocation.writeError(messageIn(refused));
     else if (cloudFile !== undefined) linter.addCloudFile(cloudFile, configuration.problems);
     let unreadable = refused === undefined ? 0 : 1;
     for (const path of words) {

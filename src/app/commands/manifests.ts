@@ -1,5 +1,6 @@
 // `manifests`: complete manifests of an installation of this executable, for Kubernetes or systemd.
 
+import { messageIn } from "../../core/problem.ts";
 import { problemsIn } from "../configuration/cloud-files.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import type { ManifestKind } from "../flags/groups/commands.ts";
@@ -36,10 +37,10 @@ export async function printManifests(invocation: Invocation, kind: ManifestKind)
   const ofFile = path === undefined ? [] : problemsIn(path, configuration.problems);
   if (invocation.refuse([...problems, ...ofFile])) return;
   await console.out(await render(kind, installation, flags["cluster-name"]));
-  for (const { text } of ofFile) invocation.writeError(text);
+  for (const problem of ofFile) invocation.writeError(messageIn(problem));
   const unread = configuration.problems.find(({ key }) => key === "--cloud-config");
   if (path !== undefined && unread !== undefined)
-    invocation.writeError(`${unread.text}. It was not checked.`);
+    invocation.writeError(`${messageIn(unread)}. It was not checked.`);
   for (const text of missing) invocation.writeError(text);
   if (kind !== "rbac" && (flags.webhooks ?? []).length > 0) {
     invocation.writeError(

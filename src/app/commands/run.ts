@@ -1,5 +1,6 @@
 // `run`, the default command: checks the configuration and runs the manager until it is asked to stop.
 
+import { messageIn } from "../../core/problem.ts";
 import { runtimeVariables } from "../runtime-variables.ts";
 import type { Command } from "./command.ts";
 import { openLog } from "./open-log.ts";
@@ -19,7 +20,7 @@ export const runManagerCommand: Command = {
       ...configuration.problems,
       ...invocation.unexpectedWords("run", words),
     ];
-    for (const { severity, text } of problems) if (severity === "warning") log.warn(text);
+    for (const problem of problems) if (problem.severity === "warning") log.warn(messageIn(problem));
     if (invocation.refuse(problems)) return;
     const { ProcessLife } = await import("../process-life.ts");
     const life = new ProcessLife({ ...invocation, log }, invocation.signal);

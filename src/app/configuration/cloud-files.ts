@@ -3,7 +3,7 @@
 
 import type { RawSection } from "../../config-file/parse-configuration.ts";
 import { inEach } from "../../core/certain-checks.ts";
-import type { Problem } from "../../core/problem.ts";
+import type { Place, Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
 import { type Fields, topLevelName, type Values } from "../../core/settings.ts";
 import type { AnyProvider, ConfigFile, ConfigSection } from "../../provider/provider.ts";
@@ -13,8 +13,8 @@ import type { FileReader } from "./file-reader.ts";
 export interface CloudFile {
   /** Settings by name. */
   readonly file: Readonly<Record<string, string>>;
-  /** The position of each setting, as `path:line` or `path:line:column`. */
-  readonly places: ReadonlyMap<string, string>;
+  /** The position of each setting. */
+  readonly places: ReadonlyMap<string, Place>;
   /** As in `CloudSources`. */
   readonly titles: ReadonlyMap<string, string>;
   readonly unread: readonly string[];
@@ -78,34 +78,31 @@ export async function readCloudFile(
   const parts = entries.flatMap(([name, value]) => partsOf(name, value));
   return {
     file: Object.fromEntries(entries.map(([name, value]) => [name, textOf(value)])),
-    places: new Map(parts.map(({ key, line }) => [key, `${path}:${line}`])),
+    places: new Map(parts.map(({ key, line }) => [key, { file: path, line }])),
     titles: new Map(parts.flatMap(({ key, title }) => (title === undefined ? [] : [[key, title]]))),
     unread: unreadNames(whole.text, problems),
-    problems: problems.map(({ line, ...problem }) => ({
-      ...problem,
-      text: `${path}:${line}: ${problem.text}`,
-    })),
+    problems: problems.map(({ line, ...problem }) => ({ ...problem, place: { file: path, line } })),
   };
 }
 
 /** Those with a line of the file. What it lacks may come from variables. */
 export const problemsIn = (path: string, problems: readonly Problem[]): readonly Problem[] =>
   problems.filter(
-    ({ reason, key, text }) =>
-      text.startsWith(`${path}:`) && reason !== "MissingSetting" && key !== "--cloud-config",
+    ({ reason, key, place }) =>
+      place?.file === path && reason !== "MissingSetting" && key !== "--cloud-config",
   );
 
 /** `section` of the --config file takes precedence over the cloud's own file. */
 export function withSection(below: CloudFile, path: string, { raw, places }: RawSection): CloudFile {
   // Values in a list of records that the section replaces must not get the positions of the other file.
-  const left = ([key]: readonly [string, string]) => !Object.hasOwn(raw, topLevelName(key));
+  const left = ([key]: readonly [string, unknown]) => !Object.hasOwn(raw, topLevelName(key));
   return {
     ...below,
     file: { ...below.file, ...raw },
     titles: new Map([...below.titles].filter(left)),
     places: new Map([
       ...[...below.places].filter(left),
-      ...[...places].map(([name, { line, column }]) => [name, `${path}:${line}:${column}`] as const),
+      ...[...places].map(([name, place]) => [name, { file: path, ...place }] as const),
     ]),
   };
 }

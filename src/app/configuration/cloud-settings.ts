@@ -8,7 +8,7 @@ import {
 import { factKeysOf } from "../../controllers/service/desired/facts.ts";
 import { hasFinalizer, hasOurConditions } from "../../controllers/service/predicates.ts";
 import { inEach, possibleValues, settingsMeant } from "../../core/certain-checks.ts";
-import type { Problem } from "../../core/problem.ts";
+import { type Place, type Problem, placeText } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import { type Fields, topLevelName, type Values } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
@@ -79,7 +79,8 @@ export function sourceOf(provider: AnyProvider, name: string, settings: SettingS
   const origin = originOf(provider, name, settings);
   if (origin === "flag") return "--config-set";
   if (origin === "variable") return `the variable ${provider.config[name]?.env}`;
-  return origin && (settings.places?.get(name) ?? "a configuration file");
+  const place = settings.places?.get(name);
+  return origin && (place === undefined ? "a configuration file" : placeText(place));
 }
 
 /** A value in a list of records and what contains it, the innermost first: a missing value is reported at its entry. */
@@ -88,11 +89,14 @@ function pathsOf(key: string): readonly string[] {
   return [key, ...[...key.matchAll(/[.[]/g)].map(({ index }) => key.slice(0, index)).toReversed()];
 }
 
-/** `path:line:column: ` if the value of a setting comes from a file, else empty. */
-function placeOf(key: string | undefined, provider: AnyProvider, settings: SettingSources): string {
-  if (originOf(provider, topLevelName(key ?? ""), settings) !== "file") return "";
-  const [place] = pathsOf(key ?? "").flatMap((path) => settings.places?.get(path) ?? []);
-  return place === undefined ? "" : `${place}: `;
+/** Where the value of a setting is, if it comes from a file. */
+function placeOf(
+  key: string | undefined,
+  provider: AnyProvider,
+  settings: SettingSources,
+): Place | undefined {
+  if (originOf(provider, topLevelName(key ?? ""), settings) !== "file") return undefined;
+  return pathsOf(key ?? "").flatMap((path) => settings.places?.get(path) ?? [])[0];
 }
 
 /** What the user calls a setting, in the file or in the environment; or a value in a list of records, also one that is missing there. */
@@ -131,7 +135,7 @@ export function inUsersWords<P extends Pick<Problem, "key" | "text">>(
       return isSet ? titleOf(provider, name, settings) : word;
     },
   );
-  return { ...problem, text: `${placeOf(problem.key, provider, settings)}${text}` };
+  return { ...problem, text, place: placeOf(problem.key, provider, settings) };
 }
 
 /** The text of a problem with the names of the file that the value comes from. */
@@ -146,7 +150,7 @@ function inWordsOfFile(provider: AnyProvider, { key, text }: Problem, settings: 
   return titleOf(provider, key, settings) + short.replaceAll(/\b[\w-]+\[\d+\]\.[\w-]+/g, other);
 }
 
-/** Reads the settings. Problems with settings in a file include the position. */
+/** Reads the settings. Problems with settings in a file have the position. */
 export function readConfig(provider: AnyProvider, settings: SettingSources) {
   const raw = rawConfig(provider, settings);
   const read = readSettings(provider.config, raw, { what: "setting" });
@@ -167,7 +171,7 @@ export function readConfig(provider: AnyProvider, settings: SettingSources) {
       return ["--config-set: ", ` (settings: ${Object.keys(provider.config).join(", ")})`];
     const name = topLevelName(key ?? "");
     const isVariable = originOf(provider, name, settings) === "variable";
-    return [isVariable ? `${provider.config[name]?.env}: ` : placeOf(key, provider, settings), ""];
+    return [isVariable ? `${provider.config[name]?.env}: ` : "", ""];
   };
   const problems = read.problems.flatMap((problem) => {
     const { reason, key = "", severity } = problem;
@@ -177,6 +181,7 @@ export function readConfig(provider: AnyProvider, settings: SettingSources) {
     return {
       ...problem,
       text: `${prefix}${inWordsOfFile(provider, problem, settings)}${suffix}`,
+      place: placeOf(key, provider, settings),
       // Unknown settings are errors, because nothing else reads them.
       severity: reason === "RenamedSetting" ? severity : ("error" as const),
     };

@@ -2,7 +2,7 @@
 // problem with its position.
 
 import type { RawSection } from "../../config-file/parse-configuration.ts";
-import type { Problem } from "../../core/problem.ts";
+import type { Place, Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -35,7 +35,7 @@ export interface CloudSources {
   /** From files: the environment takes precedence. */
   readonly file?: Readonly<Record<string, string>>;
   /** The position of each setting in a file, as `path:line:column`. */
-  readonly places?: ReadonlyMap<string, string>;
+  readonly places?: ReadonlyMap<string, Place>;
   /** What settings and sections are called in the cloud's own file, if that has other names. */
   readonly titles?: ReadonlyMap<string, string>;
   /** Names in lines of that file that could not be read. */
@@ -86,12 +86,16 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
       ...(flags["config-set"] ?? []),
     ]),
   };
-  const placeOf = ({ key = "" }: Problem): string => {
-    const name = key.slice(2);
-    if (Object.hasOwn(parsed.raw, name)) return "";
+  const withPlace = (problem: Problem): Problem => {
+    const name = problem.key?.slice(2) ?? "";
+    if (Object.hasOwn(parsed.raw, name)) return problem;
     const place = file?.flags.places.get(name);
-    if (place !== undefined) return `${file?.path}:${place.line}:${place.column}: `;
-    return Object.hasOwn(provider.presets ?? {}, name) ? `Preset of the provider ${provider.name}: ` : "";
+    if (file !== undefined && place !== undefined)
+      return { ...problem, place: { file: file.path, ...place } };
+    const isPreset = Object.hasOwn(provider.presets ?? {}, name);
+    return isPreset
+      ? { ...problem, text: `Preset of the provider ${provider.name}: ${problem.text}` }
+      : problem;
   };
   return {
     flags,
@@ -100,7 +104,7 @@ export function readFlags(args: readonly string[], { provider = {}, file }: Flag
     ...settings,
     controllers,
     positional: parsed.positional,
-    problems: problems.map((problem) => ({ ...problem, text: `${placeOf(problem)}${problem.text}` })),
+    problems: problems.map(withPlace),
   };
 }
 

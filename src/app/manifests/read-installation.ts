@@ -1,7 +1,7 @@
 // Turns the command line of `manifests` into the installation that it describes, and reports everything that is wrong or
 // missing. Pure.
 
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import type { Field } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { programOf } from "../../provider/program.ts";
@@ -159,7 +159,7 @@ function missingOf(
       environment,
     })
       .filter(({ severity }) => severity === "error")
-      .map(({ text }) => text);
+      .map(messageIn);
   const place = placeOfCredentials(kind, installation);
   const elsewhere = installation.credentials.filter(
     ({ value }) => place !== undefined && value === undefined,

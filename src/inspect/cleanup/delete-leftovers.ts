@@ -219,7 +219,7 @@ export class LeftoverRemoval {
     if (found === undefined || found.kept !== undefined) return shortest;
     const { steps, wait, problems = [] } = balancers.plan(undefined, observed, await prefetched());
     const error = problems.find(({ severity }) => severity === "error");
-    if (error !== undefined) throw new Error(error.text);
+    if (error !== undefined) throw new Error(messageIn(error));
     for (const problem of problems) progress(messageIn(problem));
     const deps = { balancers, pending, clock: platform.clock, end: this.#end, progress };
     if (steps.length > 0) return (await applyAndWait(deps, steps, this.#call)) ?? shortest;

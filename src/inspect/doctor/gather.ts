@@ -78,7 +78,7 @@ async function cloud(operator: Operator): Promise<CloudFacts> {
   const { platform, configuration, settings } = operator;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const failuresOf = errors.map(
-    ({ text }): CloudFailure => ({ reason: "CloudSettingsInvalid", message: text }),
+    (problem): CloudFailure => ({ reason: "CloudSettingsInvalid", message: messageIn(problem) }),
   );
   if (failuresOf.length > 0)
     return { origins: [], clock: undefined, failures: failuresOf, hasMachines: false };

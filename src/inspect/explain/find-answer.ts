@@ -154,7 +154,7 @@ async function fromEvaluation(
   if (asked !== undefined && isAboutVolumes(asked.kind) && !flags.controllers.includes("volume"))
     return fromObjects(operator, asked, access, "--controllers has no volume here");
   if (missing !== undefined)
-    return fromObjects(operator, asked, access, `the cloud is not configured here (${missing.text})`);
+    return fromObjects(operator, asked, access, `the cloud is not configured here (${messageIn(missing)})`);
   const refusal = await listingRefusal(access.api, signal);
   if (refusal !== undefined)
     return fromObjects(operator, asked, access, `a manager needs more permissions (${refusal})`);

@@ -58,7 +58,14 @@ export class Linter {
     this.#services.clear();
     const { objects, problems } = parseManifests(text);
     for (const { place, severity, reason, text: message } of problems)
-      this.#problems.push({ file: path, ...place, severity, reason, text: message });
+      this.#problems.push({
+        file: path,
+        line: place.line,
+        column: place.column,
+        severity,
+        reason,
+        text: message,
+      });
     for (const object of objects) this.#lintObject(path, object);
   }
 
@@ -137,9 +144,7 @@ function lintConfiguration(
   const tables = { flags: flagFields, cloud: provider.config, notInFile: flagsNotInFile };
   const own = parseConfiguration(parseYaml(text), tables);
   const settings = readFlags([], { provider, file: { path: file, flags: own.flags } });
-  const places = new Map(
-    [...own.cloud.places].map(([name, { line, column }]) => [name, `${file}:${line}:${column}`] as const),
-  );
+  const places = new Map([...own.cloud.places].map(([name, place]) => [name, { file, ...place }] as const));
   const ofCloud = configProblems(provider, { environment, given: new Map(), file: own.cloud.raw, places });
   /** What the file does not set may come from a variable, which is unknown here. */
   const isInFile = (key: string | undefined): boolean =>

@@ -1,6 +1,6 @@
 // What `lint` finds, with its position, as lines that editors turn into links, or as annotations of GitHub Actions.
 
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { countOf } from "../../core/text.ts";
 import type { LintSeverity } from "./lint-service.ts";
 
@@ -21,18 +21,12 @@ export interface LintResult {
   readonly checked: Readonly<Record<"files" | "services" | "nodes" | "configurations", number>>;
 }
 
-/** A problem whose text may begin with its position, as messages about the --config file do. */
-export function atPlaceIn(file: string, { severity, reason, text }: Problem): LintProblem {
-  const rest = text.startsWith(`${file}:`) ? text.slice(file.length) : undefined;
-  const [, line, column, message] = /^:(\d+)(?::(\d+))?: (.*)$/s.exec(rest ?? "") ?? [];
-  return {
-    file,
-    line: Number(line ?? 1),
-    column: Number(column ?? 1),
-    severity,
-    reason,
-    text: message ?? text,
-  };
+/** A problem of a configuration. The position of a problem in another file stays in the text. */
+export function atPlaceIn(file: string, { place, severity, reason, ...problem }: Problem): LintProblem {
+  const isHere = place?.file === file;
+  const { line = 1, column = 1 } = isHere ? place : {};
+  const text = messageIn({ ...problem, place: isHere ? undefined : place });
+  return { file, line, column, severity: severity === "error" ? severity : "warning", reason, text };
 }
 
 function summaryOf({ problems, checked }: LintResult, unreadable: number): string {

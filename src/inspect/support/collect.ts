@@ -6,6 +6,7 @@ import { findLeaders } from "../../app/leadership/read-leases.ts";
 import { type Operator, readingApi } from "../../app/operator.ts";
 import { leaseOf } from "../../app/permissions.ts";
 import { messageOf } from "../../core/error-message.ts";
+import { messageIn } from "../../core/problem.ts";
 import { isSecretName, type Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll } from "../../kube/client/list-all.ts";
@@ -210,7 +211,11 @@ function describeConfiguration({
     // Only names: any variable may hold a credential.
     variables: Object.keys(environment).toSorted(),
     inputFiles: [...(settings.cloud.inputFiles ?? new Map()).keys()],
-    problems: problems.map(({ severity, reason, text }) => ({ severity, reason, text })),
+    problems: problems.map((problem) => ({
+      severity: problem.severity,
+      reason: problem.reason,
+      text: messageIn(problem),
+    })),
   };
   return `${JSON.stringify(description, undefined, 2)}\n`;
 }

@@ -8,6 +8,7 @@ import { diffConfigurations } from "../../../src/app/configuration/configuration
 import { connectCloud } from "../../../src/app/connect-cloud.ts";
 import type { AccountContext } from "../../../src/cloud/account.ts";
 import { text } from "../../../src/core/fields.ts";
+import { messageIn } from "../../../src/core/problem.ts";
 import type { Call } from "../../../src/provider/call.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
@@ -32,7 +33,7 @@ const read = async (
     files: new MemoryFiles(contents).files,
   });
   const { values } = readConfig(cloud, { environment, ...whole.settings.cloud });
-  return { ...whole, values, reported: whole.problems.map(({ text }) => text) };
+  return { ...whole, values, reported: whole.problems.map(messageIn) };
 };
 
 describe("flag in the configuration file", () => {
@@ -196,7 +197,7 @@ describe("a check of the provider names settings as the source of their values h
       {} as AccountContext,
     );
     const found = await connected?.cloud.checkSettings?.({} as Call);
-    expect(found).toMatchObject([{ text: `${own}:1: endpoint is "FAKE_ENDPOINT", not http://page-size.` }]);
+    expect(found?.map(messageIn)).toEqual([`${own}:1: endpoint is "FAKE_ENDPOINT", not http://page-size.`]);
   });
 });
 

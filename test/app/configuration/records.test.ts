@@ -10,6 +10,7 @@ import { helpText } from "../../../src/app/flags/help-text.ts";
 import { credentialHint } from "../../../src/cloud/credential-hint.ts";
 import { integer, secret, text } from "../../../src/core/fields.ts";
 import { list } from "../../../src/core/list-fields.ts";
+import { messageIn } from "../../../src/core/problem.ts";
 import { records } from "../../../src/core/record-fields.ts";
 import { CloudError } from "../../../src/provider/errors.ts";
 import type { AnyProvider, ConfigFile } from "../../../src/provider/provider.ts";
@@ -63,7 +64,7 @@ const read = async (
   });
   const sources = { environment: environment as Record<string, string>, ...whole.settings.cloud };
   const { regions } = readConfig(provider, sources).values as { regions?: readonly object[] };
-  return { ...whole, regions, sources, reported: whole.problems.map(({ text: says }) => says) };
+  return { ...whole, regions, sources, reported: whole.problems.map(messageIn) };
 };
 
 const valid = `  regions:

@@ -356,9 +356,14 @@ test("lint survives any text, and never places a problem outside of the file [F4
 test("a problem without a position is placed at the beginning of the file [F78]", () => {
   const problem = { severity: "error", reason: "X", text: "something" } as const;
   expect(atPlaceIn("a.yaml", problem)).toMatchObject({ line: 1, column: 1, text: "something" });
-  expect(atPlaceIn("a.yaml", { ...problem, text: "a.yaml:7: something" })).toMatchObject({
+  expect(atPlaceIn("a.yaml", { ...problem, place: { file: "a.yaml", line: 7 } })).toMatchObject({
     line: 7,
     column: 1,
+    text: "something",
+  });
+  expect(atPlaceIn("a.yaml", { ...problem, place: { file: "b.yaml", line: 7 } })).toMatchObject({
+    line: 1,
+    text: "b.yaml:7: something",
   });
 });
 

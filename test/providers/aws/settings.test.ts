@@ -6,6 +6,7 @@ import { aws } from "../../../providers/aws/index.ts";
 import { readConfigFile } from "../../../providers/aws/settings.ts";
 import { instanceTags } from "../../../providers/aws/tagging.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
+import { messageIn } from "../../../src/core/problem.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
@@ -64,7 +65,7 @@ describe("the file of the Go manager", () => {
       files: files.files,
       environment: {},
     });
-    const about = problems.map(({ text: line }) => /^\/aws\.conf:\d+: [^;,]*/.exec(line)?.[0] ?? line);
+    const about = problems.map(messageIn).map((line) => /^\/aws\.conf:\d+: [^;,]*/.exec(line)?.[0] ?? line);
     expect(about.toSorted()).toEqual([
       '/aws.conf:10: signing-region in [ServiceOverride "1"] is required but not set',
       "/aws.conf:6: NodeIPFamilies must be ipv4 or ipv6",

@@ -77,7 +77,7 @@ describe("while a cell is down", () => {
     expect(h.events("near")).not.toContain(reason);
     expect(h.requests).not.toContain("GET /compute/v2.1/flavors");
     expect(h.node("old")).toEqual(before);
-    const note = { kind: "problem", reason: "IncompleteInstance", sinceSeconds: expect.any(Number) };
+    const note = { severity: "error", reason: "IncompleteInstance", sinceSeconds: expect.any(Number) };
     expect(describeObject(h.world.manager, "Node", "old")).toMatchObject({
       state: "problem",
       summary: expect.stringContaining(`It is Ready. ${reason}`),

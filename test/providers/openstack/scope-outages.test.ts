@@ -159,10 +159,18 @@ describe("a server that two scopes list", () => {
 
   test("makes its Node a problem in events, explain, /status and plan, until one of them lists it", async () => {
     const { h, far, id } = await twice();
-    const text = `Several instances match Node "near-1" by provider ID: openstack:///${id} (near-1) in Global, openstack:///${id} (near-1) in two. The Node is neither updated nor deleted while several match. If Global and two list the same instances, remove one of them from the settings of the cloud.`;
-    expect(h.events("near-1")).toContain(text);
+    const text = `Several instances match Node "near-1" by provider ID: openstack:///${id} (near-1) in Global, openstack:///${id} (near-1) in two. The Node is neither updated nor deleted while several match.`;
+    const remedy =
+      "If Global and two list the same instances, remove one of them from the settings of the cloud.";
+    expect(h.events("near-1")).toContain(`${text} ${remedy}`);
     expect(h.events("far-1")).not.toContain("Several instances");
-    const note = { kind: "problem", reason: "AmbiguousMatch", text, sinceSeconds: expect.any(Number) };
+    const note = {
+      severity: "error",
+      reason: "AmbiguousMatch",
+      text,
+      remedy,
+      sinceSeconds: expect.any(Number),
+    };
     expect(describeObject(h.world.manager, "Node", "near-1")).toMatchObject({
       state: "problem",
       notes: [note],

@@ -7,6 +7,7 @@ import { readClouds, readConfigFile } from "../../../providers/openstack/config-
 import { openstack } from "../../../providers/openstack/index.ts";
 import { balancerClass, scope, sections } from "../../../providers/openstack/settings.ts";
 import { readConfiguration } from "../../../src/app/configuration/configuration.ts";
+import { messageIn } from "../../../src/core/problem.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
@@ -207,7 +208,7 @@ describe("a cloud.conf with several mistakes", () => {
     const { files } = new MemoryFiles({ "/cloud.conf": lines.join("\n") });
     const provider = openstack as unknown as AnyProvider;
     const args = ["--cloud-config=/cloud.conf"];
-    return (await readConfiguration({ provider, args, files, environment })).problems.map(({ text }) => text);
+    return (await readConfiguration({ provider, args, files, environment })).problems.map(messageIn);
   };
   const secret = "application-credential-secret = s3cret";
 

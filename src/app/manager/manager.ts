@@ -3,6 +3,7 @@
 
 import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { Problem } from "../../core/problem.ts";
 import { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import type { Node, Service } from "../../kube/objects.ts";
@@ -18,7 +19,6 @@ import type { LeaderMigration } from "../leadership/leader-migration.ts";
 import { replicaIdentity } from "../leadership/replica-identity.ts";
 import { observationOf, observationTask } from "../logging/observe-reporter.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
-import type { CloudProblem } from "../report/cloud-contact.ts";
 import {
   type ManagerReport,
   type ReportedManager,
@@ -56,7 +56,7 @@ export interface Manager extends ReportedManager {
   planned(): readonly JournalEntry[];
   readonly permissions: Pick<MissingPermissions, "problem" | "notice">;
   /** Why the cloud counts as unavailable; undefined on replicas that do not lead, because they send no requests. */
-  cloudProblem(): CloudProblem | undefined;
+  cloudProblem(): Problem | undefined;
   /** Upstream's `leaderElection` health check; undefined when healthy. */
   leadershipHealth(): string | undefined;
   isIdle(): boolean;
@@ -70,7 +70,7 @@ export interface Manager extends ReportedManager {
 }
 
 /** Why no instance of the cloud can be known; undefined once any source was listed, even if later listings fail. */
-function noneListed({ sources }: Inventory): CloudProblem | undefined {
+function noneListed({ sources }: Inventory): Problem | undefined {
   return sources.some(({ latest }) => latest !== undefined) ? undefined : unlistedSources(sources)[0];
 }
 
@@ -191,7 +191,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     watches.described.every(({ isSynced }) => isSynced) &&
     Object.values(composed.queues).every(({ depth, active }) => depth === 0 && active === 0) &&
     access.events.events.pending === 0;
-  const cloudProblem = (): CloudProblem | undefined =>
+  const cloudProblem = (): Problem | undefined =>
     leads() ? (contact.problem ?? noneListed(sessions.main.current.inventory)) : undefined;
   const report = (): ManagerReport => reportOf(reported);
   metrics.readFrom(report);

@@ -4,6 +4,7 @@
 
 import { errorPolicies } from "../../cloud/error-policies.ts";
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Clock } from "../../platform/clock.ts";
 
 interface OperationCalls {
@@ -17,19 +18,13 @@ interface OperationCalls {
   readonly lastError?: { readonly kind: string; readonly text: string; readonly at: string } | undefined;
 }
 
-/** What keeps the cloud from being known, with the reason that events have. */
-export interface CloudProblem {
-  readonly reason: string;
-  readonly text: string;
-}
-
 /** What has no policy, such as a missed deadline or the circuit breaker, is a missing answer. */
 export const reasonOfFailure = (kind: string): string =>
   new Map<string, { readonly reason: string }>(Object.entries(errorPolicies)).get(kind)?.reason ??
   errorPolicies.unavailable.reason;
 
 /** Why no request of an account has succeeded lately. */
-interface AccountFailure extends CloudProblem {
+interface AccountFailure extends Problem {
   /** HTTP status; absent without a response. */
   readonly status?: number | undefined;
   /** Of the first failure in a row; monotonic. */
@@ -65,7 +60,7 @@ export class CloudContact {
   readonly #accounts = new Map<string, AccountFailure | "answers">();
   readonly #byOperation = new Map<string, OperationCalls>();
   #hasAnswered = false;
-  #failure: CloudProblem | undefined;
+  #failure: Problem | undefined;
 
   constructor(clock: Pick<Clock, "now" | "monotonic">) {
     this.#clock = clock;
@@ -78,6 +73,7 @@ export class CloudContact {
     // The circuit breaker refuses requests because of an earlier failure, which says more.
     if (hasFailed && (failure !== "breaker" || this.#failure === undefined))
       this.#failure = {
+        severity: "error",
         reason: reasonOfFailure(failure),
         text: `${operation} of account ${account} failed: ${message ?? failure}`,
       };
@@ -108,6 +104,7 @@ export class CloudContact {
     if (answers) this.#accounts.set(account, "answers");
     else if (first === undefined || kind !== "breaker")
       this.#accounts.set(account, {
+        severity: "error",
         reason: reasonOfFailure(kind),
         status,
         text,
@@ -125,9 +122,9 @@ export class CloudContact {
   }
 
   /** Undefined after the first answer, even if later calls fail: an outage of the cloud must not make a replica unready. */
-  get problem(): CloudProblem | undefined {
+  get problem(): Problem | undefined {
     if (this.#hasAnswered) return undefined;
     const { reason, text } = this.#failure ?? { reason: reasonOfFailure(""), text: "none was sent" };
-    return { reason, text: `no request to the cloud has succeeded yet: ${text}` };
+    return { severity: "error", reason, text: `no request to the cloud has succeeded yet: ${text}` };
   }
 }

@@ -18,7 +18,7 @@ import { addressesOf } from "../../controllers/service/status/status.ts";
 import { serviceUID } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
-import { messageIn } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { ObservedLoadBalancer } from "../../provider/load-balancers.ts";
@@ -30,7 +30,7 @@ import type { ReportedKind } from "../../volumes/controller/deps.ts";
 import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { judgeLease, type LeaseFact } from "../leadership/judge-leases.ts";
-import { type CloudContact, type CloudProblem, reasonOfFailure } from "./cloud-contact.ts";
+import { type CloudContact, reasonOfFailure } from "./cloud-contact.ts";
 
 /** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */
 export interface ControllerReports {
@@ -110,13 +110,13 @@ export function leaderTexts(source: LeaderSource) {
 
 type LeaderSource = Pick<ReportedManager, "flags" | "program" | "leads" | "leases">;
 
-function neverListed(what: string, error: unknown): CloudProblem {
+function neverListed(what: string, error: unknown): Problem {
   const { reason = reasonOfFailure("") } = problemOfError(error) ?? {};
-  return { reason, text: `the ${what} were never listed: ${messageOf(error)}` };
+  return { severity: "error", reason, text: `the ${what} were never listed: ${messageOf(error)}` };
 }
 
 /** The sources that were never listed, although it was tried. */
-export const unlistedSources = (sources: Inventory["sources"]): readonly CloudProblem[] =>
+export const unlistedSources = (sources: Inventory["sources"]): readonly Problem[] =>
   sources.flatMap(({ latest, failure, source }) =>
     latest !== undefined || failure === undefined
       ? []
@@ -169,8 +169,8 @@ function listingReport({ latest, failure }: ListingState, ageOf: (monotonic: num
 function contactReport(state: ReturnType<CloudContact["stateOf"]>, ageOf: (monotonic: number) => number) {
   const wasAsked = state !== undefined;
   if (state === undefined || state === "answers") return { wasAsked };
-  const { since, ...failure } = state;
-  return { wasAsked, failure: { ...failure, failingForSeconds: ageOf(since) } };
+  const { reason, status, text, since } = state;
+  return { wasAsked, failure: { reason, status, text, failingForSeconds: ageOf(since) } };
 }
 
 const isoOf = (wall: number): string => new Date(wall).toISOString();

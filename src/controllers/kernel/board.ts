@@ -29,7 +29,7 @@ export class ObjectBoard<Topic extends string> {
   }
 
   /** These apply now, instead of the last ones of the topic. Returns those that are new. */
-  put(topic: Topic, problems: readonly Problem[]): readonly Problem[] {
+  put<P extends Problem>(topic: Topic, problems: readonly P[]): readonly P[] {
     const before = this.#byTopic.get(topic);
     const now = new Map(byBlocking(problems).map((problem) => [identityOf(problem), problem]));
     if (now.size === 0) this.#byTopic.delete(topic);

@@ -1,12 +1,13 @@
 // What the controller of the Nodes' firewall remembers across leadership sessions: which Services were seen to give up ports, and what was
 // reported. It follows the Services on a standby replica too.
 
-import { messageIn, type Problem } from "../../core/problem.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Service } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
 import type { ExposedService, NodeFirewall } from "../../provider/node-firewall.ts";
 import type { Step } from "../../provider/plan.ts";
+import { ObjectBoard } from "../kernel/board.ts";
 import { removalWindow } from "../kernel/removal-history.ts";
 import { isPaused } from "../pause.ts";
 import { annotationKey, readAnnotations } from "./annotations/annotations.ts";
@@ -59,11 +60,13 @@ export function toExposed(
   return {
     exposed,
     // The service controller reports those of load balancers.
-    problems: problems.flatMap((problem) =>
-      type === "NodePort" && problem.key !== undefined && keys.includes(problem.key)
-        ? [{ ...problem, text: `${messageIn(problem)} ${advice}`, remedy: undefined, service: desired.owner }]
-        : [],
-    ),
+    problems: problems.flatMap((problem) => {
+      if (type !== "NodePort" || problem.key === undefined || !keys.includes(problem.key)) return [];
+      const { owner: service } = desired;
+      const text = `${problem.text} ${advice}`;
+      // Several Services may have the same problem.
+      return [{ ...problem, text, service, identity: `${service.uid} ${text}` }];
+    }),
   };
 }
 
@@ -82,7 +85,7 @@ function closedBy(deps: FirewallHistoryDeps, { before, after }: Change<Service>)
 export class FirewallHistory {
   /** Ports of Services that were seen to change or to be deleted, within the window of the mass limits. */
   #seen: { readonly at: number; readonly ports: number }[] = [];
-  readonly #reported = { problems: new Set<string>(), errors: new Set<string>() };
+  readonly board = new ObjectBoard<"problems" | "errors">();
 
   constructor(deps: FirewallHistoryDeps) {
     deps.services.subscribe((change) => {
@@ -109,12 +112,5 @@ export class FirewallHistory {
       left -= used;
       return used === ports ? [] : [{ at, ports: ports - used }];
     });
-  }
-
-  /** These problems apply now. Returns those that did not apply before. */
-  newOf(kind: "problems" | "errors", problems: readonly FirewallProblem[]): readonly FirewallProblem[] {
-    const before = this.#reported[kind];
-    this.#reported[kind] = new Set(problems.map(messageIn));
-    return problems.filter((problem) => !before.has(messageIn(problem)));
   }
 }

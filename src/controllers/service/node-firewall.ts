@@ -133,7 +133,7 @@ export class NodeFirewallController implements Reconciler {
 
   #report(kind: "problems" | "errors", problems: readonly FirewallProblem[]): void {
     const { services, report, reportFirewall } = this.#deps;
-    for (const { service: owner, ...problem } of this.#history.newOf(kind, problems)) {
+    for (const { service: owner, ...problem } of this.#history.board.put(kind, problems)) {
       const service = owner && services.get(keyOf(owner));
       if (service !== undefined && serviceUID(service.metadata.uid) === owner?.uid) report(service, problem);
       else reportFirewall(problem);

@@ -116,7 +116,7 @@ export class TaggingController implements Reconciler {
       },
       (machine) => left.delete(machine),
     );
-    this.#history.reported = undefined;
+    this.#history.board.put("tags", []);
     return isWaiting ? requeue(checkAgain, "machines that the cloud does not know yet") : settled;
   }
 
@@ -157,10 +157,8 @@ export class TaggingController implements Reconciler {
 
   onError(_: string, error: unknown): undefined {
     const problem = problemOfError(error);
-    const isNew = problem !== undefined && problem.text !== this.#history.reported;
-    this.#history.reported = problem?.text;
-    if (isNew) {
-      this.#deps.reportTags({ ...problem, text: `The tags of machines are not complete: ${problem.text}` });
-    }
+    const text = `The tags of machines are not complete: ${problem?.text}`;
+    const news = this.#history.board.put("tags", problem === undefined ? [] : [{ ...problem, text }]);
+    for (const each of news) this.#deps.reportTags(each);
   }
 }

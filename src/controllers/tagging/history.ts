@@ -4,6 +4,7 @@
 import type { Node } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
 import type { FormerLeaders } from "../former-leaders.ts";
+import { ObjectBoard } from "../kernel/board.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
@@ -19,8 +20,8 @@ const isDeletion = ({ before, after, isFromList }: Change<Node>): boolean =>
 export class TaggingHistory {
   /** The machines of deleted Nodes, by key, with the name of the Node. */
   readonly left = new Map<string, string>();
-  /** The last error that was reported, until everything succeeds. */
-  reported: string | undefined;
+  /** The last error, until everything succeeds. */
+  readonly board = new ObjectBoard<"tags">();
   readonly #options: TaggingHistoryOptions;
   #isRunning = false;
   /** How often the leader had changed when the last session ended. */

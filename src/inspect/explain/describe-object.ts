@@ -59,7 +59,7 @@ const capitalized = (text: string): string => `${text.charAt(0).toUpperCase()}${
 function generalNotes(manager: Manager, controller: string, isUnfinished: boolean): readonly ObjectNote[] {
   const notes: ObjectNote[] = [];
   const cloud = manager.cloudProblem();
-  if (cloud !== undefined) notes.push({ ...cloud, severity: "error", text: capitalized(cloud.text) });
+  if (cloud !== undefined) notes.push({ ...cloud, text: capitalized(cloud.text) });
   const { noLeader, otherLeader } = leaderProblems(manager);
   const leader = [...new Set(manager.leases().map(({ holder }) => holder))].join(" and ");
   if (noLeader !== undefined)

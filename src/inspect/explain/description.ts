@@ -1,6 +1,5 @@
 // Why a Node, a Service or a volume is as it is, as plain data: the secure port serves it, and `explain` shows it. Pure.
 
-import type { CloudProblem } from "../../app/report/cloud-contact.ts";
 import { byBlocking } from "../../controllers/problem-order.ts";
 import { eventSources, uninitializedTaint } from "../../controllers/well-known.ts";
 import { seconds } from "../../core/brand.ts";
@@ -261,7 +260,7 @@ function knownOf({ kind, facts }: Description): string {
 }
 
 /** For a command that the cloud does not answer: what the API server shows, and what a manager has reported. */
-export function withoutCloud(description: Description, cause: CloudProblem): Description {
+export function withoutCloud(description: Description, cause: Problem): Description {
   const { kind, state } = description;
   if (state === "unmanaged" || state === "paused" || isAboutVolumes(kind)) return description;
   const notes = description.notes.filter(
@@ -276,7 +275,7 @@ export function withoutCloud(description: Description, cause: CloudProblem): Des
     facts,
     state: "unknown",
     ...(first === undefined ? { summary: known } : summaryWith(`${known} `, first)),
-    notes: sortNotes([{ severity: "error", ...cause }, ...notes]),
+    notes: sortNotes([cause, ...notes]),
   };
 }
 

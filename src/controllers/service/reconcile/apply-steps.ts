@@ -118,8 +118,7 @@ export async function executeSteps(
   }
   if (member !== undefined && endingOf(member.desired, plan.steps) === "release") {
     const name = releasedName(context, member.desired, plan);
-    // Duplicates are released one after the other.
-    if (name !== "") state.noteReleasing(isNew ? name : addName(state.releasedName, name));
+    if (name !== "") state.noteReleasing(name, isNew);
   }
   const service = member && (await addFinalizer(context, member, call.signal));
   const outcome = await executeAll(context, plan, { service, why });
@@ -247,9 +246,4 @@ function releasedName({ controller }: ReconcileDeps, desired: Desired, plan: Pla
 /** The cloud's names of what the steps change. */
 function namesOf(steps: readonly Step[]): string {
   return [...new Set(steps.flatMap(({ on }) => on ?? []))].join(", ");
-}
-
-function addName(names: string | undefined, name: string): string {
-  if (names === undefined) return name;
-  return names.split(", ").includes(name) ? names : `${names}, ${name}`;
 }

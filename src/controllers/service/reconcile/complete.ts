@@ -130,14 +130,14 @@ async function removeFinalizer(
     finalizerPatch(service, finalizer, "absent", "status"),
   ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
   if (steps.length === 0) return settled;
-  const { releasedName: name } = state;
+  const { released: names } = state;
   const why = "the Service no longer has a load balancer";
   await writes.patch(service, jsonPatch(steps, "status"), why, call.signal);
   state.noteAbsent();
   context.evidenceUpdates.forgetFinalizer(state.uid);
   if (!hasFinalizer(service)) return settled;
-  const isReleased = desired.ending === "release" || name !== undefined;
-  reporter.publish(service, isReleased ? released(name) : changeCompleted("delete"));
+  const isReleased = desired.ending === "release" || names.length > 0;
+  reporter.publish(service, isReleased ? released(names) : changeCompleted("delete"));
   return settled;
 }
 

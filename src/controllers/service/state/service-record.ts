@@ -115,7 +115,7 @@ export class ServiceRecord {
   /** Why nothing is created or removed, for reports; undefined while nothing is on hold. */
   hold: Hold | undefined;
   /** The cloud's names of the load balancers being released, for the event. */
-  releasedName: string | undefined;
+  released: readonly string[] = [];
   /** The Service has the condition that its operation cannot be checked. After a restart, it stays until the next write. */
   hasOperationProblem: boolean = false;
   /** Observe mode: the last reported steps, so that each plan is reported once. */
@@ -173,9 +173,9 @@ export class ServiceRecord {
     this.lacksFinalizer = !isPresent;
   }
 
-  /** The names of the load balancers that are being released. */
-  noteReleasing(names: string): void {
-    this.releasedName = names;
+  /** Duplicates are released one after the other. `isFirst`: an earlier release has ended. */
+  noteReleasing(name: string, isFirst: boolean): void {
+    this.released = isFirst ? [name] : [...new Set([...this.released, name])];
   }
 
   /** These apply now, instead of the last ones of the topic. Returns those that are new. */

@@ -50,8 +50,8 @@ export function changeCompleted(change: ChangeKind): Problem {
 }
 
 /** Upstream has no such event. It names the load balancer so that it can be found later. */
-export function released(name: string | undefined): Problem {
-  const balancer = name === undefined ? "load balancer" : `load balancer ${name}`;
+export function released(names: readonly string[]): Problem {
+  const balancer = ["load balancer", names.join(", ")].join(" ").trim();
   return notice(
     "ReleasedLoadBalancer",
     `Released ${balancer}: it stays in the cloud, where it may cost money, and Fairlead no longer manages it.`,

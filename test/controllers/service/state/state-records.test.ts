@@ -133,10 +133,10 @@ describe("the records of Services", () => {
 
   test("keep what a release needs while the load balancer of a Service that is gone is released", () => {
     const { records, state } = newRecord();
-    Object.assign(state, { said: { onDelete: "on hold" }, releasedName: "b1" });
+    Object.assign(state, { said: { onDelete: "on hold" }, released: ["b1"] });
     records.leave("default/web");
     records.end(uid);
-    expect(records.get(uid)).toMatchObject({ said: { onDelete: "on hold" }, releasedName: "b1" });
+    expect(records.get(uid)).toMatchObject({ said: { onDelete: "on hold" }, released: ["b1"] });
   });
 
   test("keep the one of a Service that is gone beside that of another one with its name", () => {

@@ -3,7 +3,7 @@
 
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
-import { isTlsCode, messageOf, runtimeCodeOf } from "../core/error-message.ts";
+import { isTlsCode, messageOf, promiseOf, runtimeCodeOf, textOf } from "../core/error-message.ts";
 import type { Redaction } from "../core/redaction.ts";
 import { willRetry, willRetrySoon, willRetryThen } from "../core/retry-promise.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -30,8 +30,9 @@ export interface CloudCallReport {
   readonly status?: number;
   /** Kind of failure; absent on success. */
   readonly failure?: string;
-  /** The error message; present whenever `failure` is. */
+  /** What went wrong, and what a running manager does next; the first is present whenever `failure` is. */
   readonly message?: string;
+  readonly promise?: string | undefined;
   readonly durationMs: number;
   /** The request fetches a credential. */
   readonly isCredentialFetch?: boolean;
@@ -93,11 +94,11 @@ export class GovernedTransport {
     const admission = await this.#enterBudget(request, call);
     const started = clock.monotonic();
     let status: number | undefined;
-    const report = (failure?: string, message?: string): void => {
+    const report = (failure?: string, message?: string, promise?: string): void => {
       const { operation, mutates } = request;
       const durationMs = clock.monotonic() - started;
       const isRepeated = isFirst && failure === "unauthorized" && status !== undefined ? true : undefined;
-      const outcome = { durationMs, status, failure, message, isCredentialFetch, isRepeated };
+      const outcome = { durationMs, status, failure, message, promise, isCredentialFetch, isRepeated };
       this.#options.report(defined({ account, operation, mutates, ...outcome }));
     };
     try {
@@ -108,7 +109,7 @@ export class GovernedTransport {
       report();
       return result;
     } catch (error) {
-      report(failureOf(error, call), messageOf(error));
+      report(failureOf(error, call), textOf(error), promiseOf(error));
       throw error;
     } finally {
       budget.leave();
@@ -127,8 +128,9 @@ export class GovernedTransport {
       if (!(error instanceof WaitTooLongError)) throw error;
       const { wait } = error;
       const scope = budget.waitOf(operation) > budget.waitFor(rank) ? "this operation" : "the cloud API";
-      const text = `${operation} was not sent: the rate limit of ${scope} is used up for ${Math.ceil(wait / 1000)}s. ${willRetryThen}`;
-      throw new CloudError("rate-limited", text, { operation, retryAfter: { in: wait } });
+      const text = `${operation} was not sent: the rate limit of ${scope} is used up for ${Math.ceil(wait / 1000)}s.`;
+      const detail = { operation, retryAfter: { in: wait }, promise: willRetryThen };
+      throw new CloudError("rate-limited", text, detail);
     }
   }
 
@@ -148,8 +150,9 @@ export class GovernedTransport {
     const permission = this.#breakerOf(request.url).ask();
     if (!permission.may) {
       // The text is the same at every call, without the remaining time, so that events are not repeated.
-      const text = `was not sent: the cloud API at ${hostAndPort(request.url)} failed to respond several times in a row. ${willRetrySoon}`;
-      throw unavailable(request, text, { cause: "breaker", retryAfter: { in: permission.retryAfter } });
+      const text = `was not sent: the cloud API at ${hostAndPort(request.url)} failed to respond several times in a row.`;
+      const retryAfter = { in: permission.retryAfter };
+      throw unavailable(request, text, { cause: "breaker", retryAfter, promise: willRetrySoon });
     }
     const { attempt } = permission;
     let status: number | undefined;
@@ -173,7 +176,7 @@ export class GovernedTransport {
       redaction.clean(error);
       const failure = CloudError.is(error)
         ? withDelay(withHint(error, credentialHint), named)
-        : unavailable(request, `failed: ${messageOf(error)}`, { cause: error });
+        : unavailable(request, `failed: ${textOf(error)}`, { cause: error, promise: promiseOf(error) });
       this.#learnFromRefusal(request, failure, { status, named });
       // Any response shows that the endpoint is up, also a 500: that operation fails, and others may succeed.
       if (failure.detail.cause === "fenced") attempt.abandoned();
@@ -193,7 +196,10 @@ export class GovernedTransport {
     if (allowed !== true) throw unavailable(request, `was not sent: ${allowed.reason}`, { cause: "fenced" });
     const failWith = (describe: typeof describeUnreachable) => (error: unknown) => {
       if (CloudError.is(error)) throw error;
-      throw unavailable(request, `failed: ${describe(error, request.url)}`, { cause: error });
+      throw unavailable(request, `failed: ${describe(error, request.url)}`, {
+        cause: error,
+        promise: willRetry,
+      });
     };
     const what = `The cloud API at ${hostAndPort(request.url)}`;
     // A repetition would not ask the gate again, which may have closed while this process was paused.
@@ -245,7 +251,7 @@ export class GovernedTransport {
 function unavailable(
   { operation }: CloudRequest,
   text: string,
-  detail: Pick<CloudError["detail"], "cause" | "retryAfter">,
+  detail: Pick<CloudError["detail"], "cause" | "retryAfter" | "promise">,
 ): CloudError {
   return new CloudError("unavailable", `${operation} ${text}`, { operation, ...detail });
 }
@@ -297,14 +303,14 @@ export function describeUnreachable(error: unknown, url: string): string {
   const code = runtimeCodeOf(error);
   const endpoint = hostAndPort(url);
   if (isTlsCode(code)) {
-    return `TLS connection to the cloud API at ${endpoint} failed (${code}). Check that its certificate is valid for this host name and signed by a CA that this machine trusts, and that this machine's clock is right. ${willRetry}`;
+    return `TLS connection to the cloud API at ${endpoint} failed (${code}). Check that its certificate is valid for this host name and signed by a CA that this machine trusts, and that this machine's clock is right.`;
   }
-  return `The cloud API at ${endpoint} cannot be reached (${code || messageOf(error)}). Check the endpoint setting, DNS, firewall and proxy. ${willRetry}`;
+  return `The cloud API at ${endpoint} cannot be reached (${code || messageOf(error)}). Check the endpoint setting, DNS, firewall and proxy.`;
 }
 
 /** For a response that ended before it was complete, or is too large. */
 export function describeTruncated(error: unknown, url: string): string {
   if (error instanceof BodyTooLargeError)
-    return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. ${willRetry} Check for a proxy.`;
-  return `The response of the cloud API at ${hostAndPort(url)} ended early (${runtimeCodeOf(error) || messageOf(error)}). ${willRetry}`;
+    return `The response of the cloud API at ${hostAndPort(url)} was not read, because it has ${error.code}. Check for a proxy.`;
+  return `The response of the cloud API at ${hostAndPort(url)} ended early (${runtimeCodeOf(error) || messageOf(error)}).`;
 }

@@ -2,7 +2,8 @@
 
 import { backoffAfter, errorPolicies, isFenced, requestedDelay } from "../cloud/error-policies.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
-import { messageOf } from "../core/error-message.ts";
+import { defined } from "../core/defined.ts";
+import { promiseOf, textOf } from "../core/error-message.ts";
 import type { Problem } from "../core/problem.ts";
 import { willRetry } from "../core/retry-promise.ts";
 import { withoutFullStop } from "../core/text.ts";
@@ -36,22 +37,26 @@ export function delayAfterError(
 }
 
 /** For events and conditions: with what the code of the cloud means. */
-export function textOfError(error: unknown): string {
-  const text = messageOf(error);
-  if (!CloudError.is(error) || error.kind !== "quota") return text;
-  return `A quota of the cloud account is exhausted: ${withoutFullStop(text)}. Raise the quota, or delete what is not needed. ${willRetry}`;
+export function describeFailure(error: unknown): Pick<Problem, "text" | "remedy" | "promise"> {
+  const [text, promise] = [textOf(error), promiseOf(error)];
+  if (!CloudError.is(error) || error.kind !== "quota") return defined({ text, promise });
+  return {
+    text: `A quota of the cloud account is exhausted: ${withoutFullStop(text)}.`,
+    remedy: "Raise the quota, or delete what is not needed.",
+    promise: willRetry,
+  };
 }
 
 /** Undefined for errors that need no action, such as a lost race. */
 export function problemOfError(error: unknown): Problem | undefined {
   if (CloudError.is(error)) {
-    return { severity: "error", reason: errorPolicies[error.kind].reason, text: textOfError(error) };
+    return { severity: "error", reason: errorPolicies[error.kind].reason, ...describeFailure(error) };
   }
   if (isKubeError(error)) {
     if (isLostRace(error) || error.kind === "fenced") return undefined;
-    return { severity: "error", reason: "KubernetesRefused", text: error.message };
+    return { severity: "error", reason: "KubernetesRefused", ...describeFailure(error) };
   }
-  return { severity: "error", reason: "InternalError", text: messageOf(error) };
+  return { severity: "error", reason: "InternalError", ...describeFailure(error) };
 }
 
 const refusals: ReadonlySet<CloudErrorKind> = new Set([

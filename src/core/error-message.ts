@@ -1,11 +1,24 @@
 // The message and the code of anything that was thrown. Pure.
 
-/** Without advice of the runtime to programmers. */
-export const messageOf = (error: unknown): string =>
+/** What a running manager does after the error; undefined if it does nothing. */
+export function promiseOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const { promise } = error as { readonly promise?: unknown };
+  return typeof promise === "string" ? promise : undefined;
+}
+
+/** What is wrong, without what a running manager does about it, and without advice of the runtime to programmers. */
+export const textOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(
     / For more information, pass `verbose: true`.*$/s,
     "",
   );
+
+/** The whole message, for a running manager. */
+export function messageOf(error: unknown): string {
+  const promise = promiseOf(error);
+  return promise === undefined ? textOf(error) : `${textOf(error)} ${promise}`;
+}
 
 /** Code and message on one line, without repetition. */
 export function describeError(error: unknown): string {

@@ -30,6 +30,8 @@ export interface Problem {
   readonly effect?: string | undefined;
   /** What the user can do, if that is not in the text. */
   readonly remedy?: string | undefined;
+  /** What a running manager does next, which a command that ends does not do: `Fairlead will retry.` */
+  readonly promise?: string | undefined;
   /** The annotation, label or configuration key it is about, where there is one. */
   readonly key?: string | undefined;
   /** Where it is in a file, for messages and editors. */
@@ -51,8 +53,9 @@ export function messageIn({
   text,
   effect,
   remedy,
-}: Pick<Problem, "place" | "text" | "effect" | "remedy">): string {
-  const message = [text, effect, remedy].filter((part) => part !== undefined).join(" ");
+  promise,
+}: Pick<Problem, "place" | "text" | "effect" | "remedy" | "promise">): string {
+  const message = [text, effect, remedy, promise].filter((part) => part !== undefined).join(" ");
   return place?.file === undefined ? message : `${placeText(place)}: ${message}`;
 }
 

@@ -5,7 +5,6 @@ import { createManager, type Manager } from "../app/manager/manager.ts";
 import { type Operator, patienceOf, ReadOnlyTransports } from "../app/operator.ts";
 import { unlisted } from "../app/report/manager-report.ts";
 import { type Milliseconds, milliseconds, seconds } from "../core/brand.ts";
-import { withoutRetryPromise } from "../core/retry-promise.ts";
 import { withoutFullStop } from "../core/text.ts";
 import { type Clock, sleep } from "../platform/clock.ts";
 import type { JournalEntry } from "../runtime/journal.ts";
@@ -26,9 +25,6 @@ function collectingLog(lines: Set<string>): Log {
   const ignore = (): void => undefined;
   return { info: ignore, debug: ignore, warn: keep, error: keep };
 }
-
-const withoutPromise = <T extends string | undefined>(text: T) =>
-  text && withoutFullStop(withoutRetryPromise(text));
 
 export interface Evaluated {
   readonly manager: Manager;
@@ -85,9 +81,9 @@ export async function observeOnce<T>(
     return await use({
       manager,
       changes: manager.planned(),
-      warnings: [...lines].map(withoutRetryPromise),
+      warnings: [...lines],
       unfinished,
-      unlisted: manager.cloudProblem() === undefined ? unlisted(manager).map(withoutPromise) : [],
+      unlisted: manager.cloudProblem() === undefined ? unlisted(manager).map(withoutFullStop) : [],
       refused,
     });
   } finally {
@@ -118,12 +114,15 @@ async function untilEvaluated(
     const isActive = waitsFor(manager) !== undefined || hasSent;
     activity = transports.sent;
     if (isActive) quietSince = now;
-    else if (now - quietSince >= quietTime) return withoutPromise(manager.cloudProblem()?.text);
+    else if (now - quietSince >= quietTime) {
+      const text = manager.cloudProblem()?.text;
+      return text && withoutFullStop(text);
+    }
   }
   const isListed = Object.values(manager.caches()).every(({ isSynced }) => isSynced);
   const cloud = isListed ? manager.cloudProblem()?.text : undefined;
   const reason = cloud ?? waitsFor(manager) ?? "requests are still being sent";
-  return `not finished after ${timeout / 1000} s (--timeout): ${withoutPromise(reason)}`;
+  return `not finished after ${timeout / 1000} s (--timeout): ${withoutFullStop(reason)}`;
 }
 
 /** Requests are only retried then, perhaps for hours. */

@@ -152,6 +152,11 @@ function messageIn(body: unknown): string | undefined {
   return typeof message === "string" ? message : typeof error === "string" ? error : messageIn(error);
 }
 
+const promises: Readonly<Partial<Record<CloudErrorKind, string>>> = {
+  "rate-limited": willRetry,
+  unavailable: willRetry,
+};
+
 /** What an operator must know before the words of the cloud; undefined where those suffice. */
 function failureText(kind: CloudErrorKind, operation: string, from: string): string | undefined {
   switch (kind) {
@@ -160,9 +165,9 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
     case "forbidden":
       return `The cloud refused ${operation} (${from}).`;
     case "rate-limited":
-      return `The cloud refused the request because of its rate limit (${from}), which all programs with the same project or account share. ${willRetry}`;
+      return `The cloud refused the request because of its rate limit (${from}), which all programs with the same project or account share.`;
     case "unavailable":
-      return `The cloud did not serve the request (${from}). ${willRetry}`;
+      return `The cloud did not serve the request (${from}).`;
     default:
       return undefined;
   }
@@ -190,14 +195,19 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
   ): Promise<JsonAnswer<T>> => {
     const { status, headers } = response;
     const requestID = requestIDHeaders.map((name) => headers.get(name)).find((id) => id !== null);
-    const fail = (kind: CloudErrorKind, text: string, report: ErrorReport = {}): CloudError => {
+    const fail = (
+      kind: CloudErrorKind,
+      text: string,
+      report: ErrorReport = {},
+      promise?: string,
+    ): CloudError => {
       const mayNameTime = kind === "rate-limited" || status === 503;
       const retryAfter = mayNameTime ? retryMoment(headers, kind === "rate-limited") : undefined;
       return new CloudError(kind, cutText(text), {
         operation,
         status,
         ...defined({ requestID: requestID ? cutText(requestID) : undefined, retryAfter }),
-        ...defined({ scope: report.scope, code: report.code }),
+        ...defined({ scope: report.scope, code: report.code, promise }),
       });
     };
 
@@ -240,6 +250,7 @@ export function jsonApi(options: JsonApiOptions): JsonApi {
       kind,
       failureText(kind, operation, from) ?? `${operation} failed with ${status}: ${reason}`,
       report,
+      promises[kind],
     );
   };
 

@@ -26,8 +26,9 @@ export interface Page<T, N extends number | string> {
 }
 
 function broken(operation: string, what: string): CloudError {
-  return new CloudError("unavailable", `${operation}: ${what}. The listing is discarded; ${willRetry}`, {
+  return new CloudError("unavailable", `${operation}: ${what}. The listing is discarded.`, {
     operation,
+    promise: willRetry,
   });
 }
 

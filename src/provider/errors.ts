@@ -41,6 +41,8 @@ export interface CloudErrorDetail {
   readonly requestID?: string | undefined;
   /** When the cloud accepts requests again. Fairlead retries then, but after at most 15 minutes. */
   readonly retryAfter?: Moment | undefined;
+  /** What a running manager does next. It ends the message, unless a command shows it. */
+  readonly promise?: string | undefined;
   /** The original error. */
   readonly cause?: unknown;
 }
@@ -63,6 +65,10 @@ export class CloudError extends Error {
     this.name = "CloudError";
     this.kind = kind;
     this.detail = detail;
+  }
+
+  get promise(): string | undefined {
+    return this.detail.promise;
   }
 
   /** Also true for errors of another copy of this module, in a provider built outside the repository. */

@@ -13,7 +13,8 @@ export type LogFields = Readonly<Record<string, string | number | boolean | unde
 
 export interface Log {
   info(message: string, fields?: LogFields): void;
-  warn(message: string, fields?: LogFields): void;
+  /** `promise`: what a running manager does next, which a command that ends does not log. */
+  warn(message: string, fields?: LogFields, promise?: string): void;
   error(message: string, fields?: LogFields): void;
   /** Logged only when `--v` is at least `verbosity`. */
   debug(verbosity: number, message: string, fields?: LogFields): void;
@@ -110,7 +111,8 @@ export function createLog(options: LogOptions): AdjustableLog {
   const line = (type: string): LogLine => (consola as unknown as Record<string, LogLine>)[type] as LogLine;
   return {
     info: line(debugType(0)),
-    warn: line("warn"),
+    warn: (message, fields, promise) =>
+      line("warn")(promise === undefined ? message : `${message} ${promise}`, fields),
     error: line("error"),
     debug: (verbosity, message, fields) => line(debugType(verbosity))(message, fields),
     setVerbosity: (verbosity) => {

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { openAccount } from "../../src/cloud/account.ts";
+import { messageOf } from "../../src/core/error-message.ts";
 import { Redaction } from "../../src/core/redaction.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { seededRandom } from "../../src/platform/random.ts";
@@ -72,7 +73,7 @@ test.each([
 ])("a response of more than 32 MiB is not read, %s [N25]", async (_, answer) => {
   const { given, failure } = await failureOf(answer);
   expect(given).toBe("");
-  expect(failure.message).toBe(
-    "GET /x failed: The response of the cloud API at cloud.example:443 was not read, because it has more than 32 MiB. Fairlead will retry. Check for a proxy.",
+  expect(messageOf(failure)).toBe(
+    "GET /x failed: The response of the cloud API at cloud.example:443 was not read, because it has more than 32 MiB. Check for a proxy. Fairlead will retry.",
   );
 });

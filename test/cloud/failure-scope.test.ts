@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { type GovernedAccount, openAccount } from "../../src/cloud/account.ts";
 import { maxWaitInWorker } from "../../src/cloud/urgency.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
+import { messageOf } from "../../src/core/error-message.ts";
 import { jsonApi } from "../../src/kit/json-api.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
@@ -43,7 +44,7 @@ const setUp = (answers: Partial<Record<string, Transport>>, scope?: "account") =
     const operation = `${method} ${path.replace(/\d+$/, "{id}")}`;
     return api.call({ operation, method, path }, call).then(
       () => "fine",
-      (error: Error) => error.message,
+      (error: unknown) => messageOf(error),
     );
   };
   const lookUp = () => send("GET", "/machines", "new-node");

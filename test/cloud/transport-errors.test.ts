@@ -18,7 +18,7 @@ test("certificate errors, network errors and truncated responses have different 
     "TLS connection to the cloud API at cloud.example:443 failed (DEPTH_ZERO_SELF_SIGNED_CERT).",
   );
   expect(describeTruncated(coded("ECONNRESET"), url)).toBe(
-    "The response of the cloud API at cloud.example:443 ended early (ECONNRESET). Fairlead will retry.",
+    "The response of the cloud API at cloud.example:443 ended early (ECONNRESET).",
   );
   expect(describeUnreachable(new Error("no code"), url)).toContain("(no code)");
 });

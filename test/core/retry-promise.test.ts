@@ -1,26 +1,34 @@
-// What a command that ends leaves out of the messages of a manager.
+// A manager promises another attempt in its messages. A command that ends leaves the promise out.
 
 import { expect, test } from "bun:test";
-import {
-  keepsRetrying,
-  willRetry,
-  willRetrySoon,
-  willRetryThen,
-  withoutRetryPromise,
-} from "../../src/core/retry-promise.ts";
+import { messageOf, promiseOf, textOf } from "../../src/core/error-message.ts";
+import { messageIn } from "../../src/core/problem.ts";
+import { willRetry } from "../../src/core/retry-promise.ts";
+import { KubeError } from "../../src/kube/errors/kube-error.ts";
+import { CloudError } from "../../src/provider/errors.ts";
+import { RpcError } from "../../src/volumes/grpc/status.ts";
+
+const text = "The cloud did not respond.";
 
 test.each([
-  [`The cloud did not respond. ${willRetry}`, "The cloud did not respond."],
-  [`It was not sent. ${willRetryThen}`, "It was not sent."],
-  [`It was not sent. ${willRetrySoon}`, "It was not sent."],
-  [`It is not running. ${keepsRetrying}`, "It is not running."],
-  [`It was too long. ${willRetry} Check for a proxy.`, "It was too long. Check for a proxy."],
-  [`The listing is discarded; ${willRetry}`, "The listing is discarded."],
-  [
-    `The state is not known (It was not sent. ${willRetryThen.slice(0, -1)}).`,
-    "The state is not known (It was not sent.).",
-  ],
-  ["A request failed.", "A request failed."],
-])("leaves the promise to retry out of %p", (message, left) => {
-  expect(withoutRetryPromise(message)).toBe(left);
+  new CloudError("unavailable", text, { operation: "GET /x", promise: willRetry }),
+  new KubeError("timeout", text, { operation: "get nodes", promise: willRetry }),
+  new RpcError("UNAVAILABLE", text, { promise: willRetry }),
+])("a %p has its promise as data, and at the end of its message", (error) => {
+  expect([textOf(error), messageOf(error), promiseOf(error)]).toEqual([
+    text,
+    `${text} ${willRetry}`,
+    willRetry,
+  ]);
+});
+
+test("an error without a promise has only its text", () => {
+  for (const error of [new Error(text), text])
+    expect([textOf(error), messageOf(error), promiseOf(error)]).toEqual([text, text, undefined]);
+});
+
+test("a problem ends with what to do and the promise", () => {
+  expect(messageIn({ text, effect: "No route is created.", remedy: "Wait.", promise: willRetry })).toBe(
+    `${text} No route is created. Wait. ${willRetry}`,
+  );
 });

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
+import { messageOf } from "../../src/core/error-message.ts";
 import { type JsonApiOptions, type JsonRequest, jsonApi, requestTo } from "../../src/kit/json-api.ts";
 import type { Call, CloudRequest, CloudTransport } from "../../src/provider/call.ts";
 import { CloudError } from "../../src/provider/errors.ts";
@@ -84,7 +85,7 @@ test.each([
   [302, "unavailable", "unavailable"],
 ] as const)("treats %p as %p from the API and as %p from a proxy", async (status, fromApi, fromProxy) => {
   const one = await failure(() => Response.json(ours, { status }), { readError });
-  expect([one.kind, one.detail.status, one.message]).toEqual([
+  expect([one.kind, one.detail.status, messageOf(one)]).toEqual([
     fromApi,
     status,
     status === 401
@@ -107,7 +108,7 @@ test.each([
   ["<html><head><title>502 Bad\n Gateway</title></head></html>", 'a web page ("502 Bad Gateway")'],
   ["<!DOCTYPE html><html><body>Sign in</body></html>", "a web page"],
 ])("names a web page by its title instead of quoting its markup: %p", async (html, named) => {
-  expect((await failure(() => new Response(html, { status: 502 }), { readError })).message).toBe(
+  expect(messageOf(await failure(() => new Response(html, { status: 502 }), { readError }))).toBe(
     `The cloud did not serve the request (502 from GET https://api.example/v1/things: the response is ${named}; check for a proxy). Fairlead will retry.`,
   );
   expect((await failure(() => new Response(html))).message).toBe(

@@ -1,8 +1,7 @@
 // One call of the executable: what a command reads and writes, and the exit code that it sets.
 
-import { messageOf } from "../../core/error-message.ts";
+import { textOf } from "../../core/error-message.ts";
 import { messageIn, type Problem } from "../../core/problem.ts";
-import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { programOf } from "../../provider/program.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
@@ -125,7 +124,7 @@ export class Invocation {
       this.refuse(error.problems);
       return;
     }
-    this.writeError(withoutRetryPromise(messageOf(error)));
+    this.writeError(textOf(error));
     this.exitCode = isKubeError(error) && error.fatal ? 2 : 1;
   }
 

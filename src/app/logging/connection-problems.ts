@@ -4,7 +4,7 @@
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/error-message.ts";
+import { promiseOf, textOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { RepeatedMessages, repeatAfter } from "./repeated-messages.ts";
@@ -29,13 +29,14 @@ export class ApiServerProblems {
       this.#failing.add(watch);
       this.#since ??= now;
     }
-    const message = messageOf(error);
+    const message = textOf(error);
     const next = this.#messages.next(message);
     if (next === "not now") return;
     const isRepeated = this.#since !== undefined && next === "again";
     this.#log.warn(
       message,
       isRepeated ? { forSeconds: Math.round((now - (this.#since ?? now)) / 1000) } : {},
+      promiseOf(error),
     );
   }
 
@@ -127,7 +128,7 @@ export class CloudProblems {
     }
   }
 
-  #fail({ account, message, isCredentialFetch = false }: CloudCallReport, kind: Kind): void {
+  #fail({ account, message, promise, isCredentialFetch = false }: CloudCallReport, kind: Kind): void {
     const key = `${kind} ${account}`;
     const now = this.#clock.monotonic();
     const problem = this.#problems.get(key) ?? { since: now, isReported: false, isOfFetch: false };
@@ -137,7 +138,7 @@ export class CloudProblems {
     if (last !== undefined && now - last < (problem.isReported ? repeatAfter : reportAgainAfter)) return;
     this.#reportedAt.set(key, now);
     const forSeconds = problem.isReported ? Math.round((now - problem.since) / 1000) : undefined;
-    this.#log.warn(message ?? "The cloud does not respond", defined({ account, forSeconds }));
+    this.#log.warn(message ?? "The cloud does not respond", defined({ account, forSeconds }), promise);
     problem.isReported = true;
   }
 

@@ -9,6 +9,7 @@ import type { LifecycleController } from "../../controllers/node-lifecycle/contr
 import type { RouteController } from "../../controllers/route/controller.ts";
 import { minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { messageOf } from "../../core/error-message.ts";
 import { messageIn } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { CertificateSigningRequest, Service } from "../../kube/objects.ts";
@@ -156,7 +157,7 @@ export function composeSettingsCheck(session: () => SessionContext): Task {
         if (!CloudError.is(error)) throw error;
         // An outage is reported by the listings, which are retried. Any other error needs a person, so it is logged here.
         if (error.kind !== "unavailable" && error.kind !== "rate-limited") {
-          log.warn(`The settings of the cloud could not be checked: ${error.message}`, {
+          log.warn(`The settings of the cloud could not be checked: ${messageOf(error)}`, {
             operation: error.detail.operation,
           });
           return;

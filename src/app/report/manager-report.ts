@@ -17,7 +17,7 @@ import { isLoadBalancer } from "../../controllers/service/predicates.ts";
 import { addressesOf } from "../../controllers/service/status/status.ts";
 import { serviceUID } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/error-message.ts";
+import { messageOf, textOf } from "../../core/error-message.ts";
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { keyOf, type Node, type Service } from "../../kube/objects.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -112,7 +112,7 @@ type LeaderSource = Pick<ReportedManager, "flags" | "program" | "leads" | "lease
 
 function neverListed(what: string, error: unknown): Problem {
   const { reason = reasonOfFailure("") } = problemOfError(error) ?? {};
-  return { severity: "error", reason, text: `the ${what} were never listed: ${messageOf(error)}` };
+  return { severity: "error", reason, text: `the ${what} were never listed: ${textOf(error)}` };
 }
 
 /** The sources that were never listed, although it was tried. */
@@ -289,7 +289,7 @@ function findingsAbout(
 ) {
   return reports.flatMap((report) =>
     [...(report?.problems ?? [])].flatMap(([name, found]) =>
-      found.map(({ since, severity, reason, cause, text, effect, remedy, attempts }) =>
+      found.map(({ since, severity, reason, cause, text, effect, remedy, promise, attempts }) =>
         defined({
           object,
           name,
@@ -299,6 +299,7 @@ function findingsAbout(
           text,
           effect,
           remedy,
+          promise,
           attempts,
           sinceSeconds: since && ageOf(since),
         }),

@@ -1,7 +1,7 @@
 // Every event of the node-lifecycle controller, as a function of what it is about. Pure; messages marked "upstream"
 // begin exactly as in upstream.
 
-import { messageOf } from "../../core/error-message.ts";
+import { promiseOf, textOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { commandText } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -24,7 +24,8 @@ export function deletingNodeFailed({ metadata: { name } }: Node, error: unknown)
   return {
     severity: "error",
     reason: "DeletingNodeFailed",
-    text: `Failed deleting node ${name}: ${messageOf(error)}`,
+    text: `Failed deleting node ${name}: ${textOf(error)}`,
+    promise: promiseOf(error),
   };
 }
 

@@ -2,7 +2,7 @@
 // messages marked "upstream" begin exactly as in upstream.
 
 import type { Answer, UnansweredSource } from "../../cloud/inventory/instances.ts";
-import { messageOf } from "../../core/error-message.ts";
+import { textOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { withoutFullStop } from "../../core/text.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
@@ -143,7 +143,7 @@ export function unconfirmedMatchUsed({
 
 function kindOfWait({ source, failure }: UnansweredSource): string {
   if (failure === undefined) return `${source} silent`;
-  return `${source} ${CloudError.is(failure.error) ? failure.error.kind : messageOf(failure.error)}`;
+  return `${source} ${CloudError.is(failure.error) ? failure.error.kind : textOf(failure.error)}`;
 }
 
 function describeWait(waitsFor: readonly UnansweredSource[]): string {
@@ -151,7 +151,7 @@ function describeWait(waitsFor: readonly UnansweredSource[]): string {
     .map(({ source, failure }) =>
       failure === undefined
         ? `source ${source} has not answered yet`
-        : `source ${source} did not answer (${withoutFullStop(messageOf(failure.error))})`,
+        : `source ${source} did not answer (${withoutFullStop(textOf(failure.error))})`,
     )
     .join(", ");
 }

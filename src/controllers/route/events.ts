@@ -4,7 +4,7 @@
 import { isAccountWide } from "../../cloud/error-policies.ts";
 import type { Cidr, Milliseconds } from "../../core/brand.ts";
 import { goDuration } from "../../core/duration.ts";
-import { messageOf } from "../../core/error-message.ts";
+import { promiseOf, textOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
@@ -65,9 +65,16 @@ export function createFailed(
   error: unknown,
   table: TableName,
 ): Problem {
-  const text = `Could not create route ${target.uid} ${destination} for node ${target.node}${inTable(table)} after ${goDuration(took)}: ${messageOf(error)}`;
+  const text = `Could not create route ${target.uid} ${destination} for node ${target.node}${inTable(table)} after ${goDuration(took)}: ${textOf(error)}`;
   const cause = problemOfError(error)?.reason;
-  return { severity: "error", reason: "FailedToCreateRoute", text, cause, isQuiet: isAccountWide(error) };
+  return {
+    severity: "error",
+    reason: "FailedToCreateRoute",
+    text,
+    promise: promiseOf(error),
+    cause,
+    isQuiet: isAccountWide(error),
+  };
 }
 
 export function removeFailed(
@@ -75,14 +82,14 @@ export function removeFailed(
   error: unknown,
   table: TableName,
 ): Problem {
-  const text = `Could not remove route ${destination} (${handle})${inTable(table)}, which no Node needs; will retry: ${messageOf(error)}`;
-  return { severity: "warning", reason: "FailedToRemoveRoute", text };
+  const text = `Could not remove route ${destination} (${handle})${inTable(table)}, which no Node needs; will retry: ${textOf(error)}`;
+  return { severity: "warning", reason: "FailedToRemoveRoute", text, promise: promiseOf(error) };
 }
 
 /** For a change that the cloud has accepted but not completed. */
 export function changeUnknown(action: "create" | "remove", range: string, error: unknown): Problem {
-  const text = `Could not check whether the cloud has ${action}d route ${range}; will check again: ${messageOf(error)}`;
-  return { severity: "warning", reason: "RouteUnknown", text };
+  const text = `Could not check whether the cloud has ${action}d route ${range}; will check again: ${textOf(error)}`;
+  return { severity: "warning", reason: "RouteUnknown", text, promise: promiseOf(error) };
 }
 
 /** `isAccepted`: the cloud works on it. Otherwise it works on another change, and accepts one at a time. */
@@ -154,13 +161,19 @@ export function listFailed(error: unknown, table: TableName): Problem {
       ? "Could not list the cloud's routes. No route is created or removed until a listing succeeds"
       : `Could not list the routes of table ${table}. None of its routes is created or removed until a listing succeeds; other tables are not affected`;
   const cause = problemOfError(error)?.reason;
-  return { severity: "error", reason: "RoutesUnknown", text: `${what}: ${messageOf(error)}`, cause };
+  return {
+    severity: "error",
+    reason: "RoutesUnknown",
+    text: `${what}: ${textOf(error)}`,
+    promise: promiseOf(error),
+    cause,
+  };
 }
 
 /** For a sync that was interrupted for another reason than a response of the cloud, which is reported for each route. */
 export function syncFailed(error: unknown, table: TableName): Problem {
-  const text = `The cloud's routes${inTable(table)} were listed, but reconciling them failed; will retry: ${messageOf(error)}`;
-  return { severity: "error", reason: "RoutesUnfinished", text };
+  const text = `The cloud's routes${inTable(table)} were listed, but reconciling them failed; will retry: ${textOf(error)}`;
+  return { severity: "error", reason: "RoutesUnfinished", text, promise: promiseOf(error) };
 }
 
 export function familyUnsupported(family: string): Problem {

@@ -2,7 +2,7 @@
 // controller. Changes of Services are collected for a second, so that a burst of them is one change of the firewall.
 
 import { minutes, seconds, serviceUID } from "../../core/brand.ts";
-import { messageOf } from "../../core/error-message.ts";
+import { textOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
 import { willRetry } from "../../core/retry-promise.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -143,8 +143,8 @@ export class NodeFirewallController implements Reconciler {
   onError(_: string, error: unknown): undefined {
     const problem = problemOfError(error);
     if (problem !== undefined) {
-      const text = `The firewall of the Nodes stays as it is: ${messageOf(error)} ${willRetry}`;
-      this.#report("errors", [{ ...problem, text }]);
+      const text = `The firewall of the Nodes stays as it is: ${textOf(error)}`;
+      this.#report("errors", [{ ...problem, text, promise: willRetry }]);
     }
     this.#observed = undefined;
   }

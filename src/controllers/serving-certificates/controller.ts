@@ -3,7 +3,7 @@
 
 import { type Answer, intervalOf } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type CertificateSigningRequest, type Node, toTime } from "../../kube/objects.ts";
@@ -275,7 +275,7 @@ export class ServingCertificateController implements Reconciler {
     const request = this.#history.requests.get(name);
     const problem = problemOfError(error);
     if (request !== undefined && problem !== undefined) {
-      this.#reportWait(request, `It cannot be decided now: ${problem.text}`);
+      this.#reportWait(request, `It cannot be decided now: ${messageIn(problem)}`);
     }
   }
 }

@@ -10,8 +10,7 @@ import type { ServerTimes } from "../../app/report/server-times.ts";
 import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/error-message.ts";
-import { withoutRetryPromise } from "../../core/retry-promise.ts";
+import { textOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll, listPages } from "../../kube/client/list-all.ts";
 import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
@@ -55,7 +54,7 @@ async function read<T>(signal: AbortSignal, get: () => Promise<T>): Promise<Read
   } catch (error) {
     signal.throwIfAborted();
     if (!isKubeError(error)) throw error;
-    return { unread: withoutRetryPromise(messageOf(error)) };
+    return { unread: textOf(error) };
   }
 }
 

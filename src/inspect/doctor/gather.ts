@@ -6,9 +6,8 @@ import { reasonOfFailure } from "../../app/report/cloud-contact.ts";
 import { ServerTimes } from "../../app/report/server-times.ts";
 import { ofSource } from "../../cloud/inventory/source-inventory.ts";
 import { seconds } from "../../core/brand.ts";
-import { messageOf, runtimeCodeOf } from "../../core/error-message.ts";
+import { runtimeCodeOf, textOf } from "../../core/error-message.ts";
 import { messageIn } from "../../core/problem.ts";
-import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
@@ -38,7 +37,7 @@ async function cluster(operator: Operator): Promise<DoctorFacts["cluster"]> {
     signal.throwIfAborted();
     if (!isKubeError(error) && !(error instanceof DeadlineError)) throw error;
     const otherServer = isKubeError(error, "not-found") ? origin : undefined;
-    return { unread: withoutRetryPromise(messageOf(error)), otherServer };
+    return { unread: textOf(error), otherServer };
   }
 }
 
@@ -59,7 +58,7 @@ async function tryListing(source: InstanceSource, operator: Operator): Promise<b
     operator.signal.throwIfAborted();
     const { kind, detail } = CloudError.is(error) ? error : { kind: "deadline", detail: {} };
     const { status } = detail as CloudError["detail"];
-    return { reason: reasonOfFailure(kind), status, message: withoutRetryPromise(messageOf(error)) };
+    return { reason: reasonOfFailure(kind), status, message: textOf(error) };
   }
 }
 
@@ -70,7 +69,7 @@ async function tryCheck({ checkSettings }: AnyCloud, operator: Operator): Promis
     return problems.map((problem) => ({ reason: "CloudSettingsUnknown", message: messageIn(problem) }));
   } catch (error) {
     operator.signal.throwIfAborted();
-    return [{ reason: "CloudSettingsUnchecked", message: withoutRetryPromise(messageOf(error)) }];
+    return [{ reason: "CloudSettingsUnchecked", message: textOf(error) }];
   }
 }
 

@@ -288,10 +288,12 @@ export class Describer {
     });
   }
 
-  #noteOf({ severity, reason, cause, text, effect, remedy, since }: Problem): ObjectNote {
+  #noteOf({ severity, reason, cause, text, effect, remedy, promise, since }: Problem): ObjectNote {
     const isKnown = since !== undefined && !this.#isOffline;
     const sinceSeconds = isKnown ? Math.round((this.#now - since) / 1000) : undefined;
-    return defined({ severity, reason, cause, text, effect, remedy, sinceSeconds });
+    // A command makes no other attempt.
+    const next = this.#isOffline ? undefined : promise;
+    return defined({ severity, reason, cause, text, effect, remedy, promise: next, sinceSeconds });
   }
 
   /** When the first of these keys is tried again; if none is scheduled, the first of the times in `otherwise`. */

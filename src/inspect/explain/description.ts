@@ -5,9 +5,8 @@ import { eventSources, uninitializedTaint } from "../../controllers/well-known.t
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { formatDuration } from "../../core/duration.ts";
-import { messageOf } from "../../core/error-message.ts";
+import { textOf } from "../../core/error-message.ts";
 import { isProblem, type Problem } from "../../core/problem.ts";
-import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { withoutFullStop } from "../../core/text.ts";
 import { describeChange, type JournalEntry } from "../../runtime/journal.ts";
 
@@ -36,7 +35,7 @@ export type State =
 
 /** A message about the object that applies now. */
 export interface ObjectNote
-  extends Pick<Problem, "severity" | "reason" | "cause" | "text" | "effect" | "remedy"> {
+  extends Pick<Problem, "severity" | "reason" | "cause" | "text" | "effect" | "remedy" | "promise"> {
   /** A manager has said it in an event. */
   readonly isReported?: boolean;
   /** For how long the manager has seen it. */
@@ -100,7 +99,7 @@ export interface CloudOutage {
 /** That the cloud does not answer, since when, and why. */
 export function failingText({ error, since, source }: CloudOutage, now: number): string {
   const where = source === undefined ? "the cloud" : `source ${source} of the cloud`;
-  return `requests to ${where} have failed for ${durationOf((now - since) / 1000)}: ${messageOf(error)}`;
+  return `requests to ${where} have failed for ${durationOf((now - since) / 1000)}: ${textOf(error)}`;
 }
 
 export const durationOf = (inSeconds: number): string => formatDuration(seconds(Math.round(inSeconds)));
@@ -276,20 +275,6 @@ export function withoutCloud(description: Description, cause: Problem): Descript
     state: "unknown",
     ...(first === undefined ? { summary: known } : summaryWith(`${known} `, first)),
     notes: sortNotes([cause, ...notes]),
-  };
-}
-
-/** For a command that ends: what only a manager repeats is not promised. What a manager has reported stays as it is. */
-export function withoutPromises(description: Description): Description {
-  return {
-    ...description,
-    summary: withoutRetryPromise(description.summary),
-    facts: Object.fromEntries(
-      Object.entries(description.facts).map(([label, fact]) => [label, withoutRetryPromise(fact)]),
-    ),
-    notes: description.notes.map((note) =>
-      note.isReported === true ? note : { ...note, text: withoutRetryPromise(note.text) },
-    ),
   };
 }
 

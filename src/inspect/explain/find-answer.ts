@@ -9,7 +9,6 @@ import { type Operator, readingApi } from "../../app/operator.ts";
 import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageIn, type Problem } from "../../core/problem.ts";
-import { withoutRetryPromise } from "../../core/retry-promise.ts";
 import { commandText, withoutFullStop } from "../../core/text.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { type Evaluated, observeOnce } from "../observe-once.ts";
@@ -22,7 +21,6 @@ import {
   type NamedObject,
   withoutCloud,
   withoutLeader,
-  withoutPromises,
 } from "./description.ts";
 import { explainFrom, fromApiServer, listingRefusal, type ObjectSource } from "./explain-offline.ts";
 import type { ExplainAnswer } from "./explain-text.ts";
@@ -55,7 +53,7 @@ async function explainEvaluated(
 ): Promise<Omit<ExplainAnswer, "source">> {
   const describer = new Describer(manager, true);
   const failure = manager.cloudProblem();
-  const cause = failure && withoutFullStop(withoutRetryPromise(failure.text));
+  const cause = failure && withoutFullStop(failure.text);
   const cloudProblem =
     cause &&
     `This command does not know the state of the cloud: ${cause}. A manager that gets the same answer keeps what exists.`;
@@ -67,9 +65,7 @@ async function explainEvaluated(
     },
     describe: (subject) => {
       const object = describer.describe(subject);
-      return withoutPromises(
-        failure && cloudProblem ? withoutCloud(object, { ...failure, text: cloudProblem }) : object,
-      );
+      return failure && cloudProblem ? withoutCloud(object, { ...failure, text: cloudProblem }) : object;
     },
   };
   const { warnings, ...found } = await explainFrom(source, asked, api, signal);

@@ -9,7 +9,7 @@ import { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import { abortable } from "../../runtime/abortable.ts";
-import { KubeError } from "../errors/kube-error.ts";
+import { KubeError, type KubeErrorFacts } from "../errors/kube-error.ts";
 import type { ExecPlugin, KubeconfigCluster } from "./kubeconfig.ts";
 
 export interface PluginCredential {
@@ -29,11 +29,11 @@ function fail(
   kind: "configuration" | "unauthorized",
   plugin: ExecPlugin,
   text: string,
-  cause?: unknown,
+  more: Pick<KubeErrorFacts, "cause" | "promise"> = {},
 ): KubeError {
   return new KubeError(kind, `The credential plugin ${JSON.stringify(plugin.command)} ${text}`, {
     operation,
-    cause,
+    ...more,
   });
 }
 
@@ -142,29 +142,27 @@ export class ExecCredential {
       const running = files.run([plugin.command, ...plugin.args], env, deadline.signal);
       const { exitCode, stdout } = await abortable(running, deadline.signal);
       if (exitCode !== 0) {
-        throw fail(
-          "unauthorized",
-          plugin,
-          `exited with code ${exitCode}. Run it by hand to see why. ${willRetry}`,
-        );
+        throw fail("unauthorized", plugin, `exited with code ${exitCode}. Run it by hand to see why.`, {
+          promise: willRetry,
+        });
       }
       this.#known = readOutput(plugin, stdout);
       return this.#known.credential;
     } catch (error) {
       if (error instanceof KubeError) throw error;
       if (deadline.signal.aborted) {
-        throw fail("unauthorized", plugin, `did not finish within 60s. ${willRetry}`);
+        throw fail("unauthorized", plugin, `did not finish within 60s.`, { promise: willRetry });
       }
       const code = runtimeCodeOf(error);
       if (code !== "ENOENT" && code !== "EACCES") {
-        throw fail("unauthorized", plugin, `failed to run. ${willRetry}`, error);
+        throw fail("unauthorized", plugin, `failed to run.`, { cause: error, promise: willRetry });
       }
       const hint = plugin.installHint === undefined ? "" : ` ${plugin.installHint}`;
       throw fail(
         "configuration",
         plugin,
         `cannot be started (${code}). Install it, or correct users[].exec.command.${hint}`,
-        error,
+        { cause: error },
       );
     } finally {
       cancel();

@@ -43,6 +43,8 @@ export interface KubeErrorFacts {
   readonly denial?: Denial | undefined;
   /** The user that lacks the permission. */
   readonly refusedUser?: string | undefined;
+  /** What a running manager does next. */
+  readonly promise?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -63,6 +65,7 @@ export class KubeError extends Error {
   readonly retryAfter: Milliseconds | undefined;
   readonly denial: Denial | undefined;
   readonly refusedUser: string | undefined;
+  readonly promise: string | undefined;
 
   constructor(kind: KubeErrorKind, message: string, facts: KubeErrorFacts) {
     super(truncate(message), facts.cause === undefined ? undefined : { cause: facts.cause });
@@ -73,6 +76,7 @@ export class KubeError extends Error {
     this.retryAfter = facts.retryAfter;
     this.denial = facts.denial;
     this.refusedUser = facts.refusedUser;
+    this.promise = facts.promise;
   }
 
   /** Retrying cannot fix it, so the process may exit with this message. */

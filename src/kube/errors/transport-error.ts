@@ -53,7 +53,7 @@ export function transportError(error: unknown, origin: string, facts: KubeErrorF
   const reason = code === "" ? "no response" : code;
   return new KubeError(
     "unreachable",
-    `Cannot reach the API server at ${origin} (${reason}). Check that it is running, and the address, network and proxy. ${keepsRetrying}`,
-    withCause,
+    `Cannot reach the API server at ${origin} (${reason}). Check that it is running, and the address, network and proxy.`,
+    { ...withCause, promise: keepsRetrying },
   );
 }

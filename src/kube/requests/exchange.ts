@@ -97,8 +97,8 @@ export class Exchanges {
       this.#pool.timedOut(generation);
       throw new KubeError(
         "timeout",
-        `No response from the API server at ${connection.origin} to ${facts.operation} within ${formatDuration(deadline)}. ${willRetry}`,
-        { ...facts, cause: error },
+        `No response from the API server at ${connection.origin} to ${facts.operation} within ${formatDuration(deadline)}.`,
+        { ...facts, cause: error, promise: willRetry },
       );
     }
   }

@@ -3,7 +3,7 @@
 
 import { isReady } from "../../controllers/node-facts.ts";
 import { milliseconds } from "../../core/brand.ts";
-import { messageOf } from "../../core/error-message.ts";
+import { messageOf, promiseOf, textOf } from "../../core/error-message.ts";
 import { willRetry } from "../../core/retry-promise.ts";
 import type { Node, PersistentVolume, VolumeAttachment } from "../../kube/objects.ts";
 import { finalizerPatch } from "../../kube/patches/finalizer-patch.ts";
@@ -97,7 +97,8 @@ export class Attachments {
     const machine = node === undefined ? "it does not exist" : volumeNodeOf(node, driver);
     if (typeof machine === "string")
       throw refused(
-        `Volumes of ${driver.name} cannot be attached to the Node ${attachment.spec.nodeName}: ${machine}. ${willRetry}`,
+        `Volumes of ${driver.name} cannot be attached to the Node ${attachment.spec.nodeName}: ${machine}.`,
+        willRetry,
       );
     this.#checkLimit(attachment, machine);
     const keep = volume && finalizerPatch(volume, attacherFinalizer(driver.name), "present");
@@ -269,13 +270,13 @@ export class Attachments {
     signal: AbortSignal,
   ): Promise<void> {
     if (isNoProblem(error)) return;
-    const message = messageOf(cloudErrorIn(error));
+    const cause = cloudErrorIn(error);
     const isAttach = field === "attachError";
     const reason = isAttach ? "FailedAttachVolume" : "FailedDetachVolume";
     this.#actions.report(kind, attachment, isAttach ? "attach" : "detach", [
-      { severity: "error", reason, text: message },
+      { severity: "error", reason, text: textOf(cause), promise: promiseOf(cause) },
     ]);
-    await saveError(this.#actions, attachment, field, message, signal);
+    await saveError(this.#actions, attachment, field, messageOf(cause), signal);
   }
 
   async #patch(

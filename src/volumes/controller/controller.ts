@@ -8,7 +8,7 @@ import {
   type Subscriptions,
 } from "../../controllers/kernel/run-controller.ts";
 import { isReady } from "../../controllers/node-facts.ts";
-import type { Problem } from "../../core/problem.ts";
+import { messageIn, type Problem } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import type { KubeObject, Node, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
@@ -181,7 +181,8 @@ export class VolumeController {
     } catch (error) {
       if (signal.aborted) return false;
       const delay = delayAfterError(error, 3, this.#deps);
-      const why = problemOfError(error)?.text ?? "it was interrupted";
+      const problem = problemOfError(error);
+      const why = problem === undefined ? "it was interrupted" : messageIn(problem);
       note(
         `The volume controller waits, because it cannot check whether sidecars run: ${why} It checks again in ${Math.round(delay / 1000)}s.`,
         { reason: "SidecarsUnknown" },

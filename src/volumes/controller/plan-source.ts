@@ -21,7 +21,7 @@ const invalid = (why: string): RpcError =>
   );
 /** It may become ready. */
 const notYet = (why: string): RpcError =>
-  new RpcError("UNAVAILABLE", `${why}, so no volume is created yet. ${willRetry}`);
+  new RpcError("UNAVAILABLE", `${why}, so no volume is created yet.`, { promise: willRetry });
 
 /** Undefined: the volume is empty. Throws if the cloud cannot create a volume from that. */
 export function dataSourceOf(

@@ -2,7 +2,7 @@
 // cloud, and reports.
 
 import { isFenced } from "../../cloud/error-policies.ts";
-import { isLostRace, textOfError } from "../../controllers/classify-error.ts";
+import { describeFailure, isLostRace } from "../../controllers/classify-error.ts";
 import { Reporter } from "../../controllers/kernel/board.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { type Milliseconds, minutes } from "../../core/brand.ts";
@@ -242,7 +242,9 @@ export class VolumeActions {
     { reason, error }: { readonly reason: string; readonly error: unknown },
   ): void {
     if (isNoProblem(error)) return;
-    this.report(kind, object, topic, [{ severity: "error", reason, text: textOfError(cloudErrorIn(error)) }]);
+    this.report(kind, object, topic, [
+      { severity: "error", reason, ...describeFailure(cloudErrorIn(error)) },
+    ]);
   }
 
   /** The object is gone. */

@@ -260,6 +260,6 @@ export async function saveError(
   await actions.merge(volumeAttachments, stores.attachments, current, { status }, message, signal);
 }
 
-export function refused(message: string): RpcError {
-  return new RpcError("FAILED_PRECONDITION", message);
+export function refused(message: string, promise?: string): RpcError {
+  return new RpcError("FAILED_PRECONDITION", message, { promise });
 }

@@ -27,10 +27,16 @@ export type StatusCode = keyof typeof statusCodes;
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: Exclude<StatusCode, "OK">;
+  readonly promise: string | undefined;
 
-  constructor(code: Exclude<StatusCode, "OK">, message: string, options?: { readonly cause?: unknown }) {
+  constructor(
+    code: Exclude<StatusCode, "OK">,
+    message: string,
+    options?: { readonly cause?: unknown; readonly promise?: string | undefined },
+  ) {
     super(message, options);
     this.code = code;
+    this.promise = options?.promise;
   }
 }
 

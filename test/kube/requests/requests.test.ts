@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { seconds } from "../../../src/core/brand.ts";
+import { messageOf } from "../../../src/core/error-message.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/kube/errors/kube-error.ts";
 import { leases, nodes } from "../../../src/kube/resources.ts";
 import { failure, json, scripted, silence } from "../support/scripted.ts";
@@ -89,7 +90,7 @@ test.each([
   const { api } = scripted(() => Promise.reject(Object.assign(new Error("x"), { code })));
   const error = await failure(api.get(nodes, key, never));
   expect(error).toMatchObject({ kind });
-  expect(String(error)).toContain(words);
+  expect(messageOf(error)).toContain(words);
 });
 
 describe("request deadline", () => {

@@ -9,7 +9,7 @@ import type { Problem } from "../../../core/problem.ts";
 import { commandText, shortList } from "../../../core/text.ts";
 import { type Service, toTime } from "../../../kube/objects.ts";
 import type { Step } from "../../../provider/plan.ts";
-import { problemOfError, textOfError } from "../../classify-error.ts";
+import { describeFailure, problemOfError } from "../../classify-error.ts";
 import { type Held, whyHeld } from "../../kernel/doubt.ts";
 import { removalWindowText } from "../../kernel/removal-history.ts";
 import { pausedAnnotation } from "../../well-known.ts";
@@ -260,10 +260,9 @@ function describeSteps(steps: readonly Step[]): string {
 }
 
 export function syncFailed(service: Service, error: unknown): Problem {
-  const why = textOfError(error);
   return isEnding(service)
-    ? failed("DeleteLoadBalancerFailed", `Error deleting load balancer: ${why}`, error)
-    : failed("SyncLoadBalancerFailed", `Error syncing load balancer: ${why}`, error);
+    ? failed("DeleteLoadBalancerFailed", "Error deleting load balancer:", error)
+    : failed("SyncLoadBalancerFailed", "Error syncing load balancer:", error);
 }
 
 /** More names would make the event unreadable. */
@@ -273,14 +272,16 @@ const maxHostNames = 20;
 export function updateFailed(hosts: readonly string[], error: unknown): Problem {
   const names = hosts.toSorted().slice(0, maxHostNames);
   const shown = hosts.length > maxHostNames ? [...names, `<${hosts.length - maxHostNames} more>`] : names;
-  const message =
+  const what =
     `Error updating load balancer with new hosts [${shown.join(" ")}] ` +
-    `[node names limited, total number of nodes: ${hosts.length}], error: ${textOfError(error)}`;
-  return failed("UpdateLoadBalancerFailed", message, error);
+    `[node names limited, total number of nodes: ${hosts.length}], error:`;
+  return failed("UpdateLoadBalancerFailed", what, error);
 }
 
 /** An error that affects the whole account is logged once, not for each Service. */
-function failed(reason: string, message: string, error: unknown): Problem {
-  const problem = defined({ ...failure(reason, message), cause: problemOfError(error)?.reason });
+function failed(reason: string, what: string, error: unknown): Problem {
+  const { text, ...more } = describeFailure(error);
+  const cause = problemOfError(error)?.reason;
+  const problem = defined({ ...failure(reason, `${what} ${text}`), ...more, cause });
   return isAccountWide(error) ? { ...problem, isQuiet: true } : problem;
 }

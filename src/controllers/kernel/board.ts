@@ -94,17 +94,20 @@ export class Board<Topic extends string> {
   }
 }
 
-export class Reporter<Subject, Topic extends string> {
-  readonly #send: (object: Subject, problem: Problem, topic?: Topic) => void;
-  readonly #put: (object: Subject, topic: Topic, problems: readonly Problem[]) => readonly Problem[];
+type Send<Subject, Topic> = (object: Subject, problem: Problem, topic?: Topic) => void;
 
-  /** `put` changes the board, and returns what is new. */
-  constructor(
-    send: (object: Subject, problem: Problem, topic?: Topic) => void,
-    put: (object: Subject, topic: Topic, problems: readonly Problem[]) => readonly Problem[],
-  ) {
+/** Changes the board of the object, and returns what is new. */
+interface Boards<Subject, Topic> {
+  put(object: Subject, topic: Topic, problems: readonly Problem[]): readonly Problem[];
+}
+
+export class Reporter<Subject, Topic extends string> {
+  readonly #send: Send<Subject, Topic>;
+  readonly #boards: Boards<Subject, Topic>;
+
+  constructor(send: Send<Subject, Topic>, boards: Boards<Subject, Topic>) {
     this.#send = send;
-    this.#put = put;
+    this.#boards = boards;
   }
 
   /** Sends an event about something that does not last. */
@@ -114,6 +117,6 @@ export class Reporter<Subject, Topic extends string> {
 
   /** These apply now, instead of the topic's last ones. Sends those that are new. */
   report(object: Subject, topic: Topic, problems: readonly Problem[]): void {
-    for (const problem of this.#put(object, topic, problems)) this.publish(object, problem, topic);
+    for (const problem of this.#boards.put(object, topic, problems)) this.publish(object, problem, topic);
   }
 }

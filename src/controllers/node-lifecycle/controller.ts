@@ -56,9 +56,7 @@ export class LifecycleController implements Reconciler {
     this.queue = new WorkQueue(clock);
     this.#pendingLookups = new PendingLookups(inventory, clock);
     this.#candidates = new Candidates(clock, this.#pendingLookups, history.board);
-    this.#reporter = new Reporter(options.report, (node, topic, problems) =>
-      history.board.put(node, topic, problems),
-    );
+    this.#reporter = new Reporter(options.report, history.board);
     this.#doubt = new Doubt({
       ...options,
       kind: "nodes",

@@ -29,9 +29,7 @@ export class NodeReporter {
   constructor(options: NodeReporterOptions, board: Board<NodeTopic>) {
     this.#options = options;
     this.#board = board;
-    this.#reporter = new Reporter(options.report, (node, topic, problems) =>
-      board.put(node, topic, problems),
-    );
+    this.#reporter = new Reporter(options.report, board);
   }
 
   reportNotices(node: Node, notices: readonly Problem[]): void {

@@ -75,7 +75,7 @@ export class ServingCertificateController implements Reconciler {
     this.#history = history;
     this.#reporter = new Reporter<CertificateSigningRequest, "waiting">(
       (request, problem) => this.#report(request, problem),
-      (request, topic, problems) => history.board.put(request, topic, problems),
+      history.board,
     );
     this.queue = new WorkQueue(deps.clock);
     this.#lookups = new PendingLookups(deps.inventory, deps.clock);

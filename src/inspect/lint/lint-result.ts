@@ -2,15 +2,12 @@
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { countOf } from "../../core/text.ts";
-import type { LintSeverity } from "./lint-service.ts";
 
-export interface LintProblem {
+/** An error, a warning or a hint, which may be intended and does not change the exit code. */
+export interface LintProblem extends Pick<Problem, "severity" | "reason" | "text"> {
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  readonly severity: LintSeverity;
-  readonly reason: string;
-  readonly text: string;
   /** The object, such as `Service shop/web`; absent for the file itself. */
   readonly object?: string;
 }
@@ -26,7 +23,7 @@ export function atPlaceIn(file: string, { place, severity, reason, ...problem }:
   const isHere = place?.file === file;
   const { line = 1, column = 1 } = isHere ? place : {};
   const text = messageIn({ ...problem, place: isHere ? undefined : place });
-  return { file, line, column, severity: severity === "error" ? severity : "warning", reason, text };
+  return { file, line, column, severity, reason, text };
 }
 
 function summaryOf({ problems, checked }: LintResult, unreadable: number): string {

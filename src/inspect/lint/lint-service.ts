@@ -55,12 +55,12 @@ function cloudOf(key: string): string | undefined {
 }
 
 /** A file with annotations of several clouds may be meant for all of them. */
-function otherCloudProblems({ metadata }: Service, table: AnnotationTable<Fields>): readonly LintedProblem[] {
+function otherCloudProblems({ metadata }: Service, table: AnnotationTable<Fields>): readonly Problem[] {
   const keys = Object.keys(metadata.annotations ?? {});
   const own = [table.prefix, ...Object.keys(table.fields), ...(table.factKeys ?? [])].map(cloudOf);
   const reads = readsAnnotation(table);
   const isForSeveral = keys.some((key) => reads(key) && !key.startsWith(ownPrefix));
-  return keys.flatMap((key): readonly LintedProblem[] => {
+  return keys.flatMap((key): readonly Problem[] => {
     const cloud = cloudOf(key);
     if (cloud === undefined || own.includes(cloud)) return [];
     const severity = isForSeveral ? "hint" : "warning";
@@ -79,12 +79,7 @@ export interface ServiceRules {
   readonly balancers: Pick<AnyBalancers, "supports" | "requestsAdoption"> | undefined;
 }
 
-/** A hint may be intended, so it does not change the exit code. */
-export type LintSeverity = Problem["severity"] | "hint";
-
-type LintedProblem = Omit<Problem, "severity"> & { readonly severity: LintSeverity };
-
-export interface FoundProblem extends LintedProblem {
+export interface FoundProblem extends Problem {
   readonly path: FieldPath;
 }
 
@@ -166,7 +161,7 @@ function portProblems({ spec }: Service): readonly FoundProblem[] {
 }
 
 /** The path of the field that a problem is about. */
-function pathOf({ key }: LintedProblem, { metadata }: Service): FieldPath {
+function pathOf({ key }: Problem, { metadata }: Service): FieldPath {
   if (key === undefined) return ["spec"];
   if (Object.hasOwn(metadata.annotations ?? {}, key)) return ["metadata", "annotations", key];
   return key.startsWith("spec.") ? key.split(".") : ["metadata"];
@@ -178,7 +173,7 @@ function balancerProblems(
   { table, facts, balancers }: ServiceRules,
   read: ReadAnnotations<Fields>,
   desired: DesiredLoadBalancer<Fields>,
-): readonly LintedProblem[] {
+): readonly Problem[] {
   const isIgnored = balancers !== undefined && !honorsAddress(facts, balancers.supports);
   return [
     ...read.problems,
@@ -193,7 +188,7 @@ function balancerProblems(
 
 /** What Fairlead reads of it has no effect, and what the other controller reads is unknown here. */
 function leftAlone({ key, text }: OtherController, service: Service): FoundProblem {
-  const problem: LintedProblem = {
+  const problem: Problem = {
     severity: "hint",
     reason: "ServedElsewhere",
     key,

@@ -88,7 +88,7 @@ export class VolumeActions {
     this.#life = life;
     this.#reporter = new Reporter<Subject, Topic>(
       ({ kind, object }, problem) => deps.report(kind, object, problem),
-      (subject, topic, problems) => history.board.put(subject, topic, problems),
+      history.board,
     );
   }
 

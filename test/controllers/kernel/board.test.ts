@@ -12,7 +12,7 @@ function setUp() {
   const board = new Board<"plan" | "failure">();
   const reporter = new Reporter<ReturnType<typeof object>, "plan" | "failure">(
     ({ metadata }, problem) => void sent.push(`${metadata.name}: ${messageIn(problem)}`),
-    (one, topic, all) => board.put(one, topic, all),
+    board,
   );
   return { sent, board, reporter, takeSent: () => sent.splice(0) };
 }

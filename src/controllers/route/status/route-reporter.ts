@@ -41,9 +41,7 @@ export class NodeProblems {
   ) {
     this.#options = options;
     this.#history = history;
-    this.#reporter = new Reporter(options.report, (node, topic, problems) =>
-      history.nodeBoard.put(node, topic, problems),
-    );
+    this.#reporter = new Reporter(options.report, history.nodeBoard);
   }
 
   /** The instance of the Node is not visible; without a problem, it is visible or not looked up. */
@@ -86,7 +84,7 @@ export class RouteReporter {
     const { reportHold, reportProblem, history } = options;
     this.#reporter = new Reporter(
       (_, problem, topic) => (topic === "hold" ? reportHold : reportProblem)(problem),
-      (_, topic, problems) => history.board.put(topic, problems),
+      { put: (_, topic, problems) => history.board.put(topic, problems) },
     );
   }
 

@@ -17,7 +17,9 @@ export function createServiceReporter(
   send: ServiceControllerDeps["report"],
   records: ServiceRecords,
 ): ServiceReporter {
-  return new Reporter(send, (service, topic, problems) => records.of(service).report(topic, problems));
+  return new Reporter(send, {
+    put: (service, topic, problems) => records.of(service).report(topic, problems),
+  });
 }
 
 /** Topics whose events no longer apply after a successful reconcile. */

@@ -4,6 +4,7 @@ import { delayAfterError } from "../../controllers/classify-error.ts";
 import type { AccountWitness } from "../../controllers/kernel/account-proof.ts";
 import { Doubt, type Held, whyHeld } from "../../controllers/kernel/doubt.ts";
 import { removalWindowText } from "../../controllers/kernel/removal-history.ts";
+import type { Problem } from "../../core/problem.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
 import { cloudErrorIn, type VolumeActions } from "./volume-actions.ts";
@@ -72,10 +73,7 @@ export class VolumeDoubt {
     // Nothing is reported before the cloud has answered at all.
     if (held === undefined || held.account === "unanswered") return held !== undefined;
     const topic = kind === "PersistentVolume" ? "delete" : "detach";
-    const message = textOf(held);
-    this.#actions.report(kind, object, topic, [
-      { severity: "error", reason, text: message, identity: reason },
-    ]);
+    this.#actions.report(kind, object, topic, [problemOf(held)]);
     return true;
   }
 
@@ -85,7 +83,7 @@ export class VolumeDoubt {
   }
 }
 
-function textOf(held: Held): string {
+function problemOf(held: Held): Problem {
   const { absent, vanished, recent, total, howToRelease } = held;
   const missing =
     absent > 0 ? [`the cloud does not show ${absent} of ${total} volumes, or not as attached`] : [];
@@ -99,5 +97,8 @@ function textOf(held: Held): string {
     absent > 0
       ? "a fault of the cloud, or as credentials of another project (if so, correct them)"
       : "a fault of the API server";
-  return `${what.charAt(0).toUpperCase()}${what.slice(1)}, and ${recent} volumes were removed in the last ${removalWindowText}${whyHeld(held, fault)}, so nothing is deleted or detached because of this. Check that the volumes, and their claims, are meant to be gone. To continue: ${howToRelease}`;
+  const text = `${what.charAt(0).toUpperCase()}${what.slice(1)}, and ${recent} volumes were removed in the last ${removalWindowText}${whyHeld(held, fault)}, so nothing is deleted or detached because of this.`;
+  const remedy = `Check that the volumes, and their claims, are meant to be gone. To continue: ${howToRelease}`;
+  // The counts change.
+  return { severity: "error", reason, text, remedy, identity: reason };
 }

@@ -1,7 +1,7 @@
 // What was created and never shown since: the load balancer of a Service, or the routes of a table. If listings never show them, each proof
 // of their absence would lead to one more.
 
-import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import { type Milliseconds, minutes } from "../../core/brand.ts";
 
 /** The first creation, and the one after the proof that the object is absent. */
 const maxUnlisted = 2;
@@ -97,16 +97,14 @@ export class Creations {
   }
 }
 
-const firstLateCheck: Milliseconds = minutes(1);
-const lastLateCheck: Milliseconds = minutes(16);
+/** The cloud may carry a request out this long after it failed without a clear refusal. */
+export const lateEffect: Milliseconds = minutes(1);
 
 /**
  * When to list again what was created after a request whose outcome was unknown: the cloud may carry that request out later than the
- * proof took, and then has two objects. After one, two, four minutes, and so on, unless a listing began since then.
+ * proof took, and then has two objects. Regular listings show what is even later.
  */
-export function nextLateCheck(sentAt: number, lastListing: number): number | undefined {
-  for (let after = firstLateCheck; after <= lastLateCheck; after = milliseconds(2 * after)) {
-    if (sentAt + after > lastListing) return sentAt + after;
-  }
-  return undefined;
+export function lateCheck(sentAt: number | undefined, lastListing: number): number | undefined {
+  if (sentAt === undefined || sentAt + lateEffect <= lastListing) return undefined;
+  return sentAt + lateEffect;
 }

@@ -270,7 +270,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-evidence.ts",
-        find: "clock.monotonic() - sentAt < lateCreation",
+        find: "clock.monotonic() - sentAt < lateEffect",
         replace: "false",
       },
     ],

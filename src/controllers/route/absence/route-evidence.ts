@@ -1,14 +1,14 @@
 // What a leadership session knows about the routes that Nodes need: whether each was there, since when listings lack it, and how often it
 // was created without being listed. One wrong listing must not create thousands of routes a second time. One for each table.
 
-import { type Milliseconds, minutes, seconds } from "../../../core/brand.ts";
+import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { isRefusal } from "../../classify-error.ts";
-import { nextLateCheck } from "../../kernel/creations.ts";
+import { lateCheck, lateEffect } from "../../kernel/creations.ts";
 import { type Absence, addProof, awaited, type Evidence, isLost, judge } from "../../kernel/proof.ts";
 import { hadRoutes } from "../../node-facts.ts";
 import { type ChangeOutcome, type ChangeResult, isRefusedAsBusy, leadsTo } from "../apply/open-changes.ts";
@@ -30,9 +30,6 @@ interface Known extends Evidence, Pick<RecordedRoute, "newFrom"> {
 
 /** How long a replacement is tried again at once, because the Node has no route meanwhile. Later attempts need a proof, as any other. */
 const replacementTime: Milliseconds = seconds(45);
-
-/** A Node that gets the range within this time may get the route that was requested for another one. */
-const lateCreation: Milliseconds = minutes(1);
 
 const there: Known = { certainty: "exists", proofs: [] };
 const taken: Known = { ...there, isTaken: true };
@@ -88,7 +85,8 @@ export class RouteEvidence {
     const known = isShown && (earlier?.isEarlier ?? earlier === undefined) ? there : earlier;
     if (known?.certainty !== undefined) return known;
     const sentAt = history.uncertain.get(route.destination) ?? Number.NEGATIVE_INFINITY;
-    const isPossible = clock.monotonic() - sentAt < lateCreation;
+    // A Node that has just got the range may get the route that was requested for another one.
+    const isPossible = clock.monotonic() - sentAt < lateEffect;
     return isPossible ? { proofs: [], ...known, certainty: "possible" } : undefined;
   }
 
@@ -158,8 +156,8 @@ export class RouteEvidence {
     for (const [key, known] of this.#known)
       next = Math.min(next, awaited(this.#judge(key, known, holdEndedAt))?.at ?? Number.POSITIVE_INFINITY);
     for (const [destination, sentAt] of uncertain) {
-      const at = nextLateCheck(sentAt, this.#lastListing);
-      // It was checked often enough, so it is forgotten.
+      const at = lateCheck(sentAt, this.#lastListing);
+      // It was checked, so it is forgotten.
       if (at === undefined) uncertain.delete(destination);
       else next = Math.min(next, at);
     }

@@ -7,7 +7,7 @@ import { serviceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
-import { nextLateCheck } from "../../kernel/creations.ts";
+import { lateEffect } from "../../kernel/creations.ts";
 import { ambiguousAdoption, hadOther, primaryOf } from "../observed/ownership.ts";
 import { isManaged } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -40,7 +40,7 @@ export function findBalancer(context: FindContext, needs: Parts = []): Found | "
   const { controller, inventory, service, state } = context;
   const { uid, changedAt = never, session } = state;
   const { beganAt } = inventory;
-  if (beganAt < dueAt(state, beganAt, controller.clock.monotonic())) return "unknown";
+  if (beganAt < dueAt(state, controller.clock.monotonic())) return "unknown";
   // What a Service has left is not decided on an older observation.
   const source = inventory.sourceFor(uid, changedAt, service && session.observation, needs);
   if (source === undefined) return "unknown";
@@ -56,11 +56,9 @@ export function findBalancer(context: FindContext, needs: Parts = []): Found | "
 }
 
 /** A listing must have begun by then: a refused target is tried again, or a creation with an unknown outcome may have had its effect. */
-function dueAt({ uncertainCreationAt, session }: ServiceState, beganAt: number, now: number): number {
-  const lateCheck =
-    uncertainCreationAt === undefined ? undefined : nextLateCheck(uncertainCreationAt, beganAt);
-  const isDue = lateCheck !== undefined && lateCheck <= now;
-  return Math.max(isDue ? lateCheck : never, session.refused.dueAt(now) ?? never);
+function dueAt({ uncertainCreationAt = never, session }: ServiceState, now: number): number {
+  const checkAt = uncertainCreationAt + lateEffect;
+  return Math.max(checkAt <= now ? checkAt : never, session.refused.dueAt(now) ?? never);
 }
 
 /** The unmarked load balancer that only this Service requests to adopt. */

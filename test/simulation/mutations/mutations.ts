@@ -62,8 +62,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/observed/evidence-updates.ts",
-        find: 'certainty === "exists" && changedAt <= since',
-        replace: 'certainty === "exists"',
+        find: " && (evidence.changedAt ?? never) <= since",
+        replace: "",
       },
     ],
   },
@@ -343,9 +343,9 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18, 5], seed: 8 },
     edits: [
       {
-        file: "src/controllers/service/observed/balancer-absence.ts",
-        find: "confirmAfter: isRemoved ? milliseconds(0) : confirmAfter",
-        replace: "confirmAfter: milliseconds(0)",
+        file: "src/controllers/kernel/ledger.ts",
+        find: "isJustRemoved ? { ...rule",
+        replace: "rule.restartedAt !== null ? { ...rule",
       },
     ],
   },
@@ -1006,9 +1006,9 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/state/balancer-evidence.ts",
-        find: 'if (this.#known?.certainty === "exists") return;',
-        replace: "if (this.#known !== undefined) return;",
+        file: "src/controllers/kernel/ledger.ts",
+        find: 'if (this.certainty !== "exists") this.certainty = certainty;',
+        replace: "this.certainty ??= certainty;",
       },
     ],
   },
@@ -1032,9 +1032,9 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/limit-changes.ts",
-        find: "if (known === undefined) return undefined;\n  const { held }",
+        find: "if (state.evidence.certainty === undefined) return undefined;",
         replace:
-          "if (known?.notFoundAt !== undefined || known === undefined) return undefined;\n  const { held }",
+          "if (state.evidence.notFoundAt !== undefined || state.evidence.certainty === undefined) return undefined;",
       },
     ],
   },
@@ -1059,8 +1059,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
-        find: '|| (known?.certainty === "exists" && known.removal === undefined)',
-        replace: "|| known === null",
+        find: '|| (evidence.certainty === "exists" && evidence.removal === undefined)',
+        replace: "|| evidence === null",
       },
     ],
   },
@@ -1128,7 +1128,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/state/balancer-evidence.ts",
+        file: "src/controllers/kernel/ledger.ts",
         find: "this.#tracesFoundAt = at;",
         replace: "",
       },

@@ -1,9 +1,8 @@
-// Decides whether a load balancer that a listing does not show is really absent. One that existed, or may exist, is absent only
-// after a second complete listing without it, or after a lookup. Pure.
+// Decides when to list again a load balancer that a listing does not show, until it is certain that it is absent. Pure.
 
-import { type Milliseconds, milliseconds, seconds } from "../../../core/brand.ts";
-import { awaited, judge } from "../../kernel/proof.ts";
-import type { Existence } from "../state/balancer-evidence.ts";
+import { type Milliseconds, seconds } from "../../../core/brand.ts";
+import { absenceIn, type Existence, isJustChanged } from "../../kernel/ledger.ts";
+import { awaited } from "../../kernel/proof.ts";
 
 export type BalancerAbsence =
   | { readonly kind: "certain" }
@@ -18,8 +17,7 @@ export type BalancerAbsence =
     };
 
 export interface AbsenceInput {
-  /** Undefined: it never existed, or it is certain that it is gone. */
-  readonly known: Existence | undefined;
+  readonly known: Existence;
   readonly confirmAfter: Milliseconds;
   /** When a hold ended that concerned it (monotonic). */
   readonly restartedAt?: number | undefined;
@@ -31,17 +29,7 @@ export interface AbsenceInput {
 const firstCheck: Milliseconds = seconds(2);
 
 export function absenceOf({ known, confirmAfter, restartedAt, listedAt }: AbsenceInput): BalancerAbsence {
-  if (known === undefined) return { kind: "certain" };
-  // A definite lookup, and a removal by Fairlead, need no second answer, but one from after the hold.
-  if (known.notFoundAt !== undefined && known.notFoundAt >= (restartedAt ?? known.notFoundAt))
-    return { kind: "certain" };
-  const isRemoved = isOwnRemoval(known, confirmAfter);
-  const rule = {
-    confirmAfter: isRemoved ? milliseconds(0) : confirmAfter,
-    kinds: ["listing"],
-    restartedAt,
-  } as const;
-  const next = awaited(judge(known, rule));
+  const next = awaited(absenceIn(known, { confirmAfter, kinds: ["listing"], restartedAt }));
   if (next === undefined) return { kind: "certain" };
   // Without any answer about this one, that of the last listing is the first.
   const decidedAt = next.at ?? listedAt + confirmAfter;
@@ -49,24 +37,6 @@ export function absenceOf({ known, confirmAfter, restartedAt, listedAt }: Absenc
   // In whole seconds, so that Services that are due together share one listing.
   const checkAt = isExpected ? Math.min(decidedAt, toSecond(nextCheck(known, listedAt))) : decidedAt;
   return { kind: "unproved", checkAt, decidedAt, isExpected };
-}
-
-/**
- * Whether Fairlead created or changed the load balancer so recently that listings may not show it yet. Compares with the last listing
- * without it, because the deciding listing may still be running.
- */
-export function isJustChanged(
-  { changedAt, proofs }: Pick<Existence, "changedAt" | "proofs">,
-  confirmAfter: Milliseconds,
-  listedAt = Number.POSITIVE_INFINITY,
-): boolean {
-  return changedAt !== undefined && (proofs.at(-1)?.beganAt ?? listedAt) - changedAt < confirmAfter;
-}
-
-/** A read showed it once more after Fairlead removed it. */
-function isOwnRemoval({ removedAt, proofs }: Existence, confirmAfter: Milliseconds): boolean {
-  const last = proofs.at(-1);
-  return removedAt !== undefined && last !== undefined && last.beganAt - removedAt < confirmAfter;
 }
 
 function nextCheck({ proofs }: Existence, listedAt: number): number {

@@ -4,12 +4,11 @@ import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import type { ServiceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { Census, Counted, Standing } from "../../kernel/doubt.ts";
+import { isJustChanged, type Ledger } from "../../kernel/ledger.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
-import type { Existence } from "../state/balancer-evidence.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
-import { isJustChanged } from "./balancer-absence.ts";
 
 export const removalKind = "load-balancers";
 
@@ -41,20 +40,22 @@ export class BalancerCensus implements Census {
   #standingOf(state: ServiceState): Standing | undefined {
     const { services, settings } = this.#deps;
     const { phase, key, uid, evidence, goneAt } = state;
-    const { known } = evidence;
     const isShown = this.#index.of(uid).length > 0;
     const isVanished = goneAt !== undefined && settings.vanished !== "keep" && hasVanished(services, state);
     if (isShown && isVanished) return "vanished";
-    if (known?.certainty !== "exists") return undefined;
+    if (evidence.certainty !== "exists") return undefined;
     if (isShown || phase !== "managed" || !evidence.needsProof) return "present";
     const service = services.get(key);
-    const isMissing = service?.metadata.uid === uid && !isJustChanged(known, settings.confirmAfter);
-    return isMissing ? standingOfMissing(service, known) : "present";
+    const isMissing = service?.metadata.uid === uid && !isJustChanged(evidence, settings.confirmAfter);
+    return isMissing ? standingOfMissing(service, evidence) : "present";
   }
 }
 
 /** Also for a Service that no longer needs it, if listings are all that says that it is gone. */
-function standingOfMissing(service: Service, { removal, notFoundAt }: Existence): Standing {
+function standingOfMissing(
+  service: Service,
+  { removal, notFoundAt }: Pick<Ledger, "removal" | "notFoundAt">,
+): Standing {
   if (!isEnding(service)) return wantsLoadBalancer(service) ? "absent" : "present";
   if (!hasFinalizer(service) || removal === "sent" || notFoundAt !== undefined) return "present";
   return removal === undefined ? "absent" : "explained";

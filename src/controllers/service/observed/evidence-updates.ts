@@ -5,10 +5,10 @@ import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { AccountWitness } from "../../kernel/account-proof.ts";
+import type { Certainty } from "../../kernel/ledger.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddress, hasFact } from "../desired/facts.ts";
 import { hasFinalizer, isEnding, isForeignClass } from "../predicates.ts";
-import type { Certainty } from "../state/balancer-evidence.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
 
@@ -90,10 +90,9 @@ export class EvidenceUpdates {
   /** A load balancer that this connection created or changed proves nothing about the account. */
   readonly witness: AccountWitness = (since) => {
     const { latest } = this.#deps.listing;
-    const recorded = this.#records.all.filter(({ evidence: { known } }) => {
-      const { certainty, changedAt = never } = known ?? {};
-      return certainty === "exists" && changedAt <= since;
-    });
+    const recorded = this.#records.all.filter(
+      ({ evidence }) => evidence.certainty === "exists" && (evidence.changedAt ?? never) <= since,
+    );
     if (recorded.length === 0) return undefined;
     if ((latest?.beganAt ?? never) <= since) return "unknown";
     const isShown = (uid: ServiceUID): boolean =>

@@ -55,8 +55,7 @@ export async function selectDesired(
 export async function reportOtherCluster(context: ReconcileContext): Promise<Service | undefined> {
   const { service, state } = context;
   const ownership = ownershipContext(context, undefined);
-  const isSuspect =
-    state.evidence.known?.isTrace === true && ownership.inventory.foreignOf(state.uid).length > 0;
+  const isSuspect = state.evidence.isTrace && ownership.inventory.foreignOf(state.uid).length > 0;
   if (service === undefined || !isSuspect) return service;
   const member = withOwnership(context.desiredServices.of(service), ownership);
   if (!isHeldByOwnership(member)) return service;

@@ -133,7 +133,7 @@ async function removeFinalizer(
   const { released: names } = state;
   const why = "the Service no longer has a load balancer";
   await writes.patch(service, jsonPatch(steps, "status"), why, call.signal);
-  state.noteAbsent();
+  state.evidence.forget();
   context.evidenceUpdates.forgetFinalizer(state.uid);
   if (!hasFinalizer(service)) return settled;
   const isReleased = desired.ending === "release" || names.length > 0;
@@ -149,7 +149,7 @@ export function complete(context: ReconcileContext, plan: PlannedChange): Outcom
   state.complete(fingerprint);
   history.standbyChanges.forget(member.service);
   // The load balancer is absent, and the plan needs none.
-  if (observed === undefined) state.noteAbsent();
+  if (observed === undefined) state.evidence.forget();
   if (isDone(context, observed)) {
     context.records.dismiss(state.uid);
     return settled;

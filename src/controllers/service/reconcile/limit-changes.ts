@@ -97,7 +97,7 @@ export async function recordChange(
   plan: PlannedChange,
 ): Promise<Outcome | undefined> {
   const isCounted =
-    hasVanishedWith(state, plan) || (createsBalancer(plan) && state.evidence.known?.certainty === "exists");
+    hasVanishedWith(state, plan) || (createsBalancer(plan) && state.evidence.certainty === "exists");
   if (isObserving || !isCounted || plan.steps.length === 0) return undefined;
   // Storing takes time, so the verdict is asked for again on what is known then.
   return (await doubt.record([state.uid])) === "recorded"
@@ -118,11 +118,11 @@ function consequenceOf(
   state: ServiceState,
   plan: PlannedChange,
 ): "made again" | "removed" | "forgotten" | undefined {
-  const { known, isRemoved } = state.evidence;
+  const { certainty, isRemoved } = state.evidence;
   if (hasVanishedWith(state, plan)) return plan.steps.length > 0 ? "removed" : undefined;
-  if (createsBalancer(plan)) return known !== undefined || isRemoved ? "made again" : undefined;
+  if (createsBalancer(plan)) return certainty !== undefined || isRemoved ? "made again" : undefined;
   const isForgotten = plan.observed === undefined && plan.member === undefined;
-  return isForgotten && known?.certainty === "exists" ? "forgotten" : undefined;
+  return isForgotten && certainty === "exists" ? "forgotten" : undefined;
 }
 
 function hasVanishedWith({ goneAt, isDeletionSeen }: ServiceState, { observed }: PlannedChange): boolean {
@@ -138,8 +138,7 @@ export async function checkRelease(
   service: Service,
 ): Promise<Outcome | undefined> {
   const { state, doubt } = context;
-  const { known } = state.evidence;
-  if (known === undefined) return undefined;
+  if (state.evidence.certainty === undefined) return undefined;
   const { held } = doubt.about(state.uid);
   return held === undefined
     ? checkAbsence(context, service)
@@ -170,7 +169,7 @@ type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
  */
 export function judgeAbsence({ controller, doubt, inventory, state }: ReconcileContext): BalancerAbsence {
   return absenceOf({
-    known: state.evidence.known,
+    known: state.evidence,
     restartedAt: doubt.about(state.uid).restartedAt,
     confirmAfter: controller.settings.confirmAfter,
     listedAt: inventory.knownAt,
@@ -222,7 +221,7 @@ export async function checkUnlisted(
   const { controller, state } = context;
   if (!createsBalancer(plan) || member === undefined || fingerprint === undefined) return undefined;
   if (controller.removals.isReleased(removalKind, state.uid)) return undefined;
-  const { creations } = state.evidence;
+  const { creations } = state;
   const count = creations.countOf(steps.map(whatOf), fingerprint.spec);
   if (count === undefined) return undefined;
   const names = steps.flatMap((step) => (creations.has(whatOf(step)) ? (step.on ?? []) : []));

@@ -76,8 +76,10 @@ export async function observe(context: ReconcileContext, needs: Parts): Promise<
 }
 
 /** Nothing shows yet why a lookup should not find it. */
-function wasThere({ evidence: { known } }: ServiceState, { balancer }: Found): boolean {
-  return balancer?.ownership === "ours" || (known?.certainty === "exists" && known.removal === undefined);
+function wasThere({ evidence }: ServiceState, { balancer }: Found): boolean {
+  return (
+    balancer?.ownership === "ours" || (evidence.certainty === "exists" && evidence.removal === undefined)
+  );
 }
 
 /** What the deletion of the Service does with its load balancers. */
@@ -92,7 +94,7 @@ function noteFinalizer({ controller: { clock }, service, state }: ReconcileConte
   const isPresent = hasFinalizer(service);
   const isAddedByOther = state.lacksFinalizer && isPresent;
   state.noteFinalizer(isPresent);
-  if (isAddedByOther && state.evidence.known === undefined) state.noteOthersFinalizer(clock.monotonic());
+  if (isAddedByOther && state.evidence.certainty === undefined) state.noteOthersFinalizer(clock.monotonic());
 }
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
@@ -156,7 +158,7 @@ function noteExistence(
   if (balancer?.keys !== undefined) return undefined;
   if (balancer === undefined && lookedUpAt !== undefined) {
     const lookup = { beganAt: lookedUpAt, knownAt: controller.clock.monotonic() };
-    state.noteLookup(lookup, controller.settings.confirmAfter);
+    state.evidence.noteLookup(lookup, controller.settings.confirmAfter);
   }
   const absence = judgeAbsence(context);
   return absence.kind === "unproved" ? absence : undefined;

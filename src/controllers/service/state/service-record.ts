@@ -2,15 +2,16 @@
 // it. A restart loses it; the Service and the next listings then show what matters.
 
 import { afterSteps, type Observation } from "../../../cloud/inventory/balancer-observation.ts";
-import type { Cidr, Milliseconds, ServiceUID } from "../../../core/brand.ts";
+import type { Cidr, ServiceUID } from "../../../core/brand.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { ObjectBoard } from "../../kernel/board.ts";
+import { Creations } from "../../kernel/creations.ts";
+import { type Certainty, type Existence, Ledger } from "../../kernel/ledger.ts";
 import type { Proof } from "../../kernel/proof.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
-import { BalancerEvidence, type Certainty } from "./balancer-evidence.ts";
 import { Progress } from "./progress.ts";
 import {
   type AcceptedRequest,
@@ -86,7 +87,8 @@ export class ServiceRecord {
   lacksFinalizer: boolean = false;
 
   // What is known about the existence of the load balancer, until it is proved that there is none.
-  readonly evidence: BalancerEvidence = new BalancerEvidence();
+  readonly evidence: Ledger = new Ledger();
+  readonly creations: Creations = new Creations();
   /** When the last creation with an unknown outcome was sent: it may take effect later, and a listing then shows the load balancer. */
   uncertainCreationAt: number | undefined;
   /** When Fairlead last changed the cloud; older listings are outdated. Infinity while requests are sent: every listing is outdated. */
@@ -210,7 +212,8 @@ export class ServiceRecord {
 
   /** A complete listing shows the load balancer, or not. */
   noteListing(listing: Omit<Proof, "kind">, isShown: boolean): void {
-    this.evidence.noteListing(listing, isShown);
+    if (isShown) this.noteShown();
+    else this.evidence.noteListing(listing, isShown);
   }
 
   /** A reconcile has observed the state of the cloud. A user may have changed the Service in the meantime. */
@@ -240,17 +243,8 @@ export class ServiceRecord {
 
   /** The cloud shows the load balancer. */
   noteShown(): void {
+    this.creations.clear();
     this.evidence.noteShown();
-  }
-
-  /** A lookup did not find the load balancer. */
-  noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
-    this.evidence.noteLookup(lookup, confirmAfter);
-  }
-
-  /** It is certain that the Service has no load balancer. */
-  noteAbsent(): void {
-    this.evidence.forget();
   }
 
   /** The hold of the last reconcile, and that the load balancer is complete, no longer apply. */
@@ -301,19 +295,19 @@ export class ServiceRecord {
     // A change of targets may become a larger change before it is complete.
     if (session.change === undefined || session.change === "update") session.change = change;
     this.progress.notePlan(plan.steps.length);
-    if (createsBalancer(plan)) this.evidence.creations.begin();
+    if (createsBalancer(plan)) this.creations.begin();
   }
 
   /** The request for a step failed, and the cloud may have accepted it. */
   noteStepFailed(creation: CreationRequest | undefined): void {
     if (creation === undefined) return;
-    this.evidence.creations.note({ ...creation, isAccepted: false });
+    this.creations.note({ ...creation, isAccepted: false });
     this.uncertainCreationAt = creation.at;
   }
 
   noteStepAccepted({ hash, isFirst, isProgress, creation }: AcceptedRequest): void {
     if (isFirst) this.progress.noteChange();
-    if (creation !== undefined) this.evidence.creations.note({ ...creation, isAccepted: true });
+    if (creation !== undefined) this.creations.note({ ...creation, isAccepted: true });
     if (isProgress) this.progress.noteCompleted(hash);
   }
 
@@ -385,7 +379,7 @@ export class ServiceRecord {
       // The cloud may still complete it, and what listings lacked while it was running proves nothing.
       if (isLeaving) evidence.restartProofs(at);
       else evidence.noteChange(at, "possible");
-    } else if (result === "failed") evidence.creations.noteFailed(step);
+    } else if (result === "failed") this.creations.noteFailed(step);
     else {
       if (isProgress) this.progress.noteCompleted(step);
       this.#noteDone(operation, at, result === "gone");
@@ -446,15 +440,21 @@ export class ServiceRecord {
 }
 
 /** The record as stages and triggers see it: they read it and call its methods. */
-export type ServiceState = Readonly<Omit<ServiceRecord, "board" | "progress" | "evidence" | "session">> & {
+export type ServiceState = Readonly<
+  Omit<ServiceRecord, "board" | "progress" | "evidence" | "creations" | "session">
+> & {
   readonly session: Readonly<Omit<SessionPart, "refused">> & {
     readonly refused: Pick<RefusedTargets, "all" | "dueAt" | "retryAt" | "withhold">;
   };
   readonly board: Pick<ObjectBoard<EventTopic>, "all" | "of">;
   readonly progress: Pick<Progress, "failures" | "changeDelay">;
-  readonly evidence: Pick<BalancerEvidence, "known" | "needsProof" | "isRemoved"> & {
-    readonly creations: Pick<BalancerEvidence["creations"], "countOf" | "has">;
-  };
+  readonly evidence: Readonly<
+    Pick<
+      Ledger,
+      keyof Existence | "isTrace" | "removal" | "needsProof" | "isRemoved" | "noteLookup" | "forget"
+    >
+  >;
+  readonly creations: Pick<Creations, "countOf" | "has">;
 };
 
 export function isBackingOff({ session: { backoffUntil } }: ServiceState, now: number): boolean {

@@ -72,7 +72,7 @@ export class ServiceRecords {
   beginSession(since: { readonly hasOtherLed: boolean }): void {
     for (const record of this.#byUID.values()) {
       record.beginSession(since);
-      record.evidence.restartProof();
+      record.evidence.restart();
     }
   }
 
@@ -93,7 +93,7 @@ export class ServiceRecords {
     if (this.#managed.get(record.key) === record) this.#managed.delete(record.key);
     record.phase = "idle";
     record.goneAt = undefined;
-    record.noteAbsent();
+    record.evidence.forget();
   }
 
   /** The desired state of the Service was computed. Ends the subscription and the refusals that it no longer needs. */

@@ -237,25 +237,25 @@ describe("a change of a Service", () => {
     const { state } = newRecord();
     const step = { hash: "h", at: 1, operation: "o", isLast: true, removes: false };
     state.noteStepInProgress({ ...change, observed: undefined }, step);
-    expect(state.evidence.known?.certainty).toBe("possible");
+    expect(state.evidence.certainty).toBe("possible");
     state.endOperation(2, "done");
-    expect([state.evidence.known?.certainty, state.changedAt]).toEqual(["exists", 2]);
+    expect([state.evidence.certainty, state.changedAt]).toEqual(["exists", 2]);
   });
 
   test("that removes a load balancer needs an answer of the cloud as proof", () => {
     const { state } = newRecord();
     state.noteShown();
     state.noteStepsDone(removal, 1, false);
-    expect(state.evidence.known).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
+    expect(state.evidence).toMatchObject({ certainty: "exists", removal: "sent", changedAt: 1 });
   });
 
   test("that removes one of several load balancers leaves the Service with one", () => {
     const { state } = newRecord();
     state.noteShown();
     state.noteStepsDone({ ...removal, duplicates: [balancer] }, 1, true);
-    expect(state.evidence.known?.certainty).toBe("exists");
+    expect(state.evidence.certainty).toBe("exists");
     state.noteStepsDone(removal, 1, true);
-    expect(state.evidence.known).toBeUndefined();
+    expect(state.evidence.certainty).toBeUndefined();
   });
 
   test("by a user starts waits and counts over", () => {

@@ -1,21 +1,8 @@
 // What is known about the existence of one object that Fairlead made or wants: whether it was there, which answers have lacked it since, and
 // what Fairlead, or a former leader, did to it. One for each object, so that what is known ends with the object.
 
-import { type Milliseconds, milliseconds } from "../../core/brand.ts";
-import { type Absence, addProof, type Evidence, judge, type Proof, type ProofRule } from "./proof.ts";
-
-/** `exists`: it was shown or made, or is recorded. `possible`: a request may have made it, of Fairlead or of a former leader. */
-export type Certainty = NonNullable<Evidence["certainty"]>;
-
-/** All times are monotonic. */
-export interface Existence extends Evidence {
-  /** When Fairlead last created or changed it. The cloud may show it later. */
-  readonly changedAt?: number | undefined;
-  /** When the last lookup began that did not find it, long enough after any change. */
-  readonly notFoundAt?: number | undefined;
-  /** When Fairlead removed it, as an answer of the cloud proved. A read may still show it. */
-  readonly removedAt?: number | undefined;
-}
+import type { Milliseconds } from "../../core/brand.ts";
+import { addProof, type Certainty, type Evidence, type Proof } from "./proof.ts";
 
 type Answer = Omit<Proof, "kind">;
 
@@ -23,7 +10,7 @@ const never = Number.NEGATIVE_INFINITY;
 /** Shared: almost all objects are shown. */
 const none: readonly Proof[] = [];
 
-export class Ledger implements Existence {
+export class Ledger implements Evidence {
   certainty: Certainty | undefined;
   /** The listings without it since it was last shown or changed, and a lookup that is too early to be definite. */
   proofs: readonly Proof[] = none;
@@ -37,8 +24,7 @@ export class Ledger implements Existence {
    * `sent`: this process sent it.
    */
   removal: "assumed" | "sent" | undefined;
-  /** When traces were last found: a former leader may have sent a request until then. */
-  #tracesFoundAt = never;
+  expectedAt: number | undefined;
 
   /** It may exist, or the last answer lacks it. */
   get needsProof(): boolean {
@@ -53,7 +39,7 @@ export class Ledger implements Existence {
   /** Kubernetes shows traces of it. A former leader may have made the one that only may exist for this process. */
   expect(certainty: Certainty | undefined, at: number): void {
     if (certainty === undefined) return;
-    this.#tracesFoundAt = at;
+    this.expectedAt = at;
     if (this.certainty === undefined) this.restart();
     if (this.certainty !== "exists") this.certainty = certainty;
   }
@@ -78,7 +64,7 @@ export class Ledger implements Existence {
    */
   noteLookup(lookup: Answer, confirmAfter: Milliseconds): void {
     if (this.certainty === undefined) return;
-    const changedAt = Math.max(this.changedAt ?? never, this.#tracesFoundAt);
+    const changedAt = Math.max(this.changedAt ?? never, this.expectedAt ?? never);
     if (lookup.beganAt - changedAt >= confirmAfter) this.notFoundAt = lookup.beganAt;
     else this.proofs = addProof(this.proofs, { kind: "lookup", ...lookup });
   }
@@ -89,6 +75,7 @@ export class Ledger implements Existence {
     this.forget();
     this.certainty = isKnown ? "exists" : certainty;
     this.changedAt = changedAt;
+    this.expectedAt = undefined;
   }
 
   /** A request that removes it was sent or is done. */
@@ -115,6 +102,13 @@ export class Ledger implements Existence {
     this.changedAt = changedAt;
   }
 
+  /** The cloud is busy, perhaps with it for a former leader. Refused again, it is a failure that is reported, not a new doubt. */
+  noteBusy(): void {
+    if (!this.isTrace || this.certainty === undefined) return;
+    this.proofs = none;
+    this.isTrace = false;
+  }
+
   /** A leadership session begins: another account may answer from now on, or another replica may have changed anything. */
   restart(): void {
     this.proofs = none;
@@ -131,28 +125,4 @@ export class Ledger implements Existence {
     this.removal = undefined;
     this.isTrace = false;
   }
-}
-
-/** What to believe about an object that the last answer does not show. */
-export function absenceIn(known: Existence, rule: ProofRule): Absence {
-  const { certainty, notFoundAt, removedAt, proofs } = known;
-  const { confirmAfter, restartedAt = never } = rule;
-  // A definite lookup, and a removal by Fairlead, need no second answer, but one from after the hold.
-  if (certainty !== undefined && notFoundAt !== undefined && notFoundAt >= restartedAt)
-    return { kind: certainty === "exists" ? "proved" : "uncertain" };
-  // A read showed it once more after the removal.
-  const isJustRemoved = isJustChanged({ changedAt: removedAt, proofs }, confirmAfter);
-  return judge(known, isJustRemoved ? { ...rule, confirmAfter: milliseconds(0) } : rule);
-}
-
-/**
- * Whether Fairlead made or changed it so recently that answers may not show it yet. Compares with the last answer without it, because the
- * deciding one may be on its way.
- */
-export function isJustChanged(
-  { changedAt, proofs }: Pick<Existence, "changedAt" | "proofs">,
-  confirmAfter: Milliseconds,
-  answeredAt = Number.POSITIVE_INFINITY,
-): boolean {
-  return changedAt !== undefined && (proofs.at(-1)?.beganAt ?? answeredAt) - changedAt < confirmAfter;
 }

@@ -1,7 +1,7 @@
 // Decides whether something that the cloud no longer shows is absent: a machine, a load balancer or a route. One answer may be
 // wrong, so the proof takes several answers over a minimum time. Pure.
 
-import type { Milliseconds } from "../../core/brand.ts";
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 
 export type ProofKind = "listing" | "lookup";
@@ -15,14 +15,25 @@ export interface Proof {
   readonly knownAt: number;
 }
 
+/**
+ * `exists`: the object was shown or made, or is recorded. `possible`: only a request whose outcome is unknown may have made it, of Fairlead
+ * or of a former leader.
+ */
+export type Certainty = "exists" | "possible";
+
 export interface Evidence {
-  /**
-   * `exists`: the object was there. `possible`: only a request whose outcome is unknown may have made it. Undefined: nothing shows
-   * that it was ever there.
-   */
-  readonly certainty?: "exists" | "possible" | undefined;
+  /** Undefined: nothing shows that it was ever there, or it is certain that it is gone. */
+  readonly certainty?: Certainty | undefined;
   /** Since it was last shown, in the order in which they became known. */
   readonly proofs: readonly Proof[];
+  /** When Fairlead last made or changed it. The cloud may show it later. */
+  readonly changedAt?: number | undefined;
+  /** When the last lookup began that did not find it, long enough after any change. */
+  readonly notFoundAt?: number | undefined;
+  /** When Fairlead removed it, as an answer of the cloud proved. A read may still show it. */
+  readonly removedAt?: number | undefined;
+  /** When traces of it were last found in Kubernetes: a former leader may have sent a request until then. */
+  readonly expectedAt?: number | undefined;
 }
 
 /** What a proof of absence takes. */
@@ -57,6 +68,11 @@ export type Absence =
   | { readonly kind: "unproved"; readonly next: NextProof }
   | { readonly kind: "proved" };
 
+/**
+ * A request of a former leader has had its effect by then, or never has one. Without this limit, doubt about other objects would hold a new
+ * one for ever.
+ */
+const lateEffectOfOthers: Milliseconds = minutes(10);
 /** Answers that are kept besides the first. */
 const maxLater = 7;
 const never = Number.NEGATIVE_INFINITY;
@@ -68,11 +84,30 @@ export function addProof(proofs: readonly Proof[], proof: Proof): readonly Proof
   return first === undefined ? [] : [first, ...later.slice(-maxLater)];
 }
 
-export function judge({ certainty, proofs }: Evidence, rule: ProofRule): Absence {
+export function judge(evidence: Evidence, rule: ProofRule): Absence {
+  const { certainty, proofs, notFoundAt = never, removedAt, expectedAt } = evidence;
   if (certainty === undefined) return { kind: "new" };
-  const next = nextProof(proofs, rule);
-  if (certainty === "possible") return { kind: "uncertain", ...defined({ next }) };
-  return next === undefined ? { kind: "proved" } : { kind: "unproved", next };
+  // A definite lookup, and a removal that a read contradicts, need no second answer, but one from after a hold.
+  const isDefinite = notFoundAt > never && notFoundAt >= (rule.restartedAt ?? never);
+  const isJustRemoved = isJustChanged({ changedAt: removedAt, proofs }, rule.confirmAfter);
+  const confirmAfter = isJustRemoved ? milliseconds(0) : rule.confirmAfter;
+  const next = isDefinite ? undefined : nextProof(proofs, { ...rule, confirmAfter });
+  if (certainty === "exists") return next === undefined ? { kind: "proved" } : { kind: "unproved", next };
+  const isOnlyExpected =
+    expectedAt !== undefined && !isJustChanged({ changedAt: expectedAt, proofs }, lateEffectOfOthers);
+  return next === undefined && isOnlyExpected ? { kind: "new" } : { kind: "uncertain", ...defined({ next }) };
+}
+
+/**
+ * Whether it was made or changed so recently that answers may not show it yet. Compares with the last answer without it, because the
+ * deciding one may be on its way.
+ */
+export function isJustChanged(
+  { changedAt, proofs }: Pick<Evidence, "changedAt" | "proofs">,
+  confirmAfter: Milliseconds,
+  answeredAt = Number.POSITIVE_INFINITY,
+): boolean {
+  return changedAt !== undefined && (proofs.at(-1)?.beganAt ?? answeredAt) - changedAt < confirmAfter;
 }
 
 /** The answer that is missing before anything may be done about it; undefined if there are enough. */

@@ -2,8 +2,7 @@
 // created, the open operations, what was published, and what the mass limits hold.
 
 import type { RouteChange } from "../../cloud/own-route-changes.ts";
-import { type Cidr, type Milliseconds, minutes } from "../../core/brand.ts";
-import { defined } from "../../core/defined.ts";
+import type { Cidr } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
@@ -11,18 +10,11 @@ import type { Clock } from "../../platform/clock.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
 import { Board, ObjectBoard } from "../kernel/board.ts";
 import { Creations } from "../kernel/creations.ts";
-import type { Evidence } from "../kernel/proof.ts";
+import { Ledger } from "../kernel/ledger.ts";
 import type { HoldMemory } from "../kernel/removal-limit.ts";
 import { podRangesOf } from "../node-facts.ts";
 import { SeenDeletions, type SeenDeletionsDeps } from "./seen-deletions.ts";
 import type { TableName } from "./tables.ts";
-
-/** A route that was there, or that a request may have created. */
-export interface RecordedRoute {
-  readonly certainty: "exists" | "possible";
-  /** Only a former leader may have requested it. From then on, it is new (monotonic). */
-  readonly newFrom?: number | undefined;
-}
 
 /** A change that the cloud has accepted and not completed. */
 export interface OpenOperation {
@@ -38,12 +30,6 @@ export type ProblemsByNode = ReadonlyMap<string, readonly Problem[]>;
 export type TableTopic = "table" | "listing" | "sync" | "hold";
 /** What is reported about a Node. */
 export type NodeTopic = "routes" | "instance";
-
-/**
- * A request of a former leader has had its effect by then, or never has one. Without this limit, doubt about other routes would hold the route
- * of a new Node for ever.
- */
-const lateCreationOfOthers: Milliseconds = minutes(10);
 
 /** Identifies the route of a Node. Another Node may take the name and the range. */
 export const routeKey = (destination: Cidr, uid: string): string => `${destination} for ${uid}`;
@@ -65,8 +51,8 @@ export function removedKeys({ before, after }: Change<Node>): readonly string[] 
 }
 
 export class TableHistory {
-  /** By `routeKey`. */
-  readonly #routes = new Map<string, RecordedRoute>();
+  /** By `routeKey`. Nothing shows that a route without one was ever there. */
+  readonly ledgers = new Map<string, Ledger>();
   /**
    * When the last request was sent that may have created a route to this destination (monotonic). It may take effect later, whatever
    * happens to its Node.
@@ -86,25 +72,10 @@ export class TableHistory {
   /** What the last survey would change because something is absent, by id. */
   absent: ReadonlySet<string> = new Set();
 
-  get keys(): Iterable<string> {
-    return this.#routes.keys();
-  }
-
-  recorded(key: string): RecordedRoute | undefined {
-    return this.#routes.get(key);
-  }
-
-  /** Without a certainty, nothing shows that the route was ever there. */
-  record(
-    key: string,
-    { certainty, newFrom }: Pick<Evidence, "certainty"> & Pick<RecordedRoute, "newFrom">,
-  ): void {
-    if (certainty === undefined) this.#routes.delete(key);
-    else this.#routes.set(key, defined({ certainty, newFrom }));
-  }
-
-  forget(key: string): void {
-    this.#routes.delete(key);
+  ledgerOf(key: string): Ledger {
+    const ledger = this.ledgers.get(key) ?? new Ledger();
+    this.ledgers.set(key, ledger);
+    return ledger;
   }
 
   /**
@@ -112,11 +83,7 @@ export class TableHistory {
    * began or held before says nothing any more.
    */
   noteFormerLeader(nodes: readonly Node[], now: number): void {
-    const newFrom = now + lateCreationOfOthers;
-    for (const [key, route] of this.#routes)
-      if (route.newFrom !== undefined) this.#routes.set(key, { ...route, newFrom });
-    for (const key of nodes.flatMap(routeKeysOf))
-      if (!this.#routes.has(key)) this.#routes.set(key, { certainty: "possible", newFrom });
+    for (const key of nodes.flatMap(routeKeysOf)) this.ledgerOf(key).expect("possible", now);
     this.operations.clear();
     this.limit.state = {};
     this.held = new Set();
@@ -150,8 +117,11 @@ export class RouteHistory {
     this.#hasOtherLed = noticesOtherLeaders(deps.formerLeaders);
     this.deletions = new SeenDeletions(deps);
     deps.nodes.subscribe((change) => {
-      const outdated = [...removedKeys(change), ...addedKeys(change)];
-      for (const table of this.#tables.values()) for (const key of outdated) table.forget(key);
+      for (const { ledgers } of this.#tables.values()) {
+        for (const key of removedKeys(change)) ledgers.delete(key);
+        // A Node that exists already has got another range: its condition does not cover the route for it.
+        for (const key of addedKeys(change)) ledgers.set(key, new Ledger());
+      }
     });
   }
 
@@ -163,6 +133,7 @@ export class RouteHistory {
 
   beginSession(): void {
     const { nodes, clock, removals } = this.#deps;
+    for (const { ledgers } of this.#tables.values()) for (const ledger of ledgers.values()) ledger.restart();
     if (!this.#hasOtherLed()) return;
     for (const table of this.#tables.values()) {
       for (const id of table.held) removals.endHold("routes", id);

@@ -238,8 +238,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-evidence.ts",
-        find: "if (isTaken === true && ranges.has(",
-        replace: "if ((isTaken ?? true) && ranges.has(",
+        find: "for (const key of this.#taken) {",
+        replace: "for (const key of history.ledgers.keys()) {",
       },
     ],
   },
@@ -270,7 +270,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/route/absence/route-evidence.ts",
-        find: "clock.monotonic() - sentAt < lateEffect",
+        find: "now - sentAt < lateEffect",
         replace: "false",
       },
     ],
@@ -343,9 +343,9 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18, 5], seed: 8 },
     edits: [
       {
-        file: "src/controllers/kernel/ledger.ts",
-        find: "isJustRemoved ? { ...rule",
-        replace: "rule.restartedAt !== null ? { ...rule",
+        file: "src/controllers/service/observed/balancer-absence.ts",
+        find: "judge(known, { confirmAfter,",
+        replace: "judge(known, { confirmAfter: 0 as Milliseconds,",
       },
     ],
   },
@@ -1001,7 +1001,7 @@ export const mutations: readonly Mutation[] = [
     breaks:
       "A load balancer that another leader created only may exist, so its loss does not count for the mass limit.",
     foundBy: {
-      file: "test/controllers/service/observed/balancer-absence.test.ts",
+      file: "test/controllers/kernel/ledger.test.ts",
       test: "one that only may exist counts as existing when its Service shows the address",
     },
     edits: [
@@ -1123,14 +1123,44 @@ export const mutations: readonly Mutation[] = [
     name: "believe-a-lookup-just-after-a-takeover",
     breaks: "A lookup that lags behind the last request of the former leader proves that it created nothing.",
     foundBy: {
-      file: "test/controllers/service/observed/balancer-absence.test.ts",
+      file: "test/controllers/kernel/ledger.test.ts",
       test: "a lookup soon after a session began proves nothing about one that",
     },
     edits: [
       {
         file: "src/controllers/kernel/ledger.ts",
-        find: "this.#tracesFoundAt = at;",
+        find: "this.expectedAt = at;",
         replace: "",
+      },
+    ],
+  },
+  {
+    name: "doubt-a-request-of-a-former-leader-for-ever",
+    breaks: "A route that a former leader may have requested is held as long as listings lack others.",
+    foundBy: {
+      file: "test/controllers/kernel/ledger.test.ts",
+      test: "one that only a former leader may have requested is new ten minutes later",
+    },
+    edits: [
+      {
+        file: "src/controllers/kernel/proof.ts",
+        find: "expectedAt !== undefined && !isJustChanged",
+        replace: "expectedAt === null && !isJustChanged",
+      },
+    ],
+  },
+  {
+    name: "believe-listings-from-before-a-busy-refusal",
+    breaks: "A route that the cloud still creates for a former leader is created a second time.",
+    foundBy: {
+      file: "test/controllers/route/route-operations.test.ts",
+      test: "a route that the cloud refuses as busy after a takeover",
+    },
+    edits: [
+      {
+        file: "src/controllers/kernel/ledger.ts",
+        find: "if (!this.isTrace || this.certainty === undefined) return;",
+        replace: "if (this.isTrace) return;",
       },
     ],
   },

@@ -57,7 +57,6 @@ export class TableSync {
 
   /** Follows the Nodes and open operations. */
   *start(signal: AbortSignal): Subscriptions {
-    yield this.#guard.evidence.follow();
     yield this.#open.start(signal);
   }
 

@@ -1,8 +1,7 @@
 // Decides when to list again a load balancer that a listing does not show, until it is certain that it is absent. Pure.
 
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
-import { absenceIn, type Existence, isJustChanged } from "../../kernel/ledger.ts";
-import { awaited } from "../../kernel/proof.ts";
+import { awaited, type Evidence, isJustChanged, judge } from "../../kernel/proof.ts";
 
 export type BalancerAbsence =
   | { readonly kind: "certain" }
@@ -17,7 +16,7 @@ export type BalancerAbsence =
     };
 
 export interface AbsenceInput {
-  readonly known: Existence;
+  readonly known: Evidence;
   readonly confirmAfter: Milliseconds;
   /** When a hold ended that concerned it (monotonic). */
   readonly restartedAt?: number | undefined;
@@ -29,7 +28,7 @@ export interface AbsenceInput {
 const firstCheck: Milliseconds = seconds(2);
 
 export function absenceOf({ known, confirmAfter, restartedAt, listedAt }: AbsenceInput): BalancerAbsence {
-  const next = awaited(absenceIn(known, { confirmAfter, kinds: ["listing"], restartedAt }));
+  const next = awaited(judge(known, { confirmAfter, kinds: ["listing"], restartedAt }));
   if (next === undefined) return { kind: "certain" };
   // Without any answer about this one, that of the last listing is the first.
   const decidedAt = next.at ?? listedAt + confirmAfter;
@@ -39,7 +38,7 @@ export function absenceOf({ known, confirmAfter, restartedAt, listedAt }: Absenc
   return { kind: "unproved", checkAt, decidedAt, isExpected };
 }
 
-function nextCheck({ proofs }: Existence, listedAt: number): number {
+function nextCheck({ proofs }: Evidence, listedAt: number): number {
   const [first = listedAt, last = first] = [proofs[0]?.beganAt, proofs.at(-1)?.beganAt];
   return first + Math.max(firstCheck, 2 * (last - first));
 }

@@ -5,7 +5,7 @@ import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
 import { minutes, type ServiceUID, serviceUID } from "../../../core/brand.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { AccountWitness } from "../../kernel/account-proof.ts";
-import type { Certainty } from "../../kernel/ledger.ts";
+import type { Certainty } from "../../kernel/proof.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { hasAddress, hasFact } from "../desired/facts.ts";
 import { hasFinalizer, isEnding, isForeignClass } from "../predicates.ts";

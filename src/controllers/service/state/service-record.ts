@@ -8,8 +8,8 @@ import type { Fields, Values } from "../../../core/settings.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { ObjectBoard } from "../../kernel/board.ts";
 import { Creations } from "../../kernel/creations.ts";
-import { type Certainty, type Existence, Ledger } from "../../kernel/ledger.ts";
-import type { Proof } from "../../kernel/proof.ts";
+import { Ledger } from "../../kernel/ledger.ts";
+import type { Certainty, Evidence, Proof } from "../../kernel/proof.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
 import { Progress } from "./progress.ts";
@@ -451,7 +451,7 @@ export type ServiceState = Readonly<
   readonly evidence: Readonly<
     Pick<
       Ledger,
-      keyof Existence | "isTrace" | "removal" | "needsProof" | "isRemoved" | "noteLookup" | "forget"
+      keyof Evidence | "isTrace" | "removal" | "needsProof" | "isRemoved" | "noteLookup" | "forget"
     >
   >;
   readonly creations: Pick<Creations, "countOf" | "has">;

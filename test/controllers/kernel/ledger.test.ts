@@ -1,0 +1,142 @@
+import { expect, test } from "bun:test";
+import { Ledger } from "../../../src/controllers/kernel/ledger.ts";
+import { awaited, judge as judgeBy } from "../../../src/controllers/kernel/proof.ts";
+import { minutes, seconds } from "../../../src/core/brand.ts";
+
+// What a ledger remembers of a load balancer or a route, and what follows from that; times in seconds.
+
+const at = (time: number) => time * 1000;
+const listing = (began: number, known = began) => ({ beganAt: at(began), knownAt: at(known) });
+const missing = (first: number, last: number) => ({
+  proofs: [...new Set([first, last])].map((time) => ({ kind: "listing" as const, ...listing(time) })),
+});
+const judge = (evidence: Ledger) => judgeBy(evidence, { confirmAfter: seconds(30), kinds: ["listing"] });
+/** Whether it counts as absent. */
+const isCertain = (evidence: Ledger) => awaited(judge(evidence)) === undefined;
+
+const list = (evidence: Ledger, time: number, { isShown }: { readonly isShown: boolean }) =>
+  evidence.noteListing(listing(time), isShown);
+const shown = { isShown: true };
+const lacking = { isShown: false };
+
+test("a proof lasts from when the first listing was known to when the last one began", () => {
+  const evidence = new Ledger();
+  evidence.noteShown();
+  evidence.noteListing(listing(5, 20), false);
+  evidence.noteListing(listing(20, 40), false);
+  expect(judge(evidence)).toEqual({ kind: "unproved", next: { at: at(50) } });
+  evidence.noteListing(listing(50, 51), false);
+  expect(judge(evidence)).toEqual({ kind: "proved" });
+});
+
+test("one listing that shows the load balancer discards the proof", () => {
+  const evidence = new Ledger();
+  evidence.noteShown();
+  list(evidence, 0, lacking);
+  list(evidence, 20, shown);
+  list(evidence, 40, lacking);
+  expect(evidence).toMatchObject({ certainty: "exists", ...missing(40, 40) });
+});
+
+test("a lookup soon after a change proves nothing", () => {
+  const evidence = new Ledger();
+  evidence.noteChange(at(10), "exists");
+  evidence.noteLookup(listing(39), seconds(30));
+  expect(evidence.notFoundAt).toBeUndefined();
+  evidence.noteLookup(listing(40), seconds(30));
+  expect(evidence.notFoundAt).toBe(at(40));
+});
+
+test.each(["exists", "possible"] as const)(
+  "a lookup soon after a session began proves nothing about one that %s, because it may lag behind the former leader",
+  (certainty) => {
+    const evidence = new Ledger();
+    if (certainty === "exists") evidence.noteShown();
+    evidence.expect(certainty, at(10));
+    evidence.noteLookup(listing(39), seconds(30));
+    expect(evidence.notFoundAt).toBeUndefined();
+    evidence.noteLookup(listing(40), seconds(30));
+    expect(evidence.notFoundAt).toBe(at(40));
+  },
+);
+
+test("one read without it is enough after Fairlead removed it, also if a read that lags showed it once more", () => {
+  const evidence = new Ledger();
+  evidence.noteChange(at(0), "exists");
+  evidence.noteRemoved(at(10));
+  expect(evidence.certainty).toBeUndefined();
+  list(evidence, 11, shown);
+  expect(isCertain(evidence)).toBe(false);
+  list(evidence, 13, lacking);
+  expect(isCertain(evidence)).toBe(true);
+});
+
+test.each([
+  ["it was shown for longer than a proof takes", (evidence: Ledger) => list(evidence, 39, shown)],
+  ["a step changed it since", (evidence: Ledger) => evidence.noteChange(at(38), "exists")],
+  ["another process may have changed it since", (evidence: Ledger) => evidence.restart()],
+])("one read without it is not enough after a removal if %s", (_, happen) => {
+  const evidence = new Ledger();
+  evidence.noteRemoved(at(10));
+  list(evidence, 11, shown);
+  happen(evidence);
+  list(evidence, 40, lacking);
+  expect(isCertain(evidence)).toBe(false);
+});
+
+test("one that only may exist counts as existing when its Service shows the address that another leader wrote", () => {
+  const evidence = new Ledger();
+  evidence.noteChange(at(10), "possible");
+  evidence.expect(undefined, at(15));
+  expect(evidence.certainty).toBe("possible");
+  list(evidence, 20, lacking);
+  evidence.expect("exists", at(20));
+  expect(evidence).toMatchObject({ certainty: "exists", changedAt: at(10), ...missing(20, 20) });
+  evidence.expect("possible", at(20));
+  expect(evidence.certainty).toBe("exists");
+});
+
+test("one that only a former leader may have requested is new ten minutes later, once listings lack it", () => {
+  const evidence = new Ledger();
+  evidence.expect("possible", at(10));
+  for (const time of [20, 50, 609]) list(evidence, time, lacking);
+  expect(judge(evidence)).toEqual({ kind: "uncertain" });
+  list(evidence, 610, lacking);
+  expect(judge(evidence)).toEqual({ kind: "new" });
+  // Fairlead has requested it since.
+  evidence.noteChange(at(611), "possible");
+  for (const time of [620, 650 + minutes(10)]) list(evidence, time, lacking);
+  expect(judge(evidence)).toEqual({ kind: "uncertain" });
+});
+
+test("a cloud that is busy restarts the proof once, of what is known from an earlier session only", () => {
+  const evidence = new Ledger();
+  evidence.noteChange(at(0), "exists");
+  list(evidence, 10, lacking);
+  evidence.noteBusy();
+  expect(evidence).toMatchObject(missing(10, 10));
+  evidence.restart();
+  list(evidence, 20, lacking);
+  evidence.noteBusy();
+  expect(evidence).toMatchObject({ certainty: "exists", proofs: [] });
+  list(evidence, 30, lacking);
+  evidence.noteBusy();
+  expect(evidence).toMatchObject(missing(30, 30));
+});
+
+test("a session that begins keeps what was there, and no proof", () => {
+  const evidence = new Ledger();
+  evidence.noteChange(at(0), "exists");
+  evidence.noteRemoval(at(5));
+  evidence.noteLookup(listing(50), seconds(30));
+  list(evidence, 60, lacking);
+  evidence.restart();
+  expect(evidence).toMatchObject({
+    certainty: "exists",
+    changedAt: at(5),
+    removal: "sent",
+    notFoundAt: undefined,
+    proofs: [],
+    isTrace: true,
+  });
+});

@@ -1,8 +1,9 @@
 // What is known about the existence of one object that Fairlead made or wants: whether it was there, which answers have lacked it since, and
 // what Fairlead, or a former leader, did to it. One for each object, so that what is known ends with the object.
 
-import type { Milliseconds } from "../../core/brand.ts";
-import { addProof, type Certainty, type Evidence, type Proof } from "./proof.ts";
+import { type Milliseconds, milliseconds } from "../../core/brand.ts";
+import type { Clock } from "../../platform/clock.ts";
+import { addProof, awaited, type Certainty, type Evidence, judge, type Proof } from "./proof.ts";
 
 type Answer = Omit<Proof, "kind">;
 
@@ -124,5 +125,33 @@ export class Ledger implements Evidence {
     this.changedAt = undefined;
     this.removal = undefined;
     this.isTrace = false;
+  }
+}
+
+interface ConfirmDeps {
+  readonly clock: Pick<Clock, "monotonic">;
+  readonly settings: { readonly confirmAfter: Milliseconds };
+}
+
+/** Ledgers by the key of their object. */
+export class Ledgers<K extends string = string> extends Map<K, Ledger> {
+  of(key: K): Ledger {
+    const ledger = this.get(key) ?? new Ledger();
+    this.set(key, ledger);
+    return ledger;
+  }
+
+  /**
+   * Something that is recorded is absent, by an answer of now. After this many milliseconds, the same answer proves it. 0: this one does,
+   * and its ledger ends.
+   */
+  confirm(key: K, { clock, settings }: ConfirmDeps): Milliseconds {
+    const now = clock.monotonic();
+    const ledger = this.of(key);
+    ledger.expect("exists", now);
+    ledger.noteListing({ beganAt: now, knownAt: now }, false);
+    const next = awaited(judge(ledger, { confirmAfter: settings.confirmAfter, kinds: [] }));
+    if (next === undefined) this.delete(key);
+    return milliseconds((next?.at ?? now) - now);
   }
 }

@@ -10,7 +10,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
 import { Board, ObjectBoard } from "../kernel/board.ts";
 import { Creations } from "../kernel/creations.ts";
-import { Ledger } from "../kernel/ledger.ts";
+import { Ledger, Ledgers } from "../kernel/ledger.ts";
 import type { HoldMemory } from "../kernel/removal-limit.ts";
 import { podRangesOf } from "../node-facts.ts";
 import { SeenDeletions, type SeenDeletionsDeps } from "./seen-deletions.ts";
@@ -52,7 +52,7 @@ export function removedKeys({ before, after }: Change<Node>): readonly string[] 
 
 export class TableHistory {
   /** By `routeKey`. Nothing shows that a route without one was ever there. */
-  readonly ledgers = new Map<string, Ledger>();
+  readonly ledgers = new Ledgers();
   /**
    * When the last request was sent that may have created a route to this destination (monotonic). It may take effect later, whatever
    * happens to its Node.
@@ -72,18 +72,12 @@ export class TableHistory {
   /** What the last survey would change because something is absent, by id. */
   absent: ReadonlySet<string> = new Set();
 
-  ledgerOf(key: string): Ledger {
-    const ledger = this.ledgers.get(key) ?? new Ledger();
-    this.ledgers.set(key, ledger);
-    return ledger;
-  }
-
   /**
    * Another process has led since the last session: it may have requested routes for all Nodes that there are now. What this process
    * began or held before says nothing any more.
    */
   noteFormerLeader(nodes: readonly Node[], now: number): void {
-    for (const key of nodes.flatMap(routeKeysOf)) this.ledgerOf(key).expect("possible", now);
+    for (const key of nodes.flatMap(routeKeysOf)) this.ledgers.of(key).expect("possible", now);
     this.operations.clear();
     this.limit.state = {};
     this.held = new Set();

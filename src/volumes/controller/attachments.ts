@@ -1,6 +1,7 @@
 // VolumeAttachments: attaches and detaches volumes, as external-attacher does. A volume is detached from a machine that may still write to
 // it only when the cloud proves that the machine is gone or stopped.
 
+import { Ledgers } from "../../controllers/kernel/ledger.ts";
 import { isReady } from "../../controllers/node-facts.ts";
 import { milliseconds } from "../../core/brand.ts";
 import { messageOf, promiseOf, textOf } from "../../core/error-message.ts";
@@ -15,7 +16,6 @@ import { BackgroundWork } from "./background-work.ts";
 import type { MissingVolumes } from "./missing-volumes.ts";
 import { attacherFinalizer, nameInUse, nodeIDKey } from "./names.ts";
 import { type ObjectRef, objectIn, refOf, uidIn } from "./object-ref.ts";
-import { SecondAnswers } from "./second-answers.ts";
 import { type VolumeNode, volumeNodeOf } from "./topology.ts";
 import { cloudErrorIn, type FieldChanges, isNoProblem, type VolumeActions } from "./volume-actions.ts";
 import { removalKind } from "./volume-census.ts";
@@ -33,12 +33,11 @@ export class Attachments {
   readonly #actions: VolumeActions;
   readonly proofs: WriterProofs;
   readonly #missing: MissingVolumes;
-  readonly #unwanted: SecondAnswers;
+  readonly #unwanted = new Ledgers();
 
   constructor(actions: VolumeActions, missing: MissingVolumes, enqueue: (ref: ObjectRef) => void) {
     this.#actions = actions;
     this.#missing = missing;
-    this.#unwanted = new SecondAnswers(actions.deps.clock, actions.deps.settings);
     this.works = new BackgroundWork(enqueue);
     this.proofs = new WriterProofs(actions);
   }
@@ -166,11 +165,11 @@ export class Attachments {
     });
     const isInUse = node.status.volumesInUse?.includes(nameInUse(driver.name, handle)) === true;
     if (isWanted || isInUse || !isOn(node) || !isReady(node)) {
-      this.#unwanted.forget(attachment.metadata.uid);
+      this.#unwanted.delete(attachment.metadata.uid);
       return undefined;
     }
-    const wait = this.#unwanted.wait(attachment.metadata.uid);
-    if (wait > 0) return requeue(milliseconds(wait), "another answer about the volume");
+    const wait = this.#unwanted.confirm(attachment.metadata.uid, this.#actions.deps);
+    if (wait > 0) return requeue(wait, "another answer about the volume");
     const why = `no VolumeAttachment needs it on machine ${machine}, and its kubelet does not use it`;
     const change = { object: `volume/${volumeOf(attachment)}`, why };
     const ref = refOf(attachment);
@@ -307,7 +306,8 @@ export class Attachments {
 
   #forget(ref: ObjectRef): void {
     this.#actions.deps.removals.endHold(removalKind, uidIn(ref));
-    for (const answers of [this.#missing, this.#unwanted]) answers.forget(uidIn(ref));
+    this.#missing.forget(uidIn(ref));
+    this.#unwanted.delete(uidIn(ref));
     this.#actions.forget(kind, ref);
     this.proofs.forget(ref);
   }

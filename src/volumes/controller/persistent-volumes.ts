@@ -1,7 +1,7 @@
 // PersistentVolumes: deletes the volumes of claims that are gone, keeps finalizers as the sidecars do, and adds the topology that others
 // have left out.
 
-import { addProof, type Proof } from "../../controllers/kernel/proof.ts";
+import { Ledgers } from "../../controllers/kernel/ledger.ts";
 import { isPaused } from "../../controllers/pause.ts";
 import { milliseconds } from "../../core/brand.ts";
 import { undefinedIf } from "../../kube/errors/kube-error.ts";
@@ -38,7 +38,7 @@ export class PersistentVolumes {
   readonly #doubt: VolumeDoubt;
   readonly #missing: MissingVolumes;
   /** PersistentVolumes whose claim disappeared unseen, and the answers that it does not exist. */
-  readonly #released = new Map<ObjectRef, readonly Proof[]>();
+  readonly #released = new Ledgers<ObjectRef>();
 
   constructor(
     actions: VolumeActions,
@@ -157,9 +157,8 @@ export class PersistentVolumes {
     const { name, uid } = volume.metadata;
     const { claimRef, csi } = volume.spec ?? {};
     const isAnnounced = history.sawDeletion(volume);
-    const proofs = this.#released.get(refOf(volume)) ?? [];
+    const { proofs } = this.#released.of(refOf(volume));
     if (isAnnounced) this.#released.delete(refOf(volume));
-    else this.#released.set(refOf(volume), proofs);
     const facts = {
       volume,
       claim: stores.claims.get(`${claimRef?.namespace}/${claimRef?.name}`),
@@ -220,9 +219,9 @@ export class PersistentVolumes {
     const ref = refOf(volume);
     const beganAt = clock.monotonic();
     const isGone = (await this.#claimOf(volume, signal)) === undefined;
-    const known = this.#released.get(ref) ?? [];
-    const proof = { kind: "lookup", beganAt, knownAt: clock.monotonic() } as const;
-    this.#released.set(ref, isGone ? addProof(known, proof) : []);
+    const ledger = this.#released.of(ref);
+    ledger.expect("exists", beganAt);
+    ledger.noteListing({ beganAt, knownAt: clock.monotonic() }, !isGone);
     return requeue(isGone ? milliseconds(0) : holdRecheck, "an answer about the claim");
   }
 

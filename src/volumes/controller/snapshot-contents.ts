@@ -1,5 +1,6 @@
 // VolumeSnapshotContents: creates and deletes their snapshots in the cloud, as csi-snapshotter does.
 
+import { Ledgers } from "../../controllers/kernel/ledger.ts";
 import { isPaused } from "../../controllers/pause.ts";
 import { milliseconds, seconds } from "../../core/brand.ts";
 import { messageOf } from "../../core/error-message.ts";
@@ -22,7 +23,6 @@ import type { SnapshotStores } from "./history.ts";
 import { beingCreatedKey, contentFinalizer } from "./names.ts";
 import { type ObjectRef, objectIn, refOf } from "./object-ref.ts";
 import { contentStatus, handleOf, isInGroup, planContent, snapshotNameOf } from "./plan-snapshot.ts";
-import { SecondAnswers } from "./second-answers.ts";
 import {
   cloudErrorIn,
   type FieldChanges,
@@ -41,13 +41,12 @@ export class SnapshotContents {
   readonly works: BackgroundWork<Finished | undefined>;
   readonly #actions: VolumeActions;
   readonly #stores: SnapshotStores;
-  readonly #absent: SecondAnswers;
+  readonly #absent = new Ledgers();
 
   constructor(actions: VolumeActions, stores: SnapshotStores, enqueue: (ref: ObjectRef) => void) {
     this.#actions = actions;
     this.#stores = stores;
     this.works = new BackgroundWork(enqueue);
-    this.#absent = new SecondAnswers(actions.deps.clock, actions.deps.settings);
   }
 
   async reconcile(ref: ObjectRef, signal: AbortSignal): Promise<Outcome> {
@@ -61,7 +60,7 @@ export class SnapshotContents {
     if (isPaused(content) || isInGroup(content)) return settled;
     const plan = planContent(content);
     if (work !== undefined && "error" in work) {
-      this.#absent.forget(content.metadata.uid);
+      this.#absent.delete(content.metadata.uid);
       await this.#reportError(content, plan, work.error, signal);
       throw work.error;
     }
@@ -71,7 +70,7 @@ export class SnapshotContents {
     if (done !== undefined && "snapshot" in done && plan !== "delete")
       return this.#noteSnapshot(content, done.snapshot, signal);
     if (done !== undefined && "wasThere" in done && plan === "delete") {
-      const wait = done.wasThere ? 0 : this.#absent.wait(content.metadata.uid);
+      const wait = done.wasThere ? 0 : this.#absent.confirm(content.metadata.uid, this.#actions.deps);
       if (wait > 0) return requeue(milliseconds(wait), "another answer about the snapshot");
       return this.#release(await this.#forgetSnapshot(content, signal), signal);
     }

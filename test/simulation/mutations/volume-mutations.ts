@@ -388,7 +388,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: snapshotContents,
-        find: "done.wasThere ? 0 : this.#absent.wait(content.metadata.uid)",
+        find: "done.wasThere ? 0 : this.#absent.confirm(content.metadata.uid, this.#actions.deps)",
         replace: "0",
       },
     ],

@@ -195,7 +195,7 @@ export class RouteEvidence {
       if (!ranges.has(key.slice(0, key.indexOf(" ")))) continue;
       this.#taken.delete(key);
       this.#replacedAt.set(key, at);
-      history.ledgerOf(key).forget();
+      history.ledgers.of(key).forget();
     }
   }
 
@@ -219,7 +219,7 @@ export class RouteEvidence {
   }
 
   #ledgerOf(route: DesiredRoute): Ledger {
-    return this.#options.history.ledgerOf(keyOf(route));
+    return this.#options.history.ledgers.of(keyOf(route));
   }
 
   #judge(key: string, holdEndedAt: number | undefined): Absence {

@@ -10,7 +10,7 @@ import type { Board } from "../kernel/board.ts";
 import type { NodeStore } from "../node-deps.ts";
 import { isReady } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
-import { addObservation, isNews, type NodeEvidence, noEvidence } from "./evidence.ts";
+import { addAnswer, isNews, type NodeEvidence, noEvidence } from "./evidence.ts";
 
 export interface Candidate {
   /**
@@ -108,7 +108,7 @@ export class Candidates {
       if (answer === undefined || !("asOf" in answer)) continue;
       if (isNews(evidence, answer)) news.push(name);
       if (evidence.proofs.length > 0 && answer.kind !== "gone")
-        this.update(name, { evidence: addObservation(evidence, answer) });
+        this.update(name, { evidence: addAnswer(evidence, answer) });
     }
     return news;
   }

@@ -113,8 +113,7 @@ function planDeletion({
   if (mayBeTooNew && beyondMinAge < 0) return { kind: "query", after: milliseconds(-beyondMinAge) };
   const missing = (restartedAt?: number): NextProof | undefined => {
     const { confirmAfter } = settings;
-    const known = { certainty: "exists", proofs: evidence.proofs } as const;
-    return awaited(judge(known, { confirmAfter, kinds: proofKinds, restartedAt }));
+    return awaited(judge(evidence, { confirmAfter, kinds: proofKinds, restartedAt }));
   };
   const next = missing();
   // An operator sees the limit at the first answer, not after all proofs. Announced Nodes do not count, but they are held as well: while

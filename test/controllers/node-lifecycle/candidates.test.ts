@@ -4,7 +4,7 @@ import { Board } from "../../../src/controllers/kernel/board.ts";
 import { identityOf } from "../../../src/controllers/node-facts.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
 import { deletionForbidden } from "../../../src/controllers/node-lifecycle/events.ts";
-import { addGone, noEvidence } from "../../../src/controllers/node-lifecycle/evidence.ts";
+import { addAnswer, noEvidence } from "../../../src/controllers/node-lifecycle/evidence.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";
 import type { Instances } from "../../../src/provider/instances.ts";
@@ -20,7 +20,7 @@ const setUp = () => {
   const board = new Board<"hold">();
   return { clock, pendingLookups, board, candidates: new Candidates(clock, pendingLookups, board) };
 };
-const proved = addGone(noEvidence(0, -5), { kind: "gone", proof: "listing", asOf: 1 });
+const proved = addAnswer(noEvidence(0, -5), { kind: "gone", proof: "listing", asOf: 1 });
 const node = (providerID?: string) =>
   toNode({ name: "n0", ...(providerID !== undefined && { spec: { providerID } }) });
 

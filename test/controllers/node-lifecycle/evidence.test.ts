@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory/instances.ts";
 import type { Proof } from "../../../src/controllers/kernel/proof.ts";
 import {
-  addGone,
-  addObservation,
+  addAnswer,
   isRecent,
   type NodeEvidence,
   noEvidence,
@@ -37,14 +36,12 @@ describe("a slow cloud", () => {
 });
 
 test("a listing and a lookup that began at the same moment are two proofs, so no third request is needed", () => {
-  const listed = addGone(noEvidence(0), { kind: "gone", proof: "listing", asOf: 1 });
-  expect(addGone(listed, { kind: "gone", proof: "lookup", asOf: 1 }).proofs).toHaveLength(2);
+  const listed = addAnswer(noEvidence(0), { kind: "gone", proof: "listing", asOf: 1 });
+  expect(addAnswer(listed, { kind: "gone", proof: "lookup", asOf: 1 }).proofs).toHaveLength(2);
 });
 
 test("a machine observed as terminating stays announced, whatever state the cloud reports later", () => {
-  expect(
-    addObservation(addObservation(noEvidence(0), seen("terminating")), seen("running")).wasTerminating,
-  ).toBe(true);
+  expect(addAnswer(addAnswer(noEvidence(0), seen("terminating")), seen("running")).wasTerminating).toBe(true);
 });
 
 describe("planLifecycle for a Node without provider id", () => {

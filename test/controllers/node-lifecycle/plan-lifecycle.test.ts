@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory/instances.ts";
 import { massDeletionHeld } from "../../../src/controllers/node-lifecycle/events.ts";
 import {
-  addGone,
-  addObservation,
+  addAnswer,
   type NodeEvidence,
   noEvidence,
 } from "../../../src/controllers/node-lifecycle/evidence.ts";
@@ -34,19 +33,19 @@ const exists = (
   };
 };
 const proved = (...proofs: readonly (readonly ["listing" | "lookup", number])[]): NodeEvidence =>
-  proofs.reduce((evidence, [kind, asOf]) => addGone(evidence, gone(kind, asOf)), noEvidence(0));
+  proofs.reduce((evidence, [kind, asOf]) => addAnswer(evidence, gone(kind, asOf)), noEvidence(0));
 
 describe("evidence [F21]", () => {
   test("ignores an answer from before the lookup and a repeated answer", () => {
-    expect(addGone(noEvidence(100), gone("listing", 99)).proofs).toEqual([]);
+    expect(addAnswer(noEvidence(100), gone("listing", 99)).proofs).toEqual([]);
     expect(proved(["listing", 1], ["listing", 1]).proofs).toHaveLength(1);
   });
 
   test("drops proofs when the machine is observed later, not when the observation is older", () => {
     const evidence = { ...proved(["listing", 50]), since: 50 };
-    expect(addObservation(evidence, exists(60)).proofs).toEqual([]);
-    expect(addObservation(evidence, exists(40)).proofs).toHaveLength(1);
-    expect(addObservation(evidence, exists(60, "terminating")).wasTerminating).toBe(true);
+    expect(addAnswer(evidence, exists(60)).proofs).toEqual([]);
+    expect(addAnswer(evidence, exists(40)).proofs).toHaveLength(1);
+    expect(addAnswer(evidence, exists(60, "terminating")).wasTerminating).toBe(true);
   });
 });
 

@@ -97,14 +97,8 @@ export class Creations {
   }
 }
 
-/** The cloud may carry a request out this long after it failed without a clear refusal. */
-export const lateEffect: Milliseconds = minutes(1);
-
 /**
- * When to list again what was created after a request whose outcome was unknown: the cloud may carry that request out later than the
- * proof took, and then has two objects. Regular listings show what is even later.
+ * How much later the effect of a request may come whose outcome was unknown, although a proof has ended. One listing shows that, and the
+ * regular ones what is even later.
  */
-export function lateCheck(sentAt: number | undefined, lastListing: number): number | undefined {
-  if (sentAt === undefined || sentAt + lateEffect <= lastListing) return undefined;
-  return sentAt + lateEffect;
-}
+export const lateEffect: Milliseconds = minutes(1);

@@ -5,8 +5,6 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { addProof, awaited, type Certainty, type Evidence, judge, type Proof } from "./proof.ts";
 
-type Answer = Omit<Proof, "kind">;
-
 const never = Number.NEGATIVE_INFINITY;
 /** Shared: almost all objects are shown. */
 const none: readonly Proof[] = [];
@@ -45,11 +43,9 @@ export class Ledger implements Evidence {
     if (this.certainty !== "exists") this.certainty = certainty;
   }
 
-  /** A complete listing that began after the last change. */
-  noteListing(listing: Answer, isShown: boolean): void {
-    if (isShown) this.noteShown();
-    else if (this.certainty !== undefined)
-      this.proofs = addProof(this.proofs, { kind: "listing", ...listing });
+  /** An answer without it that was requested after the last change. */
+  noteLacking(proof: Proof): void {
+    if (this.certainty !== undefined) this.proofs = addProof(this.proofs, proof);
   }
 
   noteShown(): void {
@@ -63,11 +59,11 @@ export class Ledger implements Evidence {
    * A lookup did not find it. A lookup may lag behind a change too, also of a former leader, so it decides only some time after one;
    * earlier, it is the first answer without it.
    */
-  noteLookup(lookup: Answer, confirmAfter: Milliseconds): void {
+  noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
     if (this.certainty === undefined) return;
     const changedAt = Math.max(this.changedAt ?? never, this.expectedAt ?? never);
     if (lookup.beganAt - changedAt >= confirmAfter) this.notFoundAt = lookup.beganAt;
-    else this.proofs = addProof(this.proofs, { kind: "lookup", ...lookup });
+    else this.noteLacking({ kind: "lookup", ...lookup });
   }
 
   /** A request that makes or changes it was sent. It is only possible that a request without a definite answer had an effect. */
@@ -149,7 +145,7 @@ export class Ledgers<K extends string = string> extends Map<K, Ledger> {
     const now = clock.monotonic();
     const ledger = this.of(key);
     ledger.expect("exists", now);
-    ledger.noteListing({ beganAt: now, knownAt: now }, false);
+    ledger.noteLacking({ kind: "lookup", beganAt: now, knownAt: now });
     const next = awaited(judge(ledger, { confirmAfter: settings.confirmAfter, kinds: [] }));
     if (next === undefined) this.delete(key);
     return milliseconds((next?.at ?? now) - now);

@@ -221,7 +221,8 @@ export class PersistentVolumes {
     const isGone = (await this.#claimOf(volume, signal)) === undefined;
     const ledger = this.#released.of(ref);
     ledger.expect("exists", beganAt);
-    ledger.noteListing({ beganAt, knownAt: clock.monotonic() }, !isGone);
+    if (isGone) ledger.noteLacking({ kind: "lookup", beganAt, knownAt: clock.monotonic() });
+    else ledger.noteShown();
     return requeue(isGone ? milliseconds(0) : holdRecheck, "an answer about the claim");
   }
 

@@ -6,26 +6,28 @@ import { minutes, seconds } from "../../../src/core/brand.ts";
 // What a ledger remembers of a load balancer or a route, and what follows from that; times in seconds.
 
 const at = (time: number) => time * 1000;
-const listing = (began: number, known = began) => ({ beganAt: at(began), knownAt: at(known) });
+const lookup = (began: number) => ({ beganAt: at(began), knownAt: at(began) });
+const listing = (began: number, known = began) =>
+  ({ kind: "listing", beganAt: at(began), knownAt: at(known) }) as const;
 const missing = (first: number, last: number) => ({
-  proofs: [...new Set([first, last])].map((time) => ({ kind: "listing" as const, ...listing(time) })),
+  proofs: [...new Set([first, last])].map((time) => listing(time)),
 });
 const judge = (evidence: Ledger) => judgeBy(evidence, { confirmAfter: seconds(30), kinds: ["listing"] });
 /** Whether it counts as absent. */
 const isCertain = (evidence: Ledger) => awaited(judge(evidence)) === undefined;
 
 const list = (evidence: Ledger, time: number, { isShown }: { readonly isShown: boolean }) =>
-  evidence.noteListing(listing(time), isShown);
+  isShown ? evidence.noteShown() : evidence.noteLacking(listing(time));
 const shown = { isShown: true };
 const lacking = { isShown: false };
 
 test("a proof lasts from when the first listing was known to when the last one began", () => {
   const evidence = new Ledger();
   evidence.noteShown();
-  evidence.noteListing(listing(5, 20), false);
-  evidence.noteListing(listing(20, 40), false);
+  evidence.noteLacking(listing(5, 20));
+  evidence.noteLacking(listing(20, 40));
   expect(judge(evidence)).toEqual({ kind: "unproved", next: { at: at(50) } });
-  evidence.noteListing(listing(50, 51), false);
+  evidence.noteLacking(listing(50, 51));
   expect(judge(evidence)).toEqual({ kind: "proved" });
 });
 
@@ -41,9 +43,9 @@ test("one listing that shows the load balancer discards the proof", () => {
 test("a lookup soon after a change proves nothing", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(10), "exists");
-  evidence.noteLookup(listing(39), seconds(30));
+  evidence.noteLookup(lookup(39), seconds(30));
   expect(evidence.notFoundAt).toBeUndefined();
-  evidence.noteLookup(listing(40), seconds(30));
+  evidence.noteLookup(lookup(40), seconds(30));
   expect(evidence.notFoundAt).toBe(at(40));
 });
 
@@ -53,9 +55,9 @@ test.each(["exists", "possible"] as const)(
     const evidence = new Ledger();
     if (certainty === "exists") evidence.noteShown();
     evidence.expect(certainty, at(10));
-    evidence.noteLookup(listing(39), seconds(30));
+    evidence.noteLookup(lookup(39), seconds(30));
     expect(evidence.notFoundAt).toBeUndefined();
-    evidence.noteLookup(listing(40), seconds(30));
+    evidence.noteLookup(lookup(40), seconds(30));
     expect(evidence.notFoundAt).toBe(at(40));
   },
 );
@@ -128,7 +130,7 @@ test("a session that begins keeps what was there, and no proof", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(0), "exists");
   evidence.noteRemoval(at(5));
-  evidence.noteLookup(listing(50), seconds(30));
+  evidence.noteLookup(lookup(50), seconds(30));
   list(evidence, 60, lacking);
   evidence.restart();
   expect(evidence).toMatchObject({

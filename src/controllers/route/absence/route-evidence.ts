@@ -5,7 +5,7 @@ import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import { CloudError } from "../../../provider/errors.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import { isRefusal } from "../../classify-error.ts";
-import { lateCheck, lateEffect } from "../../kernel/creations.ts";
+import { lateEffect } from "../../kernel/creations.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
 import { type Absence, awaited, type Certainty, isLost, judge } from "../../kernel/proof.ts";
 import { hadRoutes } from "../../node-facts.ts";
@@ -52,7 +52,7 @@ export class RouteEvidence {
         this.#taken.add(keyOf(route));
       } else {
         this.#expect(route);
-        history.ledgers.get(keyOf(route))?.noteListing({ beganAt, knownAt }, false);
+        history.ledgers.get(keyOf(route))?.noteLacking({ kind: "listing", beganAt, knownAt });
       }
     }
   }
@@ -71,9 +71,9 @@ export class RouteEvidence {
       this.#ledgerOf(route).noteChange(sentAt, "possible");
   }
 
-  /** Judges a route that the last listing does not show. `holdEndedAt`: by the last decision of the mass limit, monotonic. */
-  judge(route: DesiredRoute, holdEndedAt: number | undefined): Absence {
-    return this.#judge(keyOf(route), holdEndedAt);
+  /** Judges a route that the last listing does not show. */
+  judge(route: DesiredRoute): Absence {
+    return this.#judge(keyOf(route));
   }
 
   /** How often the route was created, if it must not be created again because no listing showed it. */
@@ -129,19 +129,16 @@ export class RouteEvidence {
   }
 
   /** When another listing may prove an absence, or show what the last one may not have shown yet, monotonic. */
-  nextListing(holdEndedAt: number | undefined): number {
+  get nextListing(): number {
     const { creations, uncertain, removedAt, ledgers } = this.#options.history;
     let next = creations.nextCheck(this.#confirmAfter, this.#lastListing) ?? Number.POSITIVE_INFINITY;
     const removalCheck = removedAt + this.#confirmAfter;
     if (removalCheck > this.#lastListing) next = Math.min(next, removalCheck);
     for (const key of ledgers.keys())
-      next = Math.min(next, awaited(this.#judge(key, holdEndedAt))?.at ?? Number.POSITIVE_INFINITY);
-    for (const [destination, sentAt] of uncertain) {
-      const at = lateCheck(sentAt, this.#lastListing);
-      // It was checked, so it is forgotten.
-      if (at === undefined) uncertain.delete(destination);
-      else next = Math.min(next, at);
-    }
+      next = Math.min(next, awaited(this.#judge(key))?.at ?? Number.POSITIVE_INFINITY);
+    for (const [destination, sentAt] of uncertain)
+      if (sentAt + lateEffect > this.#lastListing) next = Math.min(next, sentAt + lateEffect);
+      else uncertain.delete(destination);
     return next;
   }
 
@@ -174,7 +171,7 @@ export class RouteEvidence {
     const isAnswered = outcome.kind === "done" || outcome.kind === "pending";
     if (!isAnswered && !mayHaveEffect(outcome)) return;
     // After a conflict, the cloud says that the route exists, unless something else is in the way of a new one.
-    const isAccepted = isAnswered || (isConflict(outcome) && isLost(this.judge(route, undefined)));
+    const isAccepted = isAnswered || (isConflict(outcome) && isLost(this.judge(route)));
     // A release creates a route that listings do not show once more, whether or not the answer is lost.
     if (isAccepted || this.unlisted(route) !== undefined) removals.endRelease("routes", this.idOf(route));
     const what = keyOf(route);
@@ -222,12 +219,14 @@ export class RouteEvidence {
     return this.#options.history.ledgers.of(keyOf(route));
   }
 
-  #judge(key: string, holdEndedAt: number | undefined): Absence {
+  #judge(key: string): Absence {
     const { clock, removals, history } = this.#options;
     const known = history.ledgers.get(key);
     const replacedAt = this.#replacedAt.get(key) ?? never;
     if (known === undefined || clock.monotonic() - replacedAt < replacementTime) return { kind: "new" };
-    const restartedAt = removals.isReleased("routes", this.#idFor(key)) ? undefined : holdEndedAt;
+    const restartedAt = removals.isReleased("routes", this.#idFor(key))
+      ? undefined
+      : history.limit.state.endedAt;
     return judge(known, { confirmAfter: this.#confirmAfter, kinds: ["listing"], restartedAt });
   }
 

@@ -40,8 +40,6 @@ export class RouteGuard {
   /** Of the last survey. */
   #counted: ReadonlyMap<string, Counted> = new Map();
   readonly evidence: RouteEvidence;
-  /** By the last decision of the limit, monotonic. */
-  #holdEndedAt: number | undefined;
   /** By the mass limit, or because listings do not show what was created. */
   #held: readonly CandidateChange[] = [];
 
@@ -59,13 +57,12 @@ export class RouteGuard {
       mostVanished: 0.5,
     });
     this.evidence = new RouteEvidence(options);
-    this.#holdEndedAt = history.limit.state.endedAt;
   }
 
   /** When another listing may prove an absence or show that the cloud has recovered, monotonic. */
   get nextListing(): number {
     const { lastListing } = this.evidence;
-    return this.#held.length > 0 ? lastListing + heldRecheck : this.evidence.nextListing(this.#holdEndedAt);
+    return this.#held.length > 0 ? lastListing + heldRecheck : this.evidence.nextListing;
   }
 
   /**
@@ -87,13 +84,12 @@ export class RouteGuard {
     });
     this.#counted = counted;
     this.#doubt.invalidate();
-    const { held, restartedAt } = this.#doubt.verdict();
+    const { held } = this.#doubt.verdict();
     const isHeld = held !== undefined;
-    this.#holdEndedAt = restartedAt;
     const judged = candidates.map((candidate): JudgedChange => {
       const { route } = candidate;
       const wasHeld = history.held.has(candidate.id);
-      const isProved = route === undefined || awaited(this.evidence.judge(route, restartedAt)) === undefined;
+      const isProved = route === undefined || awaited(this.evidence.judge(route)) === undefined;
       return { ...candidate, verdict: verdictOn(candidate, { isProved, wasHeld, isHeld }) };
     });
     // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
@@ -114,7 +110,7 @@ export class RouteGuard {
     const missing = plan.create.flatMap((route): readonly CandidateChange[] => {
       // It replaces another route.
       if (listing.destinations.has(route.destination)) return [];
-      const absence = this.evidence.judge(route, this.#holdEndedAt);
+      const absence = this.evidence.judge(route);
       const unlisted = this.evidence.unlisted(route);
       if (absence.kind === "new" && unlisted === undefined) return [];
       const { destination } = route;

@@ -3,17 +3,14 @@
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import { awaited, type Evidence, isJustChanged, judge } from "../../kernel/proof.ts";
 
-export type BalancerAbsence =
-  | { readonly kind: "certain" }
-  | {
-      readonly kind: "unproved";
-      /** When to request the next listing (monotonic). */
-      readonly checkAt: number;
-      /** A listing that begins then, and still does not show it, proves that it is absent (monotonic). */
-      readonly decidedAt: number;
-      /** It was created or changed so recently, or so uncertainly, that the cloud may only be late to show it. */
-      readonly isExpected: boolean;
-    };
+export interface Unproved {
+  /** When to request the next listing (monotonic). */
+  readonly checkAt: number;
+  /** A listing that begins then, and still does not show it, proves that it is absent (monotonic). */
+  readonly decidedAt: number;
+  /** It was created or changed so recently, or so uncertainly, that the cloud may only be late to show it. */
+  readonly isExpected: boolean;
+}
 
 export interface AbsenceInput {
   readonly known: Evidence;
@@ -27,15 +24,21 @@ export interface AbsenceInput {
 /** A new load balancer is listed again after this time, then after twice the time, and so on. */
 const firstCheck: Milliseconds = seconds(2);
 
-export function absenceOf({ known, confirmAfter, restartedAt, listedAt }: AbsenceInput): BalancerAbsence {
+/** Undefined: it is certain that there is none. */
+export function unprovedAbsence({
+  known,
+  confirmAfter,
+  restartedAt,
+  listedAt,
+}: AbsenceInput): Unproved | undefined {
   const next = awaited(judge(known, { confirmAfter, kinds: ["listing"], restartedAt }));
-  if (next === undefined) return { kind: "certain" };
+  if (next === undefined) return undefined;
   // Without any answer about this one, that of the last listing is the first.
   const decidedAt = next.at ?? listedAt + confirmAfter;
   const isExpected = known.certainty === "possible" || isJustChanged(known, confirmAfter, listedAt);
   // In whole seconds, so that Services that are due together share one listing.
   const checkAt = isExpected ? Math.min(decidedAt, toSecond(nextCheck(known, listedAt))) : decidedAt;
-  return { kind: "unproved", checkAt, decidedAt, isExpected };
+  return { checkAt, decidedAt, isExpected };
 }
 
 function nextCheck({ proofs }: Evidence, listedAt: number): number {

@@ -53,8 +53,8 @@ export class EvidenceUpdates {
     const { latest } = this.#deps.listing;
     // A listing that began before the last change shows what was there before it.
     if (latest === undefined || latest.beganAt <= changedAt) return;
-    const { beganAt, endedAt: knownAt } = latest;
-    state.noteListing({ beganAt, knownAt }, this.#index.of(uid).length > 0);
+    if (this.#index.of(uid).length > 0) state.noteShown();
+    else state.evidence.noteLacking({ kind: "listing", beganAt: latest.beganAt, knownAt: latest.endedAt });
   }
 
   /** It is certain that the Service has no load balancer, and its finalizer is removed. */
@@ -64,7 +64,8 @@ export class EvidenceUpdates {
 
   /** Before this process read the Service, another one may have created or removed its load balancer. */
   noteTraces(state: ServiceState, service: Service): void {
-    state.noteTraces(this.tracesOf(service), isEnding(service), this.#deps.clock.monotonic());
+    state.evidence.expect(this.tracesOf(service), this.#deps.clock.monotonic());
+    if (isEnding(service)) state.evidence.assumeRemoval();
   }
 
   /** What the Service shows about a load balancer that was created before this leadership session. */

@@ -11,7 +11,7 @@ import type { ObservedLoadBalancer, Publication } from "../../../provider/load-b
 import type { Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
-import { lateCheck } from "../../kernel/creations.ts";
+import { lateEffect } from "../../kernel/creations.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
 import type { Member } from "../desired/member.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
@@ -156,8 +156,9 @@ export function complete(context: ReconcileContext, plan: PlannedChange): Outcom
   }
   if (withheld.length === 0 && state.noteAccepted(member.desired.targets, clock.monotonic()))
     return requeue(milliseconds(0), "the status without the refused targets");
-  const checkAt = lateCheck(state.uncertainCreationAt, context.inventory.beganAt);
-  const delay = Math.min((member.changeAt ?? never) - clock.now(), (checkAt ?? never) - clock.monotonic());
+  const sentAt = state.uncertainCreationAt ?? Number.NEGATIVE_INFINITY;
+  const checkAt = sentAt + lateEffect > context.inventory.beganAt ? sentAt + lateEffect : never;
+  const delay = Math.min((member.changeAt ?? never) - clock.now(), checkAt - clock.monotonic());
   if (delay !== never) return requeue(milliseconds(Math.max(0, delay)), "the next change or listing");
   // Withheld steps show that it is not complete.
   const isComplete = withheld.length === 0 && state.session.refused.retryAt(clock.monotonic()) === undefined;

@@ -10,7 +10,7 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { awaited, judge } from "../../kernel/proof.ts";
-import { absenceOf, type BalancerAbsence } from "../observed/balancer-absence.ts";
+import { type Unproved, unprovedAbsence } from "../observed/balancer-absence.ts";
 import { hasVanished, removalKind } from "../observed/balancer-census.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
@@ -50,12 +50,10 @@ export function checkVanished(
   // The decision may end a hold. Some have returned then, and this one gets the whole time to return too.
   const { held, restartedAt } = doubt.about(state.uid);
   const now = clock.monotonic();
-  const answer = (at: number) => ({ kind: "listing", beganAt: at, knownAt: at }) as const;
-  const { confirmAfter } = settings;
-  const rule = { confirmAfter, kinds: [], restartedAt };
-  // The cache of the API server still lacks it.
-  const known = { certainty: "exists", proofs: [answer(state.goneAt), answer(now)] } as const;
-  const decidedAt = awaited(judge(known, rule))?.at;
+  // The cache of the API server has lacked it since then, and still does.
+  const proofs = [state.goneAt, now].map((at) => ({ kind: "listing", beganAt: at, knownAt: at }) as const);
+  const rule = { confirmAfter: settings.confirmAfter, kinds: [], restartedAt };
+  const decidedAt = awaited(judge({ certainty: "exists", proofs }, rule))?.at;
   const what = "a decision about Services that vanished";
   if (decidedAt !== undefined) {
     state.setHold(serviceVanished(state.key));
@@ -88,7 +86,7 @@ export async function checkDoubt(
 /** Undefined when it is certain that the Service has no load balancer. Otherwise reports the missing proof, and waits. */
 export function checkAbsence(context: ReconcileContext, service: Service | undefined): Outcome | undefined {
   const absence = judgeAbsence(context);
-  return absence.kind === "certain" ? undefined : waitForProof(context, service, absence);
+  return absence && waitForProof(context, service, absence);
 }
 
 /** Records what follows from absence, before it is done. Undefined when the steps may be applied now. */
@@ -161,14 +159,17 @@ function recheckListing({ controller: { clock }, inventory, state }: ReconcileCo
   return age >= recheckAfter ? inventory.request(state.uid) : requeue(milliseconds(recheckAfter - age), why);
 }
 
-type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
-
 /**
  * Whether it is certain that the Service has no load balancer, given that the cloud shows none. The absence is not proved any more if this
  * verdict ends a hold.
  */
-export function judgeAbsence({ controller, doubt, inventory, state }: ReconcileContext): BalancerAbsence {
-  return absenceOf({
+export function judgeAbsence({
+  controller,
+  doubt,
+  inventory,
+  state,
+}: ReconcileContext): Unproved | undefined {
+  return unprovedAbsence({
     known: state.evidence,
     restartedAt: doubt.about(state.uid).restartedAt,
     confirmAfter: controller.settings.confirmAfter,

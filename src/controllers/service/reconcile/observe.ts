@@ -13,7 +13,7 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
 import { addProof, awaited, judge } from "../../kernel/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
-import type { BalancerAbsence } from "../observed/balancer-absence.ts";
+import type { Unproved } from "../observed/balancer-absence.ts";
 import { duplicatesFound, foundOther, hadOther, isUsed, nameOwners } from "../observed/ownership.ts";
 import { hasFinalizer } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -22,8 +22,6 @@ import { reportOtherCluster } from "./choose-steps.ts";
 import type { ReconcileContext } from "./context.ts";
 import { type Found, findBalancer } from "./find-balancer.ts";
 import { judgeAbsence, waitForProof } from "./limit-changes.ts";
-
-type Unproved = Extract<BalancerAbsence, { kind: "unproved" }>;
 
 interface Observed {
   readonly kind: "observed";
@@ -94,7 +92,9 @@ function noteFinalizer({ controller: { clock }, service, state }: ReconcileConte
   const isPresent = hasFinalizer(service);
   const isAddedByOther = state.lacksFinalizer && isPresent;
   state.noteFinalizer(isPresent);
-  if (isAddedByOther && state.evidence.certainty === undefined) state.noteOthersFinalizer(clock.monotonic());
+  if (!isAddedByOther || state.evidence.certainty !== undefined) return;
+  state.outdate(clock.monotonic());
+  state.evidence.noteChange(clock.monotonic(), "possible");
 }
 
 /** A listing that shows only a duplicate proves nothing about the load balancer that is managed. */
@@ -117,7 +117,7 @@ function noteManaged(
     if (next !== undefined) {
       state.setManaged({ ...managed, proofs });
       const { at = knownAt } = next;
-      return { kind: "unproved", checkAt: at, decidedAt: at, isExpected: managed?.name === undefined };
+      return { checkAt: at, decidedAt: at, isExpected: managed?.name === undefined };
     }
   }
   const { name } = observed;
@@ -160,8 +160,7 @@ function noteExistence(
     const lookup = { beganAt: lookedUpAt, knownAt: controller.clock.monotonic() };
     state.evidence.noteLookup(lookup, controller.settings.confirmAfter);
   }
-  const absence = judgeAbsence(context);
-  return absence.kind === "unproved" ? absence : undefined;
+  return judgeAbsence(context);
 }
 
 interface InDepth {

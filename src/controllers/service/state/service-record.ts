@@ -9,7 +9,6 @@ import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/loa
 import { ObjectBoard } from "../../kernel/board.ts";
 import { Creations } from "../../kernel/creations.ts";
 import { Ledger } from "../../kernel/ledger.ts";
-import type { Certainty, Evidence, Proof } from "../../kernel/proof.ts";
 import type { TargetRules } from "../annotations/target-rules.ts";
 import type { Desired } from "../deps.ts";
 import { Progress } from "./progress.ts";
@@ -185,18 +184,6 @@ export class ServiceRecord {
     return this.board.put(topic, problems);
   }
 
-  /** The Service shows that an earlier session may have created or removed its load balancer. */
-  noteTraces(certainty: Certainty | undefined, isEnding: boolean, at: number): void {
-    this.evidence.expect(certainty, at);
-    if (isEnding) this.evidence.assumeRemoval();
-  }
-
-  /** Another replica added the finalizer, so it may have created a load balancer. */
-  noteOthersFinalizer(at: number): void {
-    this.outdate(at);
-    this.evidence.noteChange(at, "possible");
-  }
-
   /** The Service has changed, so waits and counts start over. */
   noteServiceChange(): void {
     this.waitingSince = undefined;
@@ -208,12 +195,6 @@ export class ServiceRecord {
     this.board.clear();
     this.endRefusals();
     this.closeEndpoints();
-  }
-
-  /** A complete listing shows the load balancer, or not. */
-  noteListing(listing: Omit<Proof, "kind">, isShown: boolean): void {
-    if (isShown) this.noteShown();
-    else this.evidence.noteListing(listing, isShown);
   }
 
   /** A reconcile has observed the state of the cloud. A user may have changed the Service in the meantime. */
@@ -448,12 +429,7 @@ export type ServiceState = Readonly<
   };
   readonly board: Pick<ObjectBoard<EventTopic>, "all" | "of">;
   readonly progress: Pick<Progress, "failures" | "changeDelay">;
-  readonly evidence: Readonly<
-    Pick<
-      Ledger,
-      keyof Evidence | "isTrace" | "removal" | "needsProof" | "isRemoved" | "noteLookup" | "forget"
-    >
-  >;
+  readonly evidence: Readonly<Omit<Ledger, "noteShown">>;
   readonly creations: Pick<Creations, "countOf" | "has">;
 };
 

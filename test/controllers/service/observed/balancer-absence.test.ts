@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Evidence } from "../../../../src/controllers/kernel/proof.ts";
-import { absenceOf } from "../../../../src/controllers/service/observed/balancer-absence.ts";
+import { unprovedAbsence } from "../../../../src/controllers/service/observed/balancer-absence.ts";
 import { seconds } from "../../../../src/core/brand.ts";
 
 // When a load balancer that is not shown counts as absent, as a table; times in seconds.
@@ -11,7 +11,7 @@ const missing = (first: number, last: number) => ({
   proofs: [...new Set([first, last])].map((time) => ({ kind: "listing" as const, ...listing(time) })),
 });
 const judge = (known: Evidence, now: number) =>
-  absenceOf({ known, confirmAfter: seconds(30), listedAt: at(now) });
+  unprovedAbsence({ known, confirmAfter: seconds(30), listedAt: at(now) });
 
 test.each<[string, Evidence, "certain" | "unproved"]>([
   ["one that never existed", { proofs: [] }, "certain"],
@@ -22,7 +22,7 @@ test.each<[string, Evidence, "certain" | "unproved"]>([
   ["one that a lookup did not find", { certainty: "exists", proofs: [], notFoundAt: at(60) }, "certain"],
   ["one that may exist", { certainty: "possible", ...missing(40, 41) }, "unproved"],
 ])("the absence of %s", (_, known, expected) => {
-  expect(judge(known, 70).kind).toBe(expected);
+  expect(judge(known, 70) === undefined ? "certain" : "unproved").toBe(expected);
 });
 
 test.each([
@@ -56,21 +56,21 @@ test("an old load balancer that is missing is looked for once, when the decision
 });
 
 const afterHold = (known: Evidence) =>
-  absenceOf({ known, confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
+  unprovedAbsence({ known, confirmAfter: seconds(30), restartedAt: at(80), listedAt: at(85) });
 
 test("listings without a load balancer from before the end of a hold prove nothing", () => {
   expect(afterHold({ certainty: "exists", ...missing(0, 79) })).toMatchObject({ decidedAt: at(110) });
-  expect(afterHold({ certainty: "exists", ...missing(0, 110) })).toEqual({ kind: "certain" });
+  expect(afterHold({ certainty: "exists", ...missing(0, 110) })).toBeUndefined();
 });
 
 test("a lookup that did not find a load balancer proves nothing after a hold unless it began since then", () => {
   const notFound = { certainty: "exists", proofs: [] } as const;
   expect(afterHold({ ...notFound, notFoundAt: at(79) })).toMatchObject({ decidedAt: at(115) });
-  expect(afterHold({ ...notFound, notFoundAt: at(80) })).toEqual({ kind: "certain" });
+  expect(afterHold({ ...notFound, notFoundAt: at(80) })).toBeUndefined();
 });
 
 test("a removal by Fairlead needs a listing without the load balancer that began after the end of a hold", () => {
   const removed = { certainty: "exists", removedAt: at(70) } as const;
   expect(afterHold({ ...removed, ...missing(79, 79) })).toMatchObject({ decidedAt: at(80) });
-  expect(afterHold({ ...removed, ...missing(79, 81) })).toEqual({ kind: "certain" });
+  expect(afterHold({ ...removed, ...missing(79, 81) })).toBeUndefined();
 });

@@ -73,7 +73,7 @@ test("a listing that began in the moment of the last change is neither planned o
   const updates = new EvidenceUpdates({ listing, clock } as never, records, inventory);
   await wait(1);
   relist();
-  state.noteTraces("exists", false, 0);
+  state.evidence.expect("exists", 0);
   state.outdate(1);
   updates.update();
   expect(find()).toBe("unknown");

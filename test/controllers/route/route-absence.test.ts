@@ -65,6 +65,27 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     expect(w.cloud.listings).toBe(listings);
   });
 
+  test("a lost route is created again although listings lack many that were just created", async () => {
+    const w = await settled(5, { settings: every(7) });
+    const joined = [11, 12, 13, 14, 15].map((index) => `n${index}`);
+    const hide = (...hidden: readonly string[]) => {
+      w.cloud.hides = ({ destination }) => hidden.some((name) => destination === rangeOf(name));
+    };
+    hide("n3");
+    await w.pass(20);
+    for (const name of joined) join(w, name);
+    await w.pass(5);
+    hide("n3", ...joined);
+    await w.pass(20);
+    // It was made again.
+    expect(w.removals.count("routes")).toBe(1);
+    expect(w.held).toEqual([]);
+    // They count once the lag lasts too long.
+    await w.pass(60);
+    expect(w.held).toHaveLength(1);
+    await w.stop();
+  });
+
   test("a route that one listing does not show is not created", async () => {
     const w = await settled(5, { settings: every(60) });
     w.cloud.hides = ({ destination }) => destination === rangeOf("n3");

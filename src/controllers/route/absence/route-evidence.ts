@@ -7,7 +7,7 @@ import type { DesiredRoute } from "../../../provider/routes.ts";
 import { isRefusal } from "../../classify-error.ts";
 import { lateEffect } from "../../kernel/creations.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
-import { type Absence, awaited, type Certainty, isLost, judge } from "../../kernel/proof.ts";
+import { type Absence, awaited, type Certainty, isJustChanged, isLost, judge } from "../../kernel/proof.ts";
 import { hadRoutes } from "../../node-facts.ts";
 import { type ChangeOutcome, type ChangeResult, isRefusedAsBusy, leadsTo } from "../apply/open-changes.ts";
 import type { TableOptions } from "../deps.ts";
@@ -74,6 +74,11 @@ export class RouteEvidence {
   /** Judges a route that the last listing does not show. */
   judge(route: DesiredRoute): Absence {
     return this.#judge(keyOf(route));
+  }
+
+  /** Whether it counts for doubt that the last listing does not show it. */
+  isLost(route: DesiredRoute): boolean {
+    return isLost(this.judge(route)) && !isJustChanged(this.#ledgerOf(route), this.#confirmAfter);
   }
 
   /** How often the route was created, if it must not be created again because no listing showed it. */

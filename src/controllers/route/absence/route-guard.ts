@@ -4,7 +4,7 @@
 import { type Cidr, type Milliseconds, minutes } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
 import { type Counted, Doubt, type Held } from "../../kernel/doubt.ts";
-import { awaited, isLost } from "../../kernel/proof.ts";
+import { awaited } from "../../kernel/proof.ts";
 import { hadRoutes, podRangesOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
@@ -115,7 +115,9 @@ export class RouteGuard {
       if (absence.kind === "new" && unlisted === undefined) return [];
       const { destination } = route;
       const state = this.#stateOf(this.evidence.idOf(route));
-      return [{ ...state, destination, route, absent: "route", isCounted: isLost(absence), unlisted }];
+      return [
+        { ...state, destination, route, absent: "route", isCounted: this.evidence.isLost(route), unlisted },
+      ];
     });
     const unneeded = plan.remove.flatMap(
       ({ destination, handle, leadsNowhere }): readonly CandidateChange[] => {

@@ -5,9 +5,9 @@ import type { Answer } from "../../cloud/inventory/instances.ts";
 import {
   addProof,
   awaited,
+  type Evidence,
   judge,
   type NextProof,
-  type Proof,
   type ProofKind,
 } from "../../controllers/kernel/proof.ts";
 import { isReady, taintsOf } from "../../controllers/node-facts.ts";
@@ -41,16 +41,15 @@ export function writerOf(
 }
 
 /** Answers that the machine is gone or stopped, since it was last seen running. */
-export interface StoppedEvidence {
+export interface StoppedEvidence extends Evidence {
   /** Answers from before prove nothing. Monotonic, like all times. */
   readonly since: number;
-  readonly proofs: readonly Proof[];
   /** Whether the last answer had no such machine. */
   readonly isGone: boolean;
 }
 
 export function noEvidence(since: number): StoppedEvidence {
-  return { since, proofs: [], isGone: false };
+  return { certainty: "exists", since, proofs: [], isGone: false };
 }
 
 export function addAnswer(evidence: StoppedEvidence, answer: Answer, knownAt: number): StoppedEvidence {
@@ -66,9 +65,9 @@ export function addAnswer(evidence: StoppedEvidence, answer: Answer, knownAt: nu
 
 /** The answer that is missing; undefined when the machine can no longer write. */
 export function missingProof(
-  { proofs, isGone }: StoppedEvidence,
+  evidence: StoppedEvidence,
   confirmAfter: Milliseconds,
   kinds: readonly ProofKind[],
 ): NextProof | undefined {
-  return awaited(judge({ certainty: "exists", proofs }, { confirmAfter, kinds: isGone ? kinds : [] }));
+  return awaited(judge(evidence, { confirmAfter, kinds: evidence.isGone ? kinds : [] }));
 }

@@ -40,7 +40,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/volumes/controller/plan-detachment.ts",
-        find: "{ confirmAfter, kinds: isGone ? kinds : [] }",
+        find: "{ confirmAfter, kinds: evidence.isGone ? kinds : [] }",
         replace: "{ confirmAfter: 0 as Milliseconds, kinds: [] }",
       },
     ],

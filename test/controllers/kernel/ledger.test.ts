@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { Ledger } from "../../../src/controllers/kernel/ledger.ts";
+import { Ledger, Ledgers } from "../../../src/controllers/kernel/ledger.ts";
 import { awaited, judge as judgeBy } from "../../../src/controllers/kernel/proof.ts";
-import { minutes, seconds } from "../../../src/core/brand.ts";
+import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
 
 // What a ledger remembers of a load balancer or a route, and what follows from that; times in seconds.
 
@@ -141,4 +141,17 @@ test("a session that begins keeps what was there, and no proof", () => {
     proofs: [],
     isTrace: true,
   });
+});
+
+test("what is recorded is absent by an answer some time after the first one, and then its ledger ends", () => {
+  const ledgers = new Ledgers();
+  const settings = { confirmAfter: seconds(30) };
+  const confirm = (time: number) => ledgers.confirm("a", { clock: { monotonic: () => at(time) }, settings });
+  expect([confirm(10), confirm(15), confirm(39)]).toEqual([30, 25, 1].map((time) => seconds(time)));
+  expect(confirm(40)).toBe(milliseconds(0));
+  expect(ledgers.size).toBe(0);
+  confirm(50);
+  // Something else was answered.
+  ledgers.delete("a");
+  expect(confirm(80)).toBe(seconds(30));
 });

@@ -1165,6 +1165,51 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "count-routes-that-were-just-created",
+    breaks: "A listing that lags behind the creation of many routes holds all others.",
+    foundBy: {
+      file: "test/controllers/route/route-absence.test.ts",
+      test: "a lost route is created again although listings lack many that were just created",
+    },
+    edits: [
+      {
+        file: "src/controllers/route/absence/route-evidence.ts",
+        find: "isLost(this.judge(route)) && !isJustChanged(this.#ledgerOf(route), this.#confirmAfter)",
+        replace: "isLost(this.judge(route))",
+      },
+    ],
+  },
+  {
+    name: "keep-proofs-across-sessions",
+    breaks: "Answers of a former session, perhaps from another account, complete a proof of this one.",
+    foundBy: {
+      file: "test/controllers/kernel/ledger.test.ts",
+      test: "a session that begins keeps what was there, and no proof",
+    },
+    edits: [
+      {
+        file: "src/controllers/kernel/ledger.ts",
+        find: "restart(): void {\n    this.proofs = none;",
+        replace: "restart(): void {",
+      },
+    ],
+  },
+  {
+    name: "believe-a-second-answer-at-once",
+    breaks: "Two answers of one moment prove that a volume or a snapshot is gone.",
+    foundBy: {
+      file: "test/controllers/kernel/ledger.test.ts",
+      test: "what is recorded is absent by an answer some time after the first one",
+    },
+    edits: [
+      {
+        file: "src/controllers/kernel/ledger.ts",
+        find: "confirmAfter: settings.confirmAfter, kinds: []",
+        replace: "confirmAfter: milliseconds(1), kinds: []",
+      },
+    ],
+  },
+  {
     name: "repeat-a-late-replacement-without-proof",
     breaks: "A replacement of a route that may have had an effect is repeated at once, however late.",
     foundBy: {

@@ -11,17 +11,14 @@ const none: readonly Proof[] = [];
 
 export class Ledger implements Evidence {
   certainty: Certainty | undefined;
-  /** The listings without it since it was last shown or changed, and a lookup that is too early to be definite. */
+  /** The answers without it since it was last shown or changed, with lookups that are too early to be definite. */
   proofs: readonly Proof[] = none;
   changedAt: number | undefined;
   notFoundAt: number | undefined;
   removedAt: number | undefined;
   /** Known only from traces in Kubernetes, or from an earlier leadership session. */
   isTrace = false;
-  /**
-   * A request may have removed it, so its absence is no surprise. `assumed`: another process, which may have sent that request, or not.
-   * `sent`: this process sent it.
-   */
+  /** A request may have removed it, so its absence is no surprise: of this process (`sent`), or perhaps of another one (`assumed`). */
   removal: "assumed" | "sent" | undefined;
   expectedAt: number | undefined;
 
@@ -55,10 +52,7 @@ export class Ledger implements Evidence {
     this.isTrace = false;
   }
 
-  /**
-   * A lookup did not find it. A lookup may lag behind a change too, also of a former leader, so it decides only some time after one;
-   * earlier, it is the first answer without it.
-   */
+  /** A lookup did not find it. Lookups may lag behind changes, even of a former leader, so it is definite only some time after one. */
   noteLookup(lookup: Omit<Proof, "kind">, confirmAfter: Milliseconds): void {
     if (this.certainty === undefined) return;
     const changedAt = Math.max(this.changedAt ?? never, this.expectedAt ?? never);

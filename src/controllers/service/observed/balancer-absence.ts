@@ -1,4 +1,4 @@
-// Decides when to list again a load balancer that a listing does not show, until it is certain that it is absent. Pure.
+// Decides when to request the next listing if the last one does not show a load balancer, until its absence is certain. Pure.
 
 import { type Milliseconds, seconds } from "../../../core/brand.ts";
 import { awaited, type Evidence, isJustChanged, judge } from "../../kernel/proof.ts";

@@ -160,8 +160,8 @@ function recheckListing({ controller: { clock }, inventory, state }: ReconcileCo
 }
 
 /**
- * Whether it is certain that the Service has no load balancer, given that the cloud shows none. The absence is not proved any more if this
- * verdict ends a hold.
+ * What is missing for the proof that the Service has no load balancer, given that the cloud shows none. Undefined if it is certain. The
+ * absence is not proved any more if this verdict ends a hold.
  */
 export function judgeAbsence({
   controller,

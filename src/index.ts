@@ -62,7 +62,6 @@ export type {
   ValueFile,
   ValueOf,
   Values,
-  WhenChanged,
 } from "./core/settings.ts";
 export * from "./kit/changed-targets.ts";
 export * from "./kit/deletions.ts";

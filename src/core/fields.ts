@@ -6,7 +6,7 @@ import { parseCidr } from "./cidr.ts";
 import { parseDuration } from "./duration.ts";
 import { parseIp } from "./ip.ts";
 import { Secret } from "./secret.ts";
-import type { Field, FieldContext, ParsedField, ValueFile, WhenChanged } from "./settings.ts";
+import type { Field, FieldContext, ParsedField, ValueFile } from "./settings.ts";
 
 /** Options of every field builder; the members are explained at `Field`. */
 export interface FieldOptions<T> {
@@ -20,7 +20,7 @@ export interface FieldOptions<T> {
    * objects in the cloud belong to this cluster. Secrets are live, so that credentials can be rotated.
    */
   readonly reload?: "live" | "restart";
-  readonly whenChanged?: WhenChanged;
+  readonly whenChanged?: "reject";
   readonly file?: ValueFile;
   readonly exclusiveWith?: string;
   readonly ineffective?: true;

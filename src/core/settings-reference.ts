@@ -46,7 +46,6 @@ function notesOf(field: Field<unknown>, prefix: string): string[] {
     // Settings of a cloud have no prefix. Annotations and flags have their own rules.
     ...(prefix === "" && field.reload === "live" ? ["A reload applies changes."] : []),
     ...(field.whenChanged === "reject" ? ["Cannot be changed later."] : []),
-    ...(field.whenChanged === "recreate" ? ["A change recreates the object."] : []),
   ];
 }
 

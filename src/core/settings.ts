@@ -3,9 +3,6 @@
 
 import type { Problem } from "./problem.ts";
 
-/** What a change of the value does to an existing cloud object: updates it, is rejected, or creates it again. */
-export type WhenChanged = "update" | "reject" | "recreate";
-
 /**
  * How a value is written. A command line appends `list`, `pairs` and `repeated`; a `switch` needs no value; a file holds a
  * value of that type. `records` is a list of mappings in a file, and a JSON array of objects elsewhere. Absent: a string.
@@ -67,7 +64,8 @@ export interface Field<T> {
   readonly flag?: string;
   /** Configuration only: whether a changed value applies at a reload of the configuration, or after a restart. */
   readonly reload?: "live" | "restart";
-  readonly whenChanged?: WhenChanged;
+  /** A change of the value is rejected once the cloud object exists. Absent: it updates the object. */
+  readonly whenChanged?: "reject";
   /** Configuration only: the value may be in a file instead, see `ValueFile`. */
   readonly file?: ValueFile;
   /** Configuration only: another setting of the table. Only one of the two can be set. */

@@ -70,8 +70,7 @@ export interface DesiredLoadBalancer<A extends Fields> {
   /** What steps have stored with `remember`. */
   readonly facts: Facts;
   /**
-   * Set when the load balancer must be removed: its Service is deleted or has another type, or a changed setting
-   * requires a new one. `delete`: delete it. `release`: keep it and remove the mark; only with
+   * Set when the load balancer must be removed: its Service is deleted or has another type. `delete`: delete it. `release`: keep it and remove the mark; only with
    * `release` in `LoadBalancers.supports`.
    */
   readonly ending?: "delete" | "release";

@@ -110,6 +110,7 @@ export function servicesComposer(
     clock,
     balancers: { marksNameCluster: loadBalancers?.marksNameCluster },
     formerLeaders,
+    removalLimit: () => kept.session.settings.services.removalLimit,
     openSlices: openSlicesOf(kept),
   });
   const firewall =

@@ -7,6 +7,10 @@ import type { RemovalHistory, RemovalKind } from "./removal-history.ts";
 import { decideHold, type HoldMemory, type RemovalLimitSetting } from "./removal-limit.ts";
 import { Tally } from "./tally.ts";
 
+/** Whether the listing that a hold rests on may be believed, because the cloud lacks nothing. */
+export const isListingBelieved = ({ absent, account }: Pick<Held, "absent" | "account">): boolean =>
+  absent === 0 && account === undefined;
+
 /**
  * How one recorded object counts. `absent`: the cloud lacks it. `explained`: the cloud lacks it, and a deletion may be why, so it counts only
  * beside others, as part of the same lie. `announced`: the cloud lacks it, as an announcement said before; it counts, beside others, only if the present
@@ -31,7 +35,7 @@ export interface Census {
 export interface Counts {
   /** All recorded objects, with those that were removed or made again within the window. */
   readonly total: number;
-  /** Absent now, also those that a deletion may explain if there are others. */
+  /** Absent now. Includes those that a deletion may explain, if others are absent too. */
   readonly absent: number;
   readonly vanished: number;
   /** Removed, or made again, within the window. */
@@ -78,16 +82,14 @@ export interface DoubtOptions {
 export class Doubt {
   readonly #options: DoubtOptions;
   readonly #tally: Tally<Standing>;
-  /** The ids that the present hold has counted as absent. */
-  readonly #held = new Set<string>();
 
   constructor(options: DoubtOptions) {
     this.#options = options;
     const { clock, census } = options;
     this.#tally = new Tally({
       clock,
-      keys: () => census.keys(),
-      labelOf: (key) => this.#standingOf(census.of(key)),
+      keys: () => [...census.keys(), ...options.memory.counted.keys()],
+      labelOf: (key) => this.#standingOf(key),
     });
   }
 
@@ -96,9 +98,9 @@ export class Doubt {
     return this.#options.memory.state.totalAtStart !== undefined;
   }
 
-  /** Whether the present hold has counted it as absent. */
-  hasCounted(id: string): boolean {
-    return this.#held.has(id);
+  /** Whether the present hold has counted the object with this key and id as absent. */
+  hasCounted(key: string, id: string): boolean {
+    return this.#options.memory.counted.get(key) === id;
   }
 
   /** Everything is counted again at the next verdict. */
@@ -151,7 +153,7 @@ export class Doubt {
     const held = isHeld || account !== undefined ? { ...counts, allowed, account, howToRelease } : undefined;
     if (this.isHolding !== wasHolding) {
       this.invalidate();
-      this.#held.clear();
+      memory.counted.clear();
       onHold?.(this.isHolding ? held : undefined);
     }
     return { held, restartedAt: state.endedAt };
@@ -196,15 +198,23 @@ export class Doubt {
     return mostVanished === undefined || vanished === 0 ? undefined : Math.floor(total * mostVanished);
   }
 
-  #standingOf(counted: Counted | undefined): Standing | undefined {
-    if (counted === undefined) return undefined;
-    const { removals, kind } = this.#options;
-    const { id, standing } = counted;
-    // It counts as recent.
-    if (removals.has(kind, id)) return undefined;
-    if (removals.isReleased(kind, id)) return "present";
-    if (standing === "absent" && this.isHolding) this.#held.add(id);
-    if (standing === "announced") return this.#held.has(id) ? "explained" : "present";
-    return standing;
+  #standingOf(key: string): Standing | undefined {
+    const { census, removals, kind, memory } = this.#options;
+    const counted = census.of(key);
+    const id = counted?.id ?? memory.counted.get(key);
+    if (id === undefined) return undefined;
+    if (removals.has(kind, id)) {
+      // It counts as recent, and no longer if it is gone.
+      if (counted === undefined) memory.counted.delete(key);
+      return undefined;
+    }
+    const isKnown = this.hasCounted(key, id);
+    // What was deleted during the hold was not shown before.
+    const standing = counted === undefined ? "announced" : counted.standing;
+    if (removals.isReleased(kind, id)) return counted && "present";
+    if (standing === "absent" && this.isHolding) memory.counted.set(key, id);
+    if (standing === "present") memory.counted.delete(key);
+    if (standing !== "announced") return standing;
+    return isKnown ? "explained" : "present";
   }
 }

@@ -33,8 +33,16 @@ export interface HoldState {
 }
 
 /** Handed in to the next leadership session, so that a reload does not end a hold. */
-export interface HoldMemory {
-  state: HoldState;
+export class HoldMemory {
+  state: HoldState = {};
+  /** What the present hold has counted as absent: ids by key of the census. */
+  readonly counted: Map<string, string> = new Map();
+
+  /** Another process has led: what this process held before says nothing any more. */
+  forget(): void {
+    this.state = {};
+    this.counted.clear();
+  }
 }
 
 export interface LimitedCounts {

@@ -5,6 +5,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { Census, Counted, Standing } from "../kernel/doubt.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf } from "../node-facts.ts";
+import { isPaused } from "../pause.ts";
 import type { Candidates } from "./candidates.ts";
 import type { NodeEvidence } from "./evidence.ts";
 import type { LifecycleHistory } from "./history.ts";
@@ -40,7 +41,7 @@ export class NodeCensus implements Census {
     // What an operator decided is no longer in doubt.
     if (isConfirmed(node)) return "present";
     const isAnnounced = this.#history.isAnnounced(node, this.#evidenceOf(node));
-    return isAnnounced || isDeletionForbidden(node) ? "announced" : "absent";
+    return isAnnounced || isDeletionForbidden(node) || isPaused(node) ? "announced" : "absent";
   }
 
   #isAbsent(node: Node): boolean {

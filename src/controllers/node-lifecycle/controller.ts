@@ -270,7 +270,7 @@ export class LifecycleController implements Reconciler {
   #countsDeletion(node: Node): boolean {
     const { name, uid } = node.metadata;
     const isReleased = this.#options.removals.isReleased("nodes", uid);
-    const isInDoubt = this.#doubt.hasCounted(uid) && !isReleased && !isConfirmed(node);
+    const isInDoubt = this.#doubt.hasCounted(name, uid) && !isReleased && !isConfirmed(node);
     return isInDoubt || this.#history.countsDeletion(node, this.#candidates.evidenceOf(name));
   }
 

@@ -6,7 +6,7 @@ import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
 import type { AccountWitness } from "../kernel/account-proof.ts";
 import { Board } from "../kernel/board.ts";
 import type { RemovalHistory } from "../kernel/removal-history.ts";
-import type { HoldMemory } from "../kernel/removal-limit.ts";
+import { HoldMemory } from "../kernel/removal-limit.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
 import { type NodeEvidence, noEvidence } from "./evidence.ts";
@@ -19,7 +19,7 @@ export type LifecycleHistoryOptions = Pick<NodeDeps, "nodes" | "inventory" | "cl
 
 export class LifecycleHistory {
   readonly board = new Board<"hold">();
-  readonly limit: HoldMemory = { state: {} };
+  readonly limit: HoldMemory = new HoldMemory();
   readonly #options: LifecycleHistoryOptions;
   /**
    * The resource versions of Nodes whose deletion was announced, and then sent, by uid. The API server deletes no other version. The
@@ -47,7 +47,7 @@ export class LifecycleHistory {
 
   /** A leadership session begins. What this process held before another one led says nothing any more. */
   beginSession(): void {
-    if (this.#hasOtherLed()) this.limit.state = {};
+    if (this.#hasOtherLed()) this.limit.forget();
   }
 
   /** During a session, its evidence decides which deletions count. Returns how to end that. */

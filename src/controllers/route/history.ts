@@ -11,7 +11,7 @@ import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
 import { Board, ObjectBoard } from "../kernel/board.ts";
 import { Creations } from "../kernel/creations.ts";
 import { Ledger, Ledgers } from "../kernel/ledger.ts";
-import type { HoldMemory } from "../kernel/removal-limit.ts";
+import { HoldMemory } from "../kernel/removal-limit.ts";
 import { podRangesOf } from "../node-facts.ts";
 import { SeenDeletions, type SeenDeletionsDeps } from "./seen-deletions.ts";
 import type { TableName } from "./tables.ts";
@@ -64,7 +64,7 @@ export class TableHistory {
   /** By the key of the change. */
   readonly operations = new Map<string, OpenOperation>();
   readonly board = new ObjectBoard<TableTopic>();
-  readonly limit: HoldMemory = { state: {} };
+  readonly limit: HoldMemory = new HoldMemory();
   /** The ids of changes that are held by the mass limit, or because listings do not show what was created. */
   held: ReadonlySet<string> = new Set();
   /** What the last listing lacked, if it was doubted, including routes of Nodes that were deleted since, or whose range another Node has now. */
@@ -79,7 +79,7 @@ export class TableHistory {
   noteFormerLeader(nodes: readonly Node[], now: number): void {
     for (const key of nodes.flatMap(routeKeysOf)) this.ledgers.of(key).expect("possible", now);
     this.operations.clear();
-    this.limit.state = {};
+    this.limit.forget();
     this.held = new Set();
     this.doubted = new Set();
   }

@@ -19,6 +19,7 @@ import type {
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
 import type { FormerLeaders } from "../former-leaders.ts";
 import type { RemovalHistory } from "../kernel/removal-history.ts";
+import type { RemovalLimitSetting } from "../kernel/removal-limit.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeStore, Note } from "../node-deps.ts";
 import type { AnnotationTable } from "./annotations/annotations.ts";
@@ -113,6 +114,7 @@ export interface ServiceHistoryDeps
   > {
   readonly balancers: Pick<AnyBalancers, "marksNameCluster">;
   readonly formerLeaders: FormerLeaders;
+  readonly removalLimit: () => RemovalLimitSetting;
   /** Opens a watch of EndpointSlices. It is opened only while a Service chooses its targets by endpoints. */
   readonly openSlices: OpenSlices;
 }

@@ -4,7 +4,7 @@
 import type { Service } from "../../kube/objects.ts";
 import { noticesOtherLeaders } from "../former-leaders.ts";
 import { OwnWrites } from "../kernel/own-writes.ts";
-import type { HoldMemory } from "../kernel/removal-limit.ts";
+import { HoldMemory } from "../kernel/removal-limit.ts";
 import type { ServiceHistoryDeps } from "./deps.ts";
 import { followDeletions, relevanceFor, StandbyChanges } from "./queue/relevant-change.ts";
 import { ServiceRecords } from "./state/service-records.ts";
@@ -20,7 +20,7 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
   readonly ownWrites: OwnWrites<Service>;
   readonly seenNodes: SeenNodes = new SeenNodes();
   readonly vanishedNodes: VanishedNodes;
-  readonly limit: HoldMemory = { state: {} };
+  readonly limit: HoldMemory = new HoldMemory();
   /** Its watch stays open between two sessions of one Lease. */
   readonly endpoints: EndpointNodes;
 
@@ -40,6 +40,6 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
   beginSession(): void {
     const hasOtherLed = this.#hasOtherLed();
     this.records.beginSession({ hasOtherLed });
-    if (hasOtherLed) this.limit.state = {};
+    if (hasOtherLed) this.limit.forget();
   }
 }

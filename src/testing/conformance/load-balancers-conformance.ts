@@ -284,7 +284,7 @@ export function unobservedSettings(
   observed: Readonly<Record<string, unknown>> | undefined,
 ): readonly string[] {
   return Object.entries(fields).flatMap(([name, { whenChanged }]) =>
-    whenChanged === undefined || whenChanged === "update" || observed?.[name] !== undefined
+    whenChanged === undefined || observed?.[name] !== undefined
       ? []
       : `The annotation ${name} has whenChanged: "${whenChanged}", but settingsOf does not return it: a change of it would have no effect. Return its value from settingsOf.`,
   );

@@ -72,7 +72,8 @@ export class Attachments {
       if (work !== undefined && work.value === undefined) return settled;
       const done = work?.value;
       if (done !== undefined && "detached" in done && isDetaching) {
-        const wait = done.detached.isProved ? undefined : await this.#missing.await(kind, attachment);
+        const handle = this.#handleOf(this.#volumeFor(attachment), attachment);
+        const wait = done.detached.isProved ? undefined : await this.#missing.await(kind, attachment, handle);
         const note = () => (isLeaving ? this.#noteDetached : this.#noteMoved).call(this, attachment, signal);
         return wait ?? (await note());
       }

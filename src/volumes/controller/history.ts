@@ -3,7 +3,7 @@
 
 import { type FormerLeaders, noticesOtherLeaders } from "../../controllers/former-leaders.ts";
 import { Board } from "../../controllers/kernel/board.ts";
-import type { HoldMemory } from "../../controllers/kernel/removal-limit.ts";
+import { HoldMemory } from "../../controllers/kernel/removal-limit.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from "../../kube/objects.ts";
 import type { VolumeSnapshot } from "../../kube/volume-snapshots.ts";
@@ -33,8 +33,9 @@ export class VolumeHistory {
   readonly expiredLeases = new Map<string, string>();
   /** By what is missing. */
   readonly limits = {
-    machines: { state: {} },
-    volumes: { state: {} },
+    machines: new HoldMemory(),
+    missing: new HoldMemory(),
+    released: new HoldMemory(),
   } satisfies Readonly<Record<string, HoldMemory>>;
   /** Since when the cloud has lacked the volume of a PersistentVolume, by uid. It decides what counts for doubt, and proves nothing. */
   missingSince: ReadonlyMap<string, number> = new Map();
@@ -74,7 +75,7 @@ export class VolumeHistory {
     if (!this.#hasOtherLed()) return;
     this.begun.clear();
     this.missingSince = new Map();
-    for (const memory of Object.values(this.limits)) memory.state = {};
+    for (const memory of Object.values(this.limits)) memory.forget();
   }
 
   /** Undefined before a session has opened the caches. */

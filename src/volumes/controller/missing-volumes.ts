@@ -2,23 +2,18 @@
 // be false: it counts only after an equal answer some time later, and while there is no doubt about what the cloud lacks.
 
 import { Ledgers } from "../../controllers/kernel/ledger.ts";
-import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import { type Outcome, requeue } from "../../runtime/workers.ts";
-import type { VolumeDeps } from "./deps.ts";
 import type { VolumeActions } from "./volume-actions.ts";
-import type { VolumeDoubt } from "./volume-doubt.ts";
-
-/** While volumes are held. A release, or a change, is noticed at once. */
-export const holdRecheck: Milliseconds = minutes(1);
+import { holdRecheck, type VolumeDoubt } from "./volume-doubt.ts";
 
 export class MissingVolumes {
+  readonly #actions: VolumeActions;
   readonly #answers = new Ledgers();
-  readonly #deps: VolumeDeps;
   readonly #doubt: VolumeDoubt;
 
   constructor(actions: VolumeActions, doubt: VolumeDoubt) {
-    this.#deps = actions.deps;
+    this.#actions = actions;
     this.#doubt = doubt;
   }
 
@@ -31,17 +26,20 @@ export class MissingVolumes {
   async await(
     kind: "PersistentVolume" | "VolumeAttachment",
     object: KubeObject,
+    handle: string,
   ): Promise<Outcome | undefined> {
     const { uid } = object.metadata;
     this.#doubt.noteListing();
-    if (this.#doubt.holds(kind, object)) {
+    // The cloud shows it as not attached.
+    const isShown = this.#actions.shown?.has(handle) === true;
+    if (!isShown && this.#doubt.holds("missing", kind, object)) {
       this.forget(uid);
       return requeue(holdRecheck, "the end of the doubt");
     }
-    const wait = this.#answers.confirm(uid, this.#deps);
+    const wait = this.#answers.confirm(uid, this.#actions.deps);
     if (wait > 0) return requeue(wait, "another answer about the volume");
-    const isRecorded = (await this.#doubt.record(object)) === "recorded";
-    return isRecorded || !this.#doubt.holds(kind, object)
+    const isRecorded = isShown || (await this.#doubt.record("missing", object)) === "recorded";
+    return isRecorded || !this.#doubt.holds("missing", kind, object)
       ? undefined
       : requeue(holdRecheck, "the end of the doubt");
   }

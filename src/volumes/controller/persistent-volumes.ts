@@ -11,14 +11,14 @@ import { persistentVolumeClaims, persistentVolumes } from "../../kube/resources.
 import type { ObservedVolume } from "../../provider/volumes.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import { BackgroundWork, type Ended } from "./background-work.ts";
-import { holdRecheck, type MissingVolumes } from "./missing-volumes.ts";
+import type { MissingVolumes } from "./missing-volumes.ts";
 import { attacherFinalizer, provisionedByKey, provisionerFinalizer } from "./names.ts";
 import { type ObjectRef, objectIn, refOf, uidIn } from "./object-ref.ts";
 import { desiredFinalizer, isManagedVolume, isReleased, planDeletion } from "./plan-deletion.ts";
 import { locationPatch } from "./topology.ts";
 import type { VolumeActions } from "./volume-actions.ts";
 import { removalKind } from "./volume-census.ts";
-import type { VolumeDoubt } from "./volume-doubt.ts";
+import { holdRecheck, type VolumeDoubt } from "./volume-doubt.ts";
 
 const kind = "PersistentVolume";
 
@@ -81,7 +81,8 @@ export class PersistentVolumes {
     // Observe mode deletes nothing.
     if (work !== undefined && work.value === undefined) return settled;
     if (work?.value === undefined || !("wasThere" in work.value)) return this.#delete(volume, signal);
-    const wait = work.value.wasThere ? undefined : await this.#missing.await(kind, volume);
+    const handle = volume.spec?.csi?.volumeHandle ?? "";
+    const wait = work.value.wasThere ? undefined : await this.#missing.await(kind, volume, handle);
     return (
       wait ??
       (await this.#noteDeleted(volume, work.value, signal).catch((error: unknown) => {
@@ -191,9 +192,10 @@ export class PersistentVolumes {
       case "prove":
       case "delete": {
         const isLimited = !isAnnounced && !removals.isReleased(removalKind, uid);
-        if (isLimited && this.#doubt.holds(kind, volume)) return requeue(holdRecheck, "the end of the doubt");
+        if (isLimited && this.#doubt.holds("released", kind, volume))
+          return requeue(holdRecheck, "the end of the doubt");
         if (plan.kind === "delete") {
-          const isStored = !isLimited || (await this.#doubt.record(volume)) === "recorded";
+          const isStored = !isLimited || (await this.#doubt.record("released", volume)) === "recorded";
           return isStored ? this.#start(volume) : requeue(milliseconds(0), "the deletion is recorded");
         }
         const due = (plan.next.at ?? 0) - clock.monotonic();

@@ -1,79 +1,76 @@
-// How PersistentVolumes count for doubt: those whose volume, or whose attachment, the cloud lacks, and those that were released by a claim
-// whose deletion was not seen.
+// How PersistentVolumes count for doubt: as missing, those that are needed and whose volume the cloud lacks; as released, those whose claim
+// went without a deletion that was seen.
 
 import type { Census, Counted, Standing } from "../../controllers/kernel/doubt.ts";
-import { nodeName, type ProviderID } from "../../core/brand.ts";
+import { isPaused } from "../../controllers/pause.ts";
 import type { PersistentVolume } from "../../kube/objects.ts";
-import type { ObservedVolume } from "../../provider/volumes.ts";
 import type { VolumeDeps } from "./deps.ts";
 import type { VolumeHistory } from "./history.ts";
-import { nodeIDKey } from "./names.ts";
 import { isManagedVolume, isReleased } from "./plan-deletion.ts";
 
 export const removalKind = "volumes";
 
-type CensusDeps = Pick<VolumeDeps, "stores" | "driver" | "inventory" | "removals" | "settings" | "clock">;
+type CensusDeps = Pick<VolumeDeps, "stores" | "driver" | "removals" | "settings" | "clock">;
 
 const handleOf = ({ spec }: PersistentVolume): string => spec?.csi?.volumeHandle ?? "";
 
-export class VolumeCensus implements Census {
+export class VolumeCensus {
+  readonly missing: Census;
+  readonly released: Census;
   readonly #deps: CensusDeps;
   readonly #history: VolumeHistory;
 
   constructor(deps: CensusDeps, history: VolumeHistory) {
     this.#deps = deps;
     this.#history = history;
+    this.missing = this.#censusOf((volume) => this.#missing(volume));
+    this.released = this.#censusOf((volume) => this.#released(volume));
   }
 
-  *keys(): Iterable<string> {
-    for (const { metadata } of this.#deps.stores.volumes.list()) yield metadata.name;
-  }
-
-  of(name: string): Counted | undefined {
+  /** The PersistentVolumes that this controller manages. */
+  get managed(): readonly PersistentVolume[] {
     const { stores, driver } = this.#deps;
-    const volume = stores.volumes.get(name);
-    if (volume === undefined || !isManagedVolume(volume, driver.name)) return undefined;
-    return { id: this.#idOf(volume), standing: this.#standingOf(volume) };
+    return stores.volumes.list().filter((volume) => isManagedVolume(volume, driver.name));
   }
 
-  /** The handles of the volumes that the cluster records. */
-  get handles(): readonly string[] {
-    return this.#managed.map(handleOf);
-  }
-
-  /** The cloud has listed its volumes. What is missing only for a moment may be new, or be listed late. */
-  noteListing(shown: ReadonlyMap<string, ObservedVolume>): void {
+  /** The cloud has listed its volumes, and these are there. What is missing only for a moment may be new, or be listed late. */
+  noteListing(shown: ReadonlyMap<string, unknown>): void {
     const history = this.#history;
     const now = this.#deps.clock.monotonic();
-    const missing = this.#managed.filter((volume) => this.#isMissing(volume, shown.get(handleOf(volume))));
+    const missing = this.managed.filter((volume) => this.#isNeeded(volume) && !shown.has(handleOf(volume)));
     history.missingSince = new Map(
       missing.map(({ metadata: { uid } }) => [uid, history.missingSince.get(uid) ?? now]),
     );
   }
 
-  get #managed(): readonly PersistentVolume[] {
-    const { stores, driver } = this.#deps;
-    return stores.volumes.list().filter((volume) => isManagedVolume(volume, driver.name));
+  /** The volume of a claim that is kept after its end may have been deleted by hand. */
+  #isNeeded(volume: PersistentVolume): boolean {
+    const isAttached = this.#history.attachmentsOf.get(volume.metadata.name).length > 0;
+    return volume.status?.phase === "Bound" || isAttached || isReleased(volume);
   }
 
-  /** The cloud does not show it, or not as attached to a machine that exists. */
-  #isMissing(volume: PersistentVolume, shown: ObservedVolume | undefined): boolean {
-    if (shown === undefined) return true;
-    const { driver, inventory } = this.#deps;
-    return this.#history.attachmentsOf.get(volume.metadata.name).some(({ metadata, spec, status }) => {
-      const id = metadata.annotations?.[nodeIDKey];
-      if (spec.attacher !== driver.name || status?.attached !== true || id === undefined) return false;
-      const providerID = driver.providerIDOf(id) as ProviderID;
-      const machine = { name: nodeName(spec.nodeName), providerID, addresses: [] };
-      return !shown.attachedTo.includes(id) && inventory.check(machine).kind !== "gone";
-    });
-  }
-
-  #standingOf(volume: PersistentVolume): Standing {
+  #missing(volume: PersistentVolume): Standing {
     const { clock, settings } = this.#deps;
-    if (isReleased(volume) && !this.#history.sawDeletion(volume)) return "vanished";
     const since = this.#history.missingSince.get(volume.metadata.uid);
-    return since !== undefined && clock.monotonic() - since >= settings.confirmAfter ? "absent" : "present";
+    const lasts = since !== undefined && clock.monotonic() - since >= settings.confirmAfter;
+    return lasts && this.#isNeeded(volume) ? "absent" : "present";
+  }
+
+  #released(volume: PersistentVolume): Standing {
+    const isUnseen = isReleased(volume) && !this.#history.sawDeletion(volume);
+    return isUnseen && !isPaused(volume) ? "vanished" : "present";
+  }
+
+  #censusOf(standingOf: (volume: PersistentVolume) => Standing): Census {
+    const { stores, driver } = this.#deps;
+    return {
+      keys: () => this.managed.map(({ metadata }) => metadata.name),
+      of: (name): Counted | undefined => {
+        const volume = stores.volumes.get(name);
+        const isManaged = volume !== undefined && isManagedVolume(volume, driver.name);
+        return isManaged ? { id: this.#idOf(volume), standing: standingOf(volume) } : undefined;
+      },
+    };
   }
 
   /** A removal, or a release, of an attachment is one of its volume. */

@@ -1,9 +1,10 @@
-// Doubt about volumes, as objects of Kubernetes feel it: holds a PersistentVolume or a VolumeAttachment, with an event.
+// Holds PersistentVolumes and VolumeAttachments while there is doubt about volumes, and reports why.
 
 import { delayAfterError } from "../../controllers/classify-error.ts";
 import type { AccountWitness } from "../../controllers/kernel/account-proof.ts";
 import { Doubt, type Held, whyHeld } from "../../controllers/kernel/doubt.ts";
 import { removalWindowText } from "../../controllers/kernel/removal-history.ts";
+import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeObject } from "../../kube/objects.ts";
 import { sleep } from "../../platform/clock.ts";
@@ -12,51 +13,62 @@ import { removalKind, VolumeCensus } from "./volume-census.ts";
 
 const reason = "MassDeletionHeld";
 
+/** While volumes are held. A release, or a change, is noticed at once. */
+export const holdRecheck: Milliseconds = minutes(1);
+
+type Cause = "missing" | "released";
+
 export class VolumeDoubt {
   readonly #actions: VolumeActions;
   readonly #census: VolumeCensus;
-  readonly #doubt: Doubt;
+  /** A claim that vanished says nothing about the cloud. */
+  readonly #doubts: Readonly<Record<Cause, Doubt>>;
 
   constructor(actions: VolumeActions) {
     const { deps, history } = actions;
     this.#actions = actions;
-    this.#census = new VolumeCensus(deps, history);
-    this.#doubt = new Doubt({
-      ...deps,
-      kind: removalKind,
-      census: this.#census,
-      memory: history.limits.volumes,
-    });
+    const census = new VolumeCensus(deps, history);
+    this.#census = census;
+    const doubtOf = (cause: Cause) =>
+      new Doubt({ ...deps, kind: removalKind, census: census[cause], memory: history.limits[cause] });
+    this.#doubts = { missing: doubtOf("missing"), released: doubtOf("released") };
   }
 
   /**
-   * Asks the account to trust the cloud for a volume that it shows, as long as this session lasts. If nothing else has vouched for the account
-   * by the time of a proof, lists the volumes. Resolves when that is done.
+   * Vouches for the account when the cloud shows a recorded volume, as long as this session lasts. If nothing else has vouched for it by the
+   * time of a proof, lists the volumes. Resolves when that is done.
    */
   async vouch(signal: AbortSignal): Promise<void> {
     const { removals, clock, random, settings } = this.#actions.deps;
-    signal.addEventListener("abort", removals.account.follow(this.#witness), { once: true });
+    if (signal.aborted) return;
+    const recorded = new Set(this.#census.managed.map(({ metadata }) => metadata.uid));
+    signal.addEventListener("abort", removals.account.follow(this.#witnessOf(recorded)), { once: true });
     let delay = settings.confirmAfter;
-    for (let failures = 0; !signal.aborted; failures += 1) {
+    for (let failures = 0; !signal.aborted; ) {
       await sleep(clock, delay, signal).catch(() => undefined);
-      if (signal.aborted || removals.account.doubt === undefined || this.#census.handles.length === 0) return;
+      if (signal.aborted || removals.account.doubt === undefined || recorded.size === 0) return;
       try {
         await this.#actions.listVolumes(signal);
         removals.account.note();
-        return;
+        failures = 0;
+        delay = holdRecheck;
       } catch (error) {
-        delay = delayAfterError(cloudErrorIn(error), failures + 1, { clock, random });
+        failures += 1;
+        delay = delayAfterError(cloudErrorIn(error), failures, { clock, random });
       }
     }
   }
 
-  readonly #witness: AccountWitness = () => {
-    const { handles } = this.#census;
-    if (handles.length === 0) return undefined;
-    const { shown } = this.#actions;
-    if (shown === undefined) return "unknown";
-    return handles.some((handle) => shown.has(handle)) ? "shown" : "absent";
-  };
+  /** A volume that this session created proves nothing about the account. */
+  #witnessOf(recorded: ReadonlySet<string>): AccountWitness {
+    return () => {
+      const { shown } = this.#actions;
+      const volumes = this.#census.managed.filter(({ metadata }) => recorded.has(metadata.uid));
+      if (volumes.length === 0) return undefined;
+      if (shown === undefined) return "unknown";
+      return volumes.some(({ spec }) => shown.has(spec?.csi?.volumeHandle ?? "")) ? "shown" : "absent";
+    };
+  }
 
   /** The cloud has answered about a volume, which rests on a new listing. */
   noteListing(): void {
@@ -66,10 +78,11 @@ export class VolumeDoubt {
   }
 
   /** Whether nothing may follow from absence for this object. Reports why. */
-  holds(kind: "PersistentVolume" | "VolumeAttachment", object: KubeObject): boolean {
+  holds(cause: Cause, kind: "PersistentVolume" | "VolumeAttachment", object: KubeObject): boolean {
     const { uid, name } = object.metadata;
-    this.#doubt.invalidate();
-    const held = this.#doubt.hold(uid, name);
+    const doubt = this.#doubts[cause];
+    doubt.invalidate();
+    const held = doubt.hold(uid, name);
     // Nothing is reported before the cloud has answered at all.
     if (held === undefined || held.account === "unanswered") return held !== undefined;
     const topic = kind === "PersistentVolume" ? "delete" : "detach";
@@ -78,15 +91,14 @@ export class VolumeDoubt {
   }
 
   /** Counts and stores a removal before it is made. If that took time, everything must be decided again. */
-  record({ metadata: { uid } }: KubeObject): Promise<"recorded" | "decide again"> {
-    return this.#doubt.record([uid]);
+  record(cause: Cause, { metadata: { uid } }: KubeObject): Promise<"recorded" | "decide again"> {
+    return this.#doubts[cause].record([uid]);
   }
 }
 
 function problemOf(held: Held): Problem {
   const { absent, vanished, recent, total, howToRelease } = held;
-  const missing =
-    absent > 0 ? [`the cloud does not show ${absent} of ${total} volumes, or not as attached`] : [];
+  const missing = absent > 0 ? [`the cloud does not show ${absent} of ${total} volumes`] : [];
   const released =
     vanished > 0
       ? [`${vanished} of ${total} PersistentVolumes were released by claims whose deletion was not seen`]

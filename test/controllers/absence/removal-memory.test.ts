@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Doubt } from "../../../src/controllers/kernel/doubt.ts";
 import { removalWindow } from "../../../src/controllers/kernel/removal-history.ts";
-import { defaultRemovalLimit } from "../../../src/controllers/kernel/removal-limit.ts";
+import { defaultRemovalLimit, HoldMemory } from "../../../src/controllers/kernel/removal-limit.ts";
 import { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { decodeRemovals, encodeRemovals, shortId } from "../../../src/controllers/kernel/removal-text.ts";
 import { milliseconds, minutes } from "../../../src/core/brand.ts";
@@ -59,7 +59,7 @@ describe("the memory of removals", () => {
       settings,
       removals: memory,
       clock,
-      memory: { state: {} },
+      memory: new HoldMemory(),
     });
     expect(await limit.record(["a"])).toBe("decide again");
     expect(await limit.record(["a"])).toBe("recorded");

@@ -1,10 +1,8 @@
 import { expect, test } from "bun:test";
 import { fake } from "../../../providers/fake/index.ts";
-import { integer } from "../../../src/core/fields.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
-// Regressions that once deleted a working load balancer, left one behind, or stopped the manager: a provider that
-// recreates, and exceptions in provider code.
+// Regressions that once deleted a working load balancer, left one behind, or stopped the manager, such as exceptions in provider code.
 
 const prefix = "balancer.fake.example/";
 const lbFields = fake.annotations?.fields ?? {};
@@ -22,30 +20,6 @@ const bend = (change: (balancers: Bent) => Bent, fields: Bent = lbFields): unkno
 });
 
 const other = "least-connections";
-const ids = (w: ServiceWorld) => w.cloud.balancers.list().map(({ id }) => id);
-
-test("a load balancer is not recreated while another annotation is wrong", async () => {
-  const fields: Bent = {
-    ...lbFields,
-    algorithm: { ...(lbFields as Bent).algorithm, whenChanged: "recreate" },
-    retries: integer("How often.", {}, { fallback: 3 }),
-  };
-  const settingsOf = ({ balancer }: Bent) => ({ algorithm: balancer.algorithm, retries: 3 });
-  const w = new ServiceWorld({ provider: bend((all) => ({ ...all, settingsOf }), fields) });
-  await w.start();
-  w.create("web");
-  await w.pass(30);
-  const before = ids(w);
-  w.forget();
-  w.annotate("web", { [`${prefix}algorithm`]: other, [`${prefix}retries`]: "thre" });
-  await w.pass(3600);
-  expect(ids(w)).toEqual(before);
-  expect(w.changes).toEqual([]);
-  w.annotate("web", { [`${prefix}retries`]: "4" });
-  await w.pass(60);
-  expect(w.cloud.balancers.list()).toMatchObject([{ algorithm: other }]);
-  expect(ids(w)).not.toEqual(before);
-});
 
 /** Plans that throw for the Service with this name, while `isBad` returns true. */
 const throwing = (isBad: () => boolean, name: string) =>

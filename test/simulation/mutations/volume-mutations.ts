@@ -76,7 +76,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
-        find: "if (this.#doubt.holds(kind, object)) {",
+        find: 'if (!isShown && this.#doubt.holds("missing", kind, object)) {',
         replace: "if (false) {",
       },
     ],
@@ -88,7 +88,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/volumes/controller/missing-volumes.ts",
-        find: '(await this.#doubt.record(object)) === "recorded"',
+        find: '(await this.#doubt.record("missing", object)) === "recorded"',
         replace: "true",
       },
     ],
@@ -237,7 +237,7 @@ export const volumeMutations: readonly Mutation[] = [
     edits: [
       {
         file: persistentVolumes,
-        find: "if (isLimited && this.#doubt.holds(kind, volume))",
+        find: 'if (isLimited && this.#doubt.holds("released", kind, volume))',
         replace: "if (isLimited && false)",
       },
     ],

@@ -17,7 +17,7 @@ export const config = {
 };
 
 export const annotations = {
-  region: text("The region of the load balancer. Default: the first one.", { whenChanged: "recreate" }),
+  region: text("The region of the load balancer. Default: the first one.", { whenChanged: "reject" }),
 };
 
 export const reasons = declareReasons({

@@ -263,12 +263,12 @@ test.each(["unavailable", "unauthorized"] as const)(
 
 test("a setting that cannot be changed and is not observed is named with what to do", () => {
   const fields = {
-    zone: oneOf("The zone.", ["a", "b"], { whenChanged: "recreate" }),
-    size: oneOf("The size.", ["s", "m"], { whenChanged: "reject" }),
+    zone: oneOf("The zone.", ["a", "b"], { whenChanged: "reject" }),
+    size: oneOf("The size.", ["s", "m"], {}),
     note: oneOf("A note.", ["x"], {}),
   };
   expect(unobservedSettings(fields, { size: "s" })).toEqual([
-    'The annotation zone has whenChanged: "recreate", but settingsOf does not return it: a change of it would have no effect. Return its value from settingsOf.',
+    'The annotation zone has whenChanged: "reject", but settingsOf does not return it: a change of it would have no effect. Return its value from settingsOf.',
   ]);
   expect(unobservedSettings(fields, { size: "s", zone: "a" })).toEqual([]);
 });

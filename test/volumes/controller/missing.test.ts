@@ -43,7 +43,7 @@ describe("while the cloud shows no volume", () => {
     await w.pass(90);
     expect(names.filter((name) => w.attachment(name) !== undefined)).toEqual([...names]);
     expect(w.events(names[0] ?? "").at(-1)).toContain(
-      "Warning MassDeletionHeld The cloud does not show 10 of 10 volumes, or not as attached, and 0 volumes were removed in the last 10 minutes. More than 2 at once is treated as a fault of the cloud, or as credentials of another project (if so, correct them), so nothing is deleted or detached because of this. Check that the volumes, and their claims, are meant to be gone. To continue: ",
+      "Warning MassDeletionHeld The cloud does not show 10 of 10 volumes, and 0 volumes were removed in the last 10 minutes. More than 2 at once is treated as a fault of the cloud, or as credentials of another project (if so, correct them), so nothing is deleted or detached because of this. Check that the volumes, and their claims, are meant to be gone. To continue: ",
     );
     expect(held(w)).toEqual(names.toSorted());
     w.cloud.view = trueView;

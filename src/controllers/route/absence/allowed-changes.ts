@@ -41,7 +41,7 @@ interface CountedWith {
 
 /** What a listing lacks, and how that counts for doubt. */
 export interface RouteCensus {
-  /** By range, or by id for a change. */
+  /** By range, or by id for a removal. */
   readonly counted: ReadonlyMap<string, Counted>;
   /** Routes to create again. */
   readonly lost: readonly Cidr[];
@@ -60,7 +60,7 @@ export function censusOf(
   const lost = judged.flatMap(({ absent, destination, isCounted, isRecorded, isReleased }) =>
     absent === "route" && isCounted && !isRecorded && !isReleased ? destination : [],
   );
-  // Also one that was created again, and is absent once more. They say nothing about Nodes that vanished.
+  // Includes a route that was created again and is absent once more. They say nothing about Nodes that vanished.
   const isRouteAbsent = candidates.some(({ absent, isReleased }) => absent === "route" && !isReleased);
   const others = isRouteAbsent
     ? unplanned.difference(new Set(judged.map(({ destination }) => destination)))
@@ -71,7 +71,10 @@ export function censusOf(
   const counted = new Map<string, Counted>();
   for (const range of managed)
     if (!changed.has(range)) counted.set(range, { id: range, standing: "present" });
-  for (const one of candidates) counted.set(one.id, { id: one.id, standing: standingOf(one) });
+  for (const one of candidates) {
+    const key = one.absent === "route" ? one.destination : one.id;
+    counted.set(key, { id: one.id, standing: standingOf(one) });
+  }
   for (const range of others) counted.set(range, { id: range, standing: "absent" });
   return { counted, lost, lacking: new Set([...lost, ...others]) };
 }
@@ -81,16 +84,19 @@ interface JudgedBy {
   /** By the last survey: a hold outlives the session in which it was proved. */
   readonly wasHeld: boolean;
   readonly isHeld: boolean;
+  /** The listing is believed although something is held. */
+  readonly isListingBelieved: boolean;
 }
 
 /** Call it with the verdict of the doubt on what was counted, and with the proof as it is after that. */
 export function verdictOn(
-  { isReleased, unlisted }: CandidateChange,
-  { isProved, wasHeld, isHeld }: JudgedBy,
+  { isCounted, isReleased, unlisted }: CandidateChange,
+  { isProved, wasHeld, isHeld, isListingBelieved }: JudgedBy,
 ): Verdict {
   const ready = isProved ? "ready" : "unproved";
   if (isReleased || !(isProved || wasHeld)) return ready;
-  if (isHeld) return "held";
+  // What does not count needs only a listing that can be believed.
+  if (isHeld && (isCounted || !isListingBelieved)) return "held";
   return unlisted === undefined ? ready : "unlisted";
 }
 

@@ -3,7 +3,7 @@
 
 import { type Cidr, type Milliseconds, minutes } from "../../../core/brand.ts";
 import { cidrFamily } from "../../../core/cidr.ts";
-import { type Counted, Doubt, type Held } from "../../kernel/doubt.ts";
+import { type Counted, Doubt, type Held, isListingBelieved } from "../../kernel/doubt.ts";
 import { awaited } from "../../kernel/proof.ts";
 import { hadRoutes, podRangesOf } from "../../node-facts.ts";
 import type { TableOptions } from "../deps.ts";
@@ -90,7 +90,15 @@ export class RouteGuard {
       const { route } = candidate;
       const wasHeld = history.held.has(candidate.id);
       const isProved = route === undefined || awaited(this.evidence.judge(route)) === undefined;
-      return { ...candidate, verdict: verdictOn(candidate, { isProved, wasHeld, isHeld }) };
+      return {
+        ...candidate,
+        verdict: verdictOn(candidate, {
+          isProved,
+          wasHeld,
+          isHeld,
+          isListingBelieved: held !== undefined && isListingBelieved(held),
+        }),
+      };
     });
     // A doubt ends when nothing is absent that a Node needs, or a listing shows it, not because Nodes were deleted meanwhile.
     if (isHeld && lost.length > 0) history.doubted = lacking;

@@ -4,7 +4,7 @@
 import { serviceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
-import type { Fields, Values } from "../../../core/settings.ts";
+import type { Fields } from "../../../core/settings.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import {
@@ -30,7 +30,7 @@ import { addressesOf } from "../status/status.ts";
 import type { TargetPolicy } from "../targets/choose-targets.ts";
 import { type TargetHistory, Targets } from "../targets/service-targets.ts";
 import { readFacts } from "./facts.ts";
-import { hasErrors, type Member } from "./member.ts";
+import type { Member } from "./member.ts";
 import {
   deletionOnHold,
   type OnDelete,
@@ -62,8 +62,6 @@ interface ParsedService {
 interface ReadService extends Omit<ParsedService, "ranges"> {
   readonly service: Service;
   readonly state: ServiceState;
-  /** The settings that the load balancer has. */
-  readonly current: Partial<Values<Fields>> | undefined;
   readonly immutable: ImmutableSettings<Fields>;
   /** A setting or all source ranges are invalid, and the current value is unknown. */
   readonly isUnreadable: boolean;
@@ -163,7 +161,6 @@ export class DesiredServices {
       ...parsed,
       service,
       state,
-      current,
       immutable,
       isUnreadable: observed !== undefined && areUnknown,
       observed,
@@ -177,7 +174,6 @@ export class DesiredServices {
     service,
     state,
     read,
-    current,
     immutable,
     problems: own,
     isUnreadable,
@@ -199,22 +195,17 @@ export class DesiredServices {
       ...(this.#honorsAddress ? [] : ignoredAddress(requestedAddressOf(service), service)),
       ...(cannotRelease ? [releaseUnsupported] : []),
     ];
-    // With errors it could not be created again, so it is not deleted in order to recreate it.
-    const mayRecreate = !hasErrors({ problems });
-    const kept = mayRecreate ? [] : immutable.recreate.map((name) => [name, current?.[name]]);
     return defined({
       service,
       rules: chosen.rules,
       desired: {
         ...desired,
-        settings: { ...desired.settings, ...Object.fromEntries(kept) },
         targets: gone.length === 0 ? chosen.targets : chosen.targets.filter((one) => !gone.includes(one)),
       },
       gone,
       problems,
       isAwaited: chosen.isAwaited,
       isBlocked: chosen.rules === undefined || isUnreadable,
-      recreate: mayRecreate ? immutable.recreate : [],
       isOnHold: false,
       changeAt: chosen.changeAt,
     });
@@ -237,7 +228,6 @@ const idleMember = ({ service, desired }: ReadService): Member => ({
   desired,
   gone: [],
   problems: [],
-  recreate: [],
   isAwaited: false,
   isBlocked: false,
   isOnHold: false,

@@ -22,8 +22,6 @@ export interface Member {
   readonly isBlocked: boolean;
   /** Which rules chose its targets. A Service that no longer needs a load balancer has none. */
   readonly rules?: TargetRules;
-  /** Changed settings that require the load balancer to be recreated. */
-  readonly recreate: readonly string[];
   /** It no longer needs a load balancer, but on-delete is invalid, so the load balancer stays. */
   readonly isOnHold: boolean;
 }

@@ -128,11 +128,9 @@ export function serviceProblems(
 }
 
 export interface ImmutableSettings<A extends Fields> {
-  /** Immutable fields keep their values in the cloud, except those that recreate the load balancer. */
+  /** Immutable fields keep their values in the cloud. */
   readonly settings: Values<A>;
   readonly problems: readonly Problem[];
-  /** Changed fields that recreate the load balancer; nearly always empty. */
-  readonly recreate: readonly (keyof A & string)[];
 }
 
 /** Equal for equal values, whatever the order of a map's entries. */
@@ -157,21 +155,15 @@ export function holdImmutable<A extends Fields>(
 ): ImmutableSettings<A> {
   const held: [string, unknown][] = [];
   const problems: Problem[] = [];
-  const recreate: (keyof A & string)[] = [];
   const names: readonly (keyof A & string)[] = Object.keys(fields);
   for (const name of observed === undefined ? [] : names) {
     const field = fields[name];
     const current = observed?.[name];
     if (field === undefined || current === undefined || frozen.has(name)) continue;
-    if (field.whenChanged !== "reject" && field.whenChanged !== "recreate") continue;
+    if (field.whenChanged !== "reject") continue;
     const wanted = settings[name];
-    const isRequested = written.has(name) && textOf(wanted) !== textOf(current);
-    if (isRequested && field.whenChanged === "recreate") {
-      recreate.push(name);
-      continue;
-    }
     held.push([name, current]);
-    if (!isRequested) continue;
+    if (!written.has(name) || textOf(wanted) === textOf(current)) continue;
     const key = name.includes("/") ? name : prefix + name;
     problems.push({
       severity: "error",
@@ -181,7 +173,7 @@ export function holdImmutable<A extends Fields>(
       remedy: `Restore the old value, or recreate the Service.`,
     });
   }
-  return { settings: { ...settings, ...Object.fromEntries(held) }, problems, recreate };
+  return { settings: { ...settings, ...Object.fromEntries(held) }, problems };
 }
 
 type Settings = Partial<Values<Fields>>;

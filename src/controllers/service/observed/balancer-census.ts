@@ -16,16 +16,16 @@ export const removalKind = "load-balancers";
 export class BalancerCensus implements Census {
   readonly #deps: Pick<ServiceControllerDeps, "settings" | "services">;
   readonly #records: Pick<ServiceRecords, "all" | "get">;
-  readonly #index: Pick<BalancerInventory, "of">;
+  readonly #inventory: Pick<BalancerInventory, "of">;
 
   constructor(
     deps: Pick<ServiceControllerDeps, "settings" | "services">,
     records: Pick<ServiceRecords, "all" | "get">,
-    index: Pick<BalancerInventory, "of">,
+    inventory: Pick<BalancerInventory, "of">,
   ) {
     this.#deps = deps;
     this.#records = records;
-    this.#index = index;
+    this.#inventory = inventory;
   }
 
   *keys(): Iterable<string> {
@@ -41,18 +41,19 @@ export class BalancerCensus implements Census {
   #standingOf(state: ServiceState): Standing | undefined {
     const { services, settings } = this.#deps;
     const { phase, key, uid, evidence, goneAt } = state;
-    const isShown = this.#index.of(uid).length > 0;
+    const isShown = this.#inventory.of(uid).length > 0;
     const isVanished = goneAt !== undefined && settings.vanished !== "keep" && hasVanished(services, state);
     if (isShown && isVanished) return "vanished";
     if (evidence.certainty !== "exists") return undefined;
-    if (isShown || phase !== "managed" || !evidence.needsProof) return "present";
-    const service = services.get(key);
-    const isMissing = service?.metadata.uid === uid && !isJustChanged(evidence, settings.confirmAfter);
-    return isMissing ? standingOfMissing(service, evidence) : "present";
+    const isMissing = !isShown && evidence.needsProof && !isJustChanged(evidence, settings.confirmAfter);
+    if (!isMissing) return "present";
+    if (isVanished) return "absent";
+    const service = phase === "managed" ? services.get(key) : undefined;
+    return service?.metadata.uid === uid ? standingOfMissing(service, evidence) : "announced";
   }
 }
 
-/** Also for a Service that no longer needs it, if listings are all that says that it is gone. */
+/** Includes a Service that no longer needs it, if only listings show that it is gone. */
 function standingOfMissing(
   service: Service,
   { removal, notFoundAt }: Pick<Ledger, "removal" | "notFoundAt">,

@@ -22,7 +22,7 @@ type EvidenceDeps = Pick<ServiceControllerDeps, "listing" | "services" | "facts"
 export class EvidenceUpdates {
   readonly #deps: EvidenceDeps;
   readonly #records: Pick<ServiceRecords, "all">;
-  readonly #index: BalancerInventory;
+  readonly #inventory: BalancerInventory;
   /** The version of the last listing that was noted. */
   #noted: number | undefined;
   /** Services that had the finalizer when the session began. One that had it from its creation since then shows nothing. */
@@ -31,7 +31,7 @@ export class EvidenceUpdates {
   constructor(deps: EvidenceDeps, records: Pick<ServiceRecords, "all">, index: BalancerInventory) {
     this.#deps = deps;
     this.#records = records;
-    this.#index = index;
+    this.#inventory = index;
   }
 
   /** The session starts. Another replica may have created or removed load balancers. Then their Services show it. */
@@ -53,7 +53,7 @@ export class EvidenceUpdates {
     const { latest } = this.#deps.listing;
     // A listing that began before the last change shows what was there before it.
     if (latest === undefined || latest.beganAt <= changedAt) return;
-    if (this.#index.of(uid).length > 0) state.noteShown();
+    if (this.#inventory.of(uid).length > 0) state.noteShown();
     else state.evidence.noteLacking({ kind: "listing", beganAt: latest.beganAt, knownAt: latest.endedAt });
   }
 
@@ -97,7 +97,7 @@ export class EvidenceUpdates {
     if (recorded.length === 0) return undefined;
     if ((latest?.beganAt ?? never) <= since) return "unknown";
     const isShown = (uid: ServiceUID): boolean =>
-      this.#index.of(uid).length + this.#index.foreignOf(uid).length > 0;
+      this.#inventory.of(uid).length + this.#inventory.foreignOf(uid).length > 0;
     return recorded.some(({ uid }) => isShown(uid)) ? "shown" : "absent";
   };
 

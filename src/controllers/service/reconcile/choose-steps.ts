@@ -144,7 +144,7 @@ async function planWithProvider(
   // Without what is observed: only changes of the Service and the Nodes count.
   const alone = member && desiredServices.of(member.service).desired;
   const prefetched = await prefetch.current(alone, () => allDesired(context), call);
-  const desired = member === undefined ? releasedDesired(context, observed) : desiredFor(member, observed);
+  const desired = member === undefined ? releasedDesired(context, observed) : member.desired;
   const shown = balancers.plan(desired, observed, prefetched);
   const kept = member?.gone.filter(changedTargets(shown.steps).isRemoved) ?? [];
   const withKept = (one: Desired): Desired =>
@@ -172,11 +172,6 @@ function allDesired({ controller: { services }, desiredServices }: ReconcileDeps
   return services
     .list()
     .flatMap((service) => (isManaged(service) ? (desiredServices.tryOf(service)?.desired ?? []) : []));
-}
-
-/** To change an immutable setting, the load balancer is deleted first, and the next reconcile creates it. */
-function desiredFor({ desired, recreate }: Member, observed: ObservedLoadBalancer | undefined): Desired {
-  return recreate.length > 0 && observed !== undefined ? { ...desired, ending: "delete" } : desired;
 }
 
 /** Reports the drift that is about to be repaired. */

@@ -9,6 +9,7 @@ import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
+import { isListingBelieved } from "../../kernel/doubt.ts";
 import { awaited, judge } from "../../kernel/proof.ts";
 import { type Unproved, unprovedAbsence } from "../observed/balancer-absence.ts";
 import { hasVanished, removalKind } from "../observed/balancer-census.ts";
@@ -76,8 +77,11 @@ export async function checkDoubt(
   const consequence = consequenceOf(state, plan);
   if (consequence === undefined) return undefined;
   const { held } = doubt.about(state.uid);
+  // Without a load balancer that is missing, listings show what a request with an unknown outcome has made.
+  const isUncertain = state.evidence.certainty === "possible";
+  const isFree = held === undefined || (isUncertain && isListingBelieved(held));
   // The verdict may have ended a hold, and the proof starts again then.
-  if (held === undefined) return observed === undefined ? checkAbsence(context, service) : undefined;
+  if (isFree) return observed === undefined ? checkAbsence(context, service) : undefined;
   return consequence === "forgotten"
     ? holdAbsent(context, undefined, massWaitHeld(state.key, held))
     : holdAbsent(context, service, massRecreationHeld(held));
@@ -119,6 +123,8 @@ function consequenceOf(
   const { certainty, isRemoved } = state.evidence;
   if (hasVanishedWith(state, plan)) return plan.steps.length > 0 ? "removed" : undefined;
   if (createsBalancer(plan)) return certainty !== undefined || isRemoved ? "made again" : undefined;
+  // A load balancer that cannot be repaired is not removed before another one may be created.
+  if (!plan.isLeaving && plan.steps.some(({ removes }) => removes === true)) return "made again";
   const isForgotten = plan.observed === undefined && plan.member === undefined;
   return isForgotten && certainty === "exists" ? "forgotten" : undefined;
 }
@@ -129,7 +135,7 @@ function hasVanishedWith({ goneAt, isDeletionSeen }: ServiceState, { observed }:
 
 /**
  * Keeps the finalizer of a Service whose load balancer is only missing while there is doubt about what is missing. Undefined when the
- * finalizer may be removed: also if Fairlead has removed the load balancer, and a lookup has proved that.
+ * finalizer may be removed, including after a deletion by Fairlead that a lookup has proved.
  */
 export async function checkRelease(
   context: ReconcileContext,
@@ -195,7 +201,7 @@ export function waitForProof(
     ? waitingForListing(at, isEnding(service))
     : held?.account === "nothing shown"
       ? (isEnding(service) ? massReleaseHeld : massRecreationHeld)(held)
-      : balancerMissing(at, outcomeOf(service, settings), missing);
+      : balancerMissing(at, held === undefined ? outcomeOf(service, settings) : "held", missing);
   context.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
   state.setHold({ ...event, severity: "hold" });
   return requestProof(context, absence);
@@ -245,9 +251,9 @@ interface HeldTargets {
 
 /** Withholds changes of targets while the Nodes of the API server cannot be all Nodes of this cluster. Undefined: all may be applied. */
 export function holdTargets(context: ReconcileContext, steps: readonly Step[]): HeldTargets | undefined {
-  const { nodes, removals, settings } = context.controller;
+  const { nodes, removals } = context.controller;
   const { size } = changedTargets(steps).removed;
-  if (context.history.vanishedNodes.allowRemovalOf(size, settings.removalLimit)) return undefined;
+  if (context.history.vanishedNodes.allowRemovalOf(size)) return undefined;
   const others = steps.filter((step) => step.targets === undefined && step.targetsPart === undefined);
   const problem: Problem = {
     severity: "warning",

@@ -139,9 +139,10 @@ function isOtherThanManaged(
     return [observed, ...duplicates].every(({ name }) => name !== managed.name);
   }
   // A leader begins. Later, a change may have replaced it.
-  if (change !== undefined || duplicates.length > 0 || service === undefined) return false;
-  const { desired } = desiredServices.of(service, observed);
-  return hadOther(balancers, { service, desired }, observed);
+  if (change !== undefined || service === undefined) return false;
+  return [observed, ...duplicates].every((one) =>
+    hadOther(balancers, { service, desired: desiredServices.of(service, one).desired }, one),
+  );
 }
 
 /** Returns what is missing for the proof that the load balancer is absent; undefined if it is certain or exists. */

@@ -117,6 +117,7 @@ export type OutcomeOfAbsence = keyof typeof outcomesOfAbsence;
 const outcomesOfAbsence = {
   "finalizer removed": "the finalizer of the Service is removed",
   "created again": "a new one is created",
+  held: "nothing follows from that as long as so many others are absent too",
   reported:
     "it counts as drift: because --load-balancer-drift is report, only a change of the Service's spec or settings creates a new one",
 } as const;

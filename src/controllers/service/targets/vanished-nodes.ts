@@ -4,12 +4,12 @@
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
 import { removalWindow } from "../../kernel/removal-history.ts";
-import { decideHold, type HoldState, type RemovalLimitSetting } from "../../kernel/removal-limit.ts";
+import { decideHold, type HoldState } from "../../kernel/removal-limit.ts";
 import { isLeaving } from "../../node-facts.ts";
 import type { ServiceHistoryDeps } from "../deps.ts";
 import { isExcluded } from "./candidate-targets.ts";
 
-type VanishedNodesDeps = Pick<ServiceHistoryDeps, "nodes" | "isSelected" | "clock">;
+type VanishedNodesDeps = Pick<ServiceHistoryDeps, "nodes" | "isSelected" | "clock" | "removalLimit">;
 
 export class VanishedNodes {
   readonly #deps: VanishedNodesDeps;
@@ -30,8 +30,9 @@ export class VanishedNodes {
   }
 
   /** Whether a load balancer may lose this many targets. It keeps no more than there are Nodes, so this allows at most about half. */
-  allowRemovalOf(targets: number, limit: RemovalLimitSetting): boolean {
-    return targets === 0 || limit === "off" || (!this.#isHeld(limit) && targets <= this.#most);
+  allowRemovalOf(targets: number): boolean {
+    const isOff = this.#deps.removalLimit() === "off";
+    return targets === 0 || isOff || (!this.#isHeld() && targets <= this.#most);
   }
 
   /** An operator confirmed that these are all Nodes. */
@@ -40,13 +41,15 @@ export class VanishedNodes {
     this.#most = Number.POSITIVE_INFINITY;
   }
 
-  #isHeld(limit: RemovalLimitSetting): boolean {
-    const now = this.#deps.clock.monotonic();
-    if (this.#hold.totalAtStart === undefined)
-      for (const [name, at] of this.#vanished) if (at < now - removalWindow) this.#vanished.delete(name);
+  #isHeld(): boolean {
+    const { clock, removalLimit } = this.#deps;
+    const now = clock.monotonic();
+    const isHolding = this.#hold.totalAtStart !== undefined;
+    for (const [name, at] of this.#vanished)
+      if (!isHolding && at < now - removalWindow) this.#vanished.delete(name);
     const [total, vanished] = [this.#total, this.#vanished.size];
     const counts = { total, vanished, absent: 0, recent: 0, most: Math.floor(total / 2) };
-    const { isHeld, state } = decideHold(counts, limit, this.#hold, now);
+    const { isHeld, state } = decideHold(counts, removalLimit(), this.#hold, now);
     this.#hold = state;
     return isHeld;
   }
@@ -64,5 +67,7 @@ export class VanishedNodes {
     if (!isUnseen || !isCandidate(before)) return;
     if (this.#vanished.size === 0) this.#total = size;
     this.#vanished.set(key, clock.monotonic());
+    // The hold begins now, whenever a load balancer is planned.
+    this.#isHeld();
   }
 }

@@ -23,7 +23,7 @@ const fields = {
   "proxy-protocol": flag("The header.", { fallback: false, renamedFrom: ["uses-proxyprotocol"] }),
   size: integer("Its size.", { min: 1 }, { fallback: 1 }),
   network: text("Where.", { whenChanged: "reject" }),
-  type: oneOf("Its type.", ["small", "large"], { fallback: "small", whenChanged: "recreate" }),
+  type: oneOf("Its type.", ["small", "large"], { fallback: "small", whenChanged: "reject" }),
   idle: duration("Idle time.", {}, { fallback: seconds(60), whenChanged: "reject" }),
   tags: pairs("Tags.", { whenChanged: "reject" }),
 };
@@ -218,34 +218,28 @@ describe("mergeObserved", () => {
 
 describe("holdImmutable", () => {
   const hold = (annotations: Readonly<Record<string, string>>, observed?: Partial<Values<Fields>>) => {
-    const { settings, problems, recreate } = holdImmutable(table, read(annotations), observed);
-    return { settings, texts: problems.map(messageIn), recreate };
+    const { settings, problems } = holdImmutable(table, read(annotations), observed);
+    return { settings, texts: problems.map(messageIn) };
   };
 
   test("keeps the old value of an immutable setting and reports it", () => {
-    const { settings, texts, recreate } = hold({ [`${prefix}network`]: "new" }, { network: "old" });
+    const { settings, texts } = hold({ [`${prefix}network`]: "new" }, { network: "old" });
     expect(settings.network).toBe("old");
     expect(texts).toEqual([
       'lb.acme.example/network cannot be changed after the load balancer is created: it stays "old", not "new". Restore the old value, or recreate the Service.',
     ]);
-    expect(recreate).toEqual([]);
-  });
-
-  test("plans to recreate the load balancer when the table allows it", () => {
-    const { settings, texts, recreate } = hold({ [`${prefix}type`]: "large" }, { type: "small" });
-    expect([settings.type, texts, recreate]).toEqual(["large", [], ["type"]]);
   });
 
   test("keeps the cloud's value when the annotation is not written, so that a changed default has no effect", () => {
-    const { settings, texts, recreate } = hold({}, { type: "large", network: "old", idle: seconds(5) });
+    const { settings, texts } = hold({}, { type: "large", network: "old", idle: seconds(5) });
     expect([settings.type, settings.network, settings.idle as number]).toEqual(["large", "old", 5000]);
-    expect([texts, recreate]).toEqual([[], []]);
+    expect(texts).toEqual([]);
   });
 
   test("allows any value before a load balancer exists and when the cloud does not show the setting", () => {
     for (const observed of [undefined, {}]) {
-      const { settings, texts, recreate } = hold({ [`${prefix}network`]: "new" }, observed);
-      expect([settings.network, texts, recreate]).toEqual(["new", [], []]);
+      const { settings, texts } = hold({ [`${prefix}network`]: "new" }, observed);
+      expect([settings.network, texts]).toEqual(["new", []]);
     }
   });
 
@@ -264,7 +258,7 @@ describe("holdImmutable", () => {
   });
 
   test("leaves a wrong annotation to its own error", () => {
-    expect(hold({ [`${prefix}type`]: "huge" }, { type: "large" }).recreate).toEqual([]);
+    expect(hold({ [`${prefix}type`]: "huge" }, { type: "large" }).texts).toEqual([]);
   });
 });
 

@@ -110,9 +110,9 @@ export class ServiceController implements Reconciler {
     const deps = this.#parts;
     const { controller, history, operations, evidenceUpdates, tracking } = deps;
     const { removals, listing } = controller;
-    history.beginSession();
+    const begun = history.beginSession();
     history.ownWrites.beginSession(controller.services);
-    evidenceUpdates.start();
+    evidenceUpdates.start(begun);
     operations.begin(signal);
     for (const { uid, operation } of history.records.all)
       if (operation?.id !== undefined) operations.track(uid, operation.id, milliseconds(0), operation.since);

@@ -37,9 +37,11 @@ export class ServiceHistory implements TargetHistory, WriteHistory {
     followDeletions(deps, this.records);
   }
 
-  beginSession(): void {
+  /** Returns whether another process has led since the last session. */
+  beginSession(): { readonly hasOtherLed: boolean } {
     const hasOtherLed = this.#hasOtherLed();
     this.records.beginSession({ hasOtherLed });
     if (hasOtherLed) this.limit.forget();
+    return { hasOtherLed };
   }
 }

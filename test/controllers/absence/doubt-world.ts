@@ -38,6 +38,9 @@ export class DoubtWorld extends VolumeWorld {
   constructor(nodes: number, kinds: readonly RemovalKind[]) {
     super({ nodes, controllers: kinds.map((kind) => controllers[kind]).join(",") });
     this.otherProject = new FakeCloud({ clock: this.clock, latency: milliseconds(20) });
+    // No id is one of both projects.
+    for (let count = 0; count < 100; count += 1)
+      this.otherProject.volumes.remove(this.otherProject.volumes.create({ name: "former" }).id);
     const receive = this.cloud.receive.bind(this.cloud);
     this.cloud.receive = (request) =>
       this.project === "own" ? receive(request) : this.otherProject.receive(request);

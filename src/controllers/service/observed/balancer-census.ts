@@ -6,6 +6,7 @@ import type { Service } from "../../../kube/objects.ts";
 import type { Census, Counted, Standing } from "../../kernel/doubt.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
 import { isJustChanged } from "../../kernel/proof.ts";
+import { isPaused } from "../../pause.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
@@ -49,7 +50,9 @@ export class BalancerCensus implements Census {
     if (!isMissing) return "present";
     if (isVanished) return "absent";
     const service = phase === "managed" ? services.get(key) : undefined;
-    return service?.metadata.uid === uid ? standingOfMissing(service, evidence) : "announced";
+    // A paused Service changes nothing, however long its load balancer is missing.
+    const isLeftAlone = service?.metadata.uid !== uid || isPaused(service);
+    return isLeftAlone ? "announced" : standingOfMissing(service, evidence);
   }
 }
 

@@ -35,7 +35,7 @@ export class EvidenceUpdates {
   }
 
   /** The session starts. Another replica may have created or removed load balancers. Then their Services show it. */
-  start(): void {
+  start({ hasOtherLed }: { readonly hasOtherLed: boolean }): void {
     const { services } = this.#deps;
     for (const service of services.list()) {
       if (hasFinalizer(service)) this.#finalized.add(serviceUID(service.metadata.uid));
@@ -43,7 +43,7 @@ export class EvidenceUpdates {
     for (const state of this.#records.all) {
       const service = services.get(state.key);
       const isManaged = state.phase === "managed" && service?.metadata.uid === state.uid;
-      if (isManaged) this.noteTraces(state, service);
+      if (isManaged) this.noteTraces(state, service, hasOtherLed);
     }
   }
 
@@ -63,9 +63,9 @@ export class EvidenceUpdates {
   }
 
   /** Before this process read the Service, another one may have created or removed its load balancer. */
-  noteTraces(state: ServiceState, service: Service): void {
+  noteTraces(state: ServiceState, service: Service, hasOtherLed = true): void {
     state.evidence.expect(this.tracesOf(service), this.#deps.clock.monotonic());
-    if (isEnding(service)) state.evidence.assumeRemoval();
+    if (hasOtherLed && isEnding(service)) state.evidence.assumeRemoval();
   }
 
   /** What the Service shows about a load balancer that was created before this leadership session. */

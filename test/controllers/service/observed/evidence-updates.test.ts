@@ -11,7 +11,7 @@ function tracesOfNew(age: number, draft: ServiceDraft = {}): string | undefined 
   const clock = new VirtualClock();
   const deps = { clock, services: { list: () => [] }, balancers: {}, facts: [], listing: {} } as never;
   const updates = new EvidenceUpdates(deps, new ServiceRecords(), {} as never);
-  updates.start();
+  updates.start({ hasOtherLed: true });
   const creationTimestamp = new Date(clock.now() - seconds(age)).toISOString();
   const { metadata, ...service } = toService({ finalizers: [lbFinalizer], ...draft });
   return updates.tracesOf({ ...service, metadata: { ...metadata, creationTimestamp } } as Service);

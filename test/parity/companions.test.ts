@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { preferProvidedNodeIP } from "../../src/controllers/node/addresses.ts";
+import { preferProvidedNodeIP } from "../../src/controllers/node/desired/addresses.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { NodeAddress } from "../../src/kube/objects.ts";
 import { backoff } from "../../src/runtime/backoff.ts";

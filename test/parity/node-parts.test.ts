@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, test } from "bun:test";
-import { planAddresses, preferProvidedNodeIP, sameAddressSet } from "../../src/controllers/node/addresses.ts";
-import { planLabels } from "../../src/controllers/node/labels.ts";
+import {
+  planAddresses,
+  preferProvidedNodeIP,
+  sameAddressSet,
+} from "../../src/controllers/node/desired/addresses.ts";
+import { planLabels } from "../../src/controllers/node/desired/labels.ts";
 import { planNode } from "../../src/controllers/node/plan.ts";
 import { nodeDefaults } from "../../src/controllers/node/settings.ts";
 import { hasTaint } from "../../src/controllers/node-facts.ts";

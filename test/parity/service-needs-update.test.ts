@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { needsCleanup } from "../../src/controllers/service/predicates.ts";
-import { isRelevantChange } from "../../src/controllers/service/queue/relevant-change.ts";
+import { isRelevantChange } from "../../src/controllers/service/triggers/relevant-change.ts";
 import type { Service, ServicePort } from "../../src/kube/objects.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "../controllers/service/service-draft.ts";
 import { upstreamNeedsCleanup, upstreamNeedsUpdate } from "../support/upstream-services.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { updateFailed } from "../../src/controllers/service/status/events.ts";
+import { updateFailed } from "../../src/controllers/service/texts.ts";
 import { seconds } from "../../src/core/brand.ts";
 import { lbFinalizer, ServiceWorld } from "../support/service-world.ts";
 

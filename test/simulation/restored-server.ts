@@ -1,6 +1,6 @@
 // The API server is restored from a backup that is seconds old: objects have older content and lower versions, and every stream ends.
 
-import { massDeletionReason } from "../../src/controllers/node-lifecycle/events.ts";
+import { massDeletionReason } from "../../src/controllers/node-lifecycle/texts.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { KubeObject } from "../../src/testing/apiserver/objects/kube-object.ts";
 import type { Dice, DisruptionSource } from "./disruptions.ts";

@@ -1,6 +1,6 @@
 // Checks invariant 23 for Nodes: one that a mass limit holds says so in an event.
 
-import { massDeletionReason } from "../../src/controllers/node-lifecycle/events.ts";
+import { massDeletionReason } from "../../src/controllers/node-lifecycle/texts.ts";
 import type { World } from "./world.ts";
 
 interface StoredEvent {

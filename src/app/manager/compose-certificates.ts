@@ -7,8 +7,8 @@ import {
   ServingCertificateController,
   type ServingCertificateDeps,
 } from "../../controllers/serving-certificates/controller.ts";
-import { type RequestContent, servingSigner } from "../../controllers/serving-certificates/decide-request.ts";
 import { ServingCertificateHistory } from "../../controllers/serving-certificates/history.ts";
+import { type RequestContent, servingSigner } from "../../controllers/serving-certificates/plan.ts";
 import type { CertificateSigningRequest } from "../../kube/objects.ts";
 import { certificateSigningRequests } from "../../kube/resources.ts";
 import { InvalidDer } from "../../pki/der-reader.ts";

@@ -11,7 +11,7 @@ import type { AnyBalancers, OpenSlices, ServiceControllerDeps } from "../../cont
 import { FirewallHistory } from "../../controllers/service/firewall-history.ts";
 import { ServiceHistory } from "../../controllers/service/history.ts";
 import { NodeFirewallController } from "../../controllers/service/node-firewall.ts";
-import { possibleOwners } from "../../controllers/service/observed/ownership.ts";
+import { possibleOwners } from "../../controllers/service/observe/ownership.ts";
 import { createServiceWrites } from "../../controllers/service/status/service-writes.ts";
 import { drains } from "../../controllers/service/targets/service-targets.ts";
 import { milliseconds, minutes } from "../../core/brand.ts";

@@ -6,7 +6,7 @@ import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { taintsOf } from "../node-facts.ts";
 import { shutdownTaint } from "../well-known.ts";
-import { deletingNode, deletingNodeFailed } from "./events.ts";
+import { deletingNode, deletingNodeFailed } from "./texts.ts";
 
 /** Sets or removes the shutdown taint; other taints stay as they are. Returns false when it was only observed. */
 export async function setShutdownTaint(

@@ -10,7 +10,7 @@ import type { Board } from "../kernel/board.ts";
 import type { NodeStore } from "../node-deps.ts";
 import { isReady } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
-import { addAnswer, isNews, type NodeEvidence, noEvidence } from "./evidence.ts";
+import { addAnswer, isNews, type NodeEvidence, noEvidence } from "./observe.ts";
 
 export interface Candidate {
   /**

@@ -16,14 +16,14 @@ import { type Reconciler, runController, type Subscriptions } from "../kernel/ru
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { PendingLookups } from "../pending-lookups.ts";
+import { NodeCensus } from "./allow.ts";
 import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
-import { NodeCensus } from "./census.ts";
-import { deletingNodeFailed, massDeletionReason } from "./events.ts";
-import { addAnswer, type NodeEvidence, noEvidence } from "./evidence.ts";
 import type { LifecycleHistory } from "./history.ts";
+import { addAnswer, type NodeEvidence, noEvidence } from "./observe.ts";
 import { isConfirmed, type LifecycleDecision, planLifecycle } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
+import { deletingNodeFailed, massDeletionReason } from "./texts.ts";
 import { isOfInterest, startTriggers } from "./triggers.ts";
 
 export interface LifecycleOptions extends NodeDeps {

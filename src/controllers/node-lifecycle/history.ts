@@ -9,7 +9,7 @@ import type { RemovalHistory } from "../kernel/removal-history.ts";
 import { HoldMemory } from "../kernel/removal-limit.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
-import { type NodeEvidence, noEvidence } from "./evidence.ts";
+import { type NodeEvidence, noEvidence } from "./observe.ts";
 import { isAnnouncedAsLeaving } from "./plan.ts";
 
 export type LifecycleHistoryOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "isSelected"> & {

@@ -20,9 +20,9 @@ import {
 } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import { shutdownTaint } from "../well-known.ts";
-import { deletionForbidden, deletionObserved, deletionUnproved, massDeletionHeld } from "./events.ts";
-import { isRecent, type NodeEvidence } from "./evidence.ts";
+import { isRecent, type NodeEvidence } from "./observe.ts";
 import type { LifecycleSettings } from "./settings.ts";
+import { deletionForbidden, deletionObserved, deletionUnproved, massDeletionHeld } from "./texts.ts";
 
 export type LifecycleDecision =
   | { readonly kind: "ignore" }

@@ -18,6 +18,19 @@ import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isBeingDeleted, isUninitialized } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import { type ApplyContext, applyPlan } from "./apply.ts";
+import { labelsFromBeta } from "./desired/labels.ts";
+import type { NodeHistory } from "./history.ts";
+import { nodeNotices } from "./node-notices.ts";
+import { NodeReporter } from "./node-reporter.ts";
+import {
+  describeSourceError,
+  type InstanceMatch,
+  instancesIn,
+  NodeInstanceLookup,
+  type UncertainMatch,
+} from "./observe.ts";
+import { describePlan, type NodePlan, planNode } from "./plan.ts";
+import type { NodeSettings } from "./settings.ts";
 import {
   ambiguousMatch,
   instanceNotFound,
@@ -28,20 +41,7 @@ import {
   uncertainInstance,
   unconfirmedMatch,
   unconfirmedMatchUsed,
-} from "./events.ts";
-import type { NodeHistory } from "./history.ts";
-import {
-  describeSourceError,
-  type InstanceMatch,
-  instancesIn,
-  NodeInstanceLookup,
-  type UncertainMatch,
-} from "./instance-lookup.ts";
-import { labelsFromBeta } from "./labels.ts";
-import { nodeNotices } from "./node-notices.ts";
-import { NodeReporter } from "./node-reporter.ts";
-import { describePlan, type NodePlan, planNode } from "./plan.ts";
-import type { NodeSettings } from "./settings.ts";
+} from "./texts.ts";
 import { startTriggers } from "./triggers.ts";
 
 export interface NodeControllerOptions extends NodeDeps {

@@ -9,7 +9,7 @@ import type { UnreadableSource } from "../../provider/instances.ts";
 import { isUninitialized, nodeDeletionOf } from "../node-facts.ts";
 import { isPaused, pauseOf } from "../pause.ts";
 import { deletionAnnotation, ownPrefix, pausedAnnotation } from "../well-known.ts";
-import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./events.ts";
+import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./texts.ts";
 
 export interface NodeOwner {
   readonly isForeign: boolean;

@@ -7,8 +7,8 @@ import { shortList } from "../../core/text.ts";
 import type { Labels, Node, NodeAddress } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
-import { keptInternalIPs, planAddresses, sameAddresses, sameAddressSet } from "./addresses.ts";
-import { planLabels } from "./labels.ts";
+import { keptInternalIPs, planAddresses, sameAddresses, sameAddressSet } from "./desired/addresses.ts";
+import { planLabels } from "./desired/labels.ts";
 import type { NodeSettings } from "./settings.ts";
 
 export interface NodePlan {

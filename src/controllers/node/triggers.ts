@@ -8,8 +8,8 @@ import type { OwnWrites } from "../kernel/own-writes.ts";
 import type { Subscriptions } from "../kernel/run-controller.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
-import { instancesIn, type NodeInstanceLookup } from "./instance-lookup.ts";
 import { cloudConditionOf } from "./node-reporter.ts";
+import { instancesIn, type NodeInstanceLookup } from "./observe.ts";
 
 export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;

@@ -13,12 +13,12 @@ import { type Reconciler, runController, type Subscriptions } from "../kernel/ru
 import type { RouteControllerOptions, RouteSync } from "./deps.ts";
 import { targetOf } from "./desired/plan-desired.ts";
 import type { RouteHistory } from "./history.ts";
-import { isRelevantForRoutes } from "./queue/schedule.ts";
 import { InstanceSearch } from "./reconcile/instance-search.ts";
 import { type SharedByTables, TableSync } from "./reconcile/table-sync.ts";
 import { ConditionWriter } from "./status/network-condition.ts";
 import { NodeProblems } from "./status/route-reporter.ts";
 import { concernedTables, type TableName } from "./tables.ts";
+import { isRelevantForRoutes } from "./triggers/schedule.ts";
 
 /** Nodes whose condition is written in parallel. */
 const concurrentConditions = 32;

@@ -21,19 +21,19 @@ import { DesiredServices } from "./desired/desired-services.ts";
 import { fingerprintOf } from "./desired/difference.ts";
 import { defaultLoadBalancerName } from "./desired/to-desired.ts";
 import type { ServiceHistory } from "./history.ts";
-import { BalancerCensus, removalKind } from "./observed/balancer-census.ts";
-import { EvidenceUpdates } from "./observed/evidence-updates.ts";
-import { ServiceTracking } from "./queue/service-tracking.ts";
-import { NodeSyncLatency, startTriggers } from "./queue/triggers.ts";
+import { BalancerCensus, removalKind } from "./observe/balancer-census.ts";
+import { EvidenceUpdates } from "./observe/evidence-updates.ts";
+import { targetRemovalHeld } from "./reconcile/allow.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
-import { targetRemovalHeld } from "./reconcile/limit-changes.ts";
 import { reconcileService } from "./reconcile/reconcile.ts";
 import type { ChangeKind } from "./state/record-parts.ts";
 import type { ServiceState } from "./state/service-record.ts";
-import { describeMassHold, massHoldEnded } from "./status/events.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
+import { describeMassHold, massHoldEnded } from "./texts.ts";
+import { ServiceTracking } from "./triggers/service-tracking.ts";
+import { NodeSyncLatency, startTriggers } from "./triggers/triggers.ts";
 
 export interface ServiceReport extends ControllerReport {
   /** Why the load balancer of a Service is neither created nor removed for now, by the key of the Service. */

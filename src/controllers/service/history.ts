@@ -6,12 +6,12 @@ import { noticesOtherLeaders } from "../former-leaders.ts";
 import { OwnWrites } from "../kernel/own-writes.ts";
 import { HoldMemory } from "../kernel/removal-limit.ts";
 import type { ServiceHistoryDeps } from "./deps.ts";
-import { followDeletions, relevanceFor, StandbyChanges } from "./queue/relevant-change.ts";
 import { ServiceRecords } from "./state/service-records.ts";
 import type { WriteHistory } from "./status/service-writes.ts";
 import { EndpointNodes } from "./targets/endpoint-nodes.ts";
 import { SeenNodes, type TargetHistory } from "./targets/service-targets.ts";
 import { VanishedNodes } from "./targets/vanished-nodes.ts";
+import { followDeletions, relevanceFor, StandbyChanges } from "./triggers/relevant-change.ts";
 
 export class ServiceHistory implements TargetHistory, WriteHistory {
   readonly records: ServiceRecords;

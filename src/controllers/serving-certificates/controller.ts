@@ -18,6 +18,7 @@ import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, providerIDOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import { PendingLookups } from "../pending-lookups.ts";
+import type { ServingCertificateHistory } from "./history.ts";
 import {
   decideNames,
   isPending,
@@ -26,8 +27,7 @@ import {
   type RequestDecision,
   type WellFormed,
   wrongRequest,
-} from "./decide-request.ts";
-import type { ServingCertificateHistory } from "./history.ts";
+} from "./plan.ts";
 
 export interface ServingCertificateDeps extends Omit<NodeDeps, "writes"> {
   readonly api: Pick<KubeApi, "patch">;

@@ -7,7 +7,7 @@ import { Board } from "../kernel/board.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf } from "../node-facts.ts";
-import { nodeOfRequest } from "./decide-request.ts";
+import { nodeOfRequest } from "./plan.ts";
 
 export class ServingCertificateHistory {
   readonly board = new Board<"waiting">();

@@ -3,7 +3,7 @@
 import { annotationsOf } from "../../app/configuration/cloud-settings.ts";
 import { routeIdentityOf } from "../../cloud/own-route-changes.ts";
 import { exemptionOf } from "../../controllers/route/desired/plan-desired.ts";
-import type { RouteListing } from "../../controllers/route/observed/table-listing.ts";
+import type { RouteListing } from "../../controllers/route/observe/table-listing.ts";
 import { planRoutes, type RoutePlan } from "../../controllers/route/plan/plan.ts";
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
 import { toDesired } from "../../controllers/service/desired/to-desired.ts";

@@ -4,7 +4,7 @@
 import { callOf, type Operator } from "../../app/operator.ts";
 import { type RouteTable, routeTablesOf } from "../../cloud/ideal-route-tables.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
-import { listTable, type RouteListing } from "../../controllers/route/observed/table-listing.ts";
+import { listTable, type RouteListing } from "../../controllers/route/observe/table-listing.ts";
 import type { RoutePlan } from "../../controllers/route/plan/plan.ts";
 import { inTable } from "../../controllers/route/tables.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";

@@ -11,7 +11,7 @@ import {
   readiness,
   taintsOf,
 } from "../../controllers/node-facts.ts";
-import type { NodeEvidence } from "../../controllers/node-lifecycle/evidence.ts";
+import type { NodeEvidence } from "../../controllers/node-lifecycle/observe.ts";
 import { isPaused } from "../../controllers/pause.ts";
 import {
   cloudCondition,

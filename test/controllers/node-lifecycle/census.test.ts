@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import { Doubt } from "../../../src/controllers/kernel/doubt.ts";
+import { NodeCensus } from "../../../src/controllers/node-lifecycle/allow.ts";
 import { Candidates } from "../../../src/controllers/node-lifecycle/candidates.ts";
-import { NodeCensus } from "../../../src/controllers/node-lifecycle/census.ts";
 import { LifecycleHistory } from "../../../src/controllers/node-lifecycle/history.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { PendingLookups } from "../../../src/controllers/pending-lookups.ts";

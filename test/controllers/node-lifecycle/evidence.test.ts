@@ -6,7 +6,7 @@ import {
   isRecent,
   type NodeEvidence,
   noEvidence,
-} from "../../../src/controllers/node-lifecycle/evidence.ts";
+} from "../../../src/controllers/node-lifecycle/observe.ts";
 import { planLifecycle } from "../../../src/controllers/node-lifecycle/plan.ts";
 import { lifecycleDefaults } from "../../../src/controllers/node-lifecycle/settings.ts";
 import { minutes, seconds } from "../../../src/core/brand.ts";

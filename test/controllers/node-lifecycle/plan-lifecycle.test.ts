@@ -1,16 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import type { Answer } from "../../../src/cloud/inventory/instances.ts";
-import { massDeletionHeld } from "../../../src/controllers/node-lifecycle/events.ts";
-import {
-  addAnswer,
-  type NodeEvidence,
-  noEvidence,
-} from "../../../src/controllers/node-lifecycle/evidence.ts";
+import { addAnswer, type NodeEvidence, noEvidence } from "../../../src/controllers/node-lifecycle/observe.ts";
 import { planLifecycle } from "../../../src/controllers/node-lifecycle/plan.ts";
 import {
   type LifecycleSettings,
   lifecycleDefaults,
 } from "../../../src/controllers/node-lifecycle/settings.ts";
+import { massDeletionHeld } from "../../../src/controllers/node-lifecycle/texts.ts";
 import { milliseconds, minutes } from "../../../src/core/brand.ts";
 import { messageIn } from "../../../src/core/problem.ts";
 import { type NodeDraft, toNode } from "../../support/api-server-nodes.ts";

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { planAddresses, sameAddresses, sameAddressSet } from "../../../src/controllers/node/addresses.ts";
+import {
+  planAddresses,
+  sameAddresses,
+  sameAddressSet,
+} from "../../../src/controllers/node/desired/addresses.ts";
 import { type AddressPolicy, nodeDefaults } from "../../../src/controllers/node/settings.ts";
 import { cidr } from "../../../src/core/cidr.ts";
 import { toNode } from "../../support/api-server-nodes.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { planLabels } from "../../../src/controllers/node/labels.ts";
+import { planLabels } from "../../../src/controllers/node/desired/labels.ts";
 import { type NodeSettings, nodeDefaults } from "../../../src/controllers/node/settings.ts";
 import type { Instance } from "../../../src/provider/instances.ts";
 import { machine } from "../../support/scripted-source.ts";

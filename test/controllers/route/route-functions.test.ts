@@ -5,10 +5,10 @@ import { OpenChanges, type RouteChange } from "../../../src/controllers/route/ap
 import { exactly, routeDefaults } from "../../../src/controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../../src/controllers/route/desired/cluster-cidrs.ts";
 import { planDesiredRoutes } from "../../../src/controllers/route/desired/plan-desired.ts";
-import { tableNearLimit } from "../../../src/controllers/route/events.ts";
 import { TableHistory } from "../../../src/controllers/route/history.ts";
-import { listTable } from "../../../src/controllers/route/observed/table-listing.ts";
-import { isRelevantForRoutes, nextFullCheck } from "../../../src/controllers/route/queue/schedule.ts";
+import { listTable } from "../../../src/controllers/route/observe/table-listing.ts";
+import { tableNearLimit } from "../../../src/controllers/route/texts.ts";
+import { isRelevantForRoutes, nextFullCheck } from "../../../src/controllers/route/triggers/schedule.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { milliseconds, minutes, nodeName, providerID, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";

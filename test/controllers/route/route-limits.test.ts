@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "bun:test";
 import { routeDefaults } from "../../../src/controllers/route/deps.ts";
-import { batchWindow, minInterval, SyncSchedule } from "../../../src/controllers/route/queue/schedule.ts";
 import { ConditionWriter } from "../../../src/controllers/route/status/network-condition.ts";
+import { batchWindow, minInterval, SyncSchedule } from "../../../src/controllers/route/triggers/schedule.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { nodeName, seconds } from "../../../src/core/brand.ts";
 import { cidr } from "../../../src/core/cidr.ts";

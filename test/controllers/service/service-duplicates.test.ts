@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { primaryOf } from "../../../src/controllers/service/observed/ownership.ts";
+import { primaryOf } from "../../../src/controllers/service/observe/ownership.ts";
 import type { ObservedLoadBalancer } from "../../../src/provider/load-balancers.ts";
 import { problemsOf } from "../../support/service-problems.ts";
 import { ServiceWorld } from "../../support/service-world.ts";

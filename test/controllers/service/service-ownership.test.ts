@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { ServiceTracking } from "../../../src/controllers/service/queue/service-tracking.ts";
 import { ServiceRecords } from "../../../src/controllers/service/state/service-records.ts";
+import { ServiceTracking } from "../../../src/controllers/service/triggers/service-tracking.ts";
 import { milliseconds, serviceUID } from "../../../src/core/brand.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { WorkQueue } from "../../../src/runtime/work-queue.ts";

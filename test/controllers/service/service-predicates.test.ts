@@ -6,7 +6,7 @@ import {
   needsCleanup,
   wantsLoadBalancer,
 } from "../../../src/controllers/service/predicates.ts";
-import { isRelevantChange } from "../../../src/controllers/service/queue/relevant-change.ts";
+import { isRelevantChange } from "../../../src/controllers/service/triggers/relevant-change.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { upstreamNeedsUpdate } from "../../support/upstream-services.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "./service-draft.ts";

@@ -4,7 +4,7 @@ import {
   isPending,
   type RequestContent,
   wrongRequest,
-} from "../../../src/controllers/serving-certificates/decide-request.ts";
+} from "../../../src/controllers/serving-certificates/plan.ts";
 import type { CertificateSigningRequest, Node } from "../../../src/kube/objects.ts";
 import type { Instance } from "../../../src/provider/instances.ts";
 

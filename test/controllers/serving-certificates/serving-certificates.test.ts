@@ -5,8 +5,8 @@ import {
   ServingCertificateController,
   type ServingCertificateDeps,
 } from "../../../src/controllers/serving-certificates/controller.ts";
-import type { RequestContent } from "../../../src/controllers/serving-certificates/decide-request.ts";
 import { ServingCertificateHistory } from "../../../src/controllers/serving-certificates/history.ts";
+import type { RequestContent } from "../../../src/controllers/serving-certificates/plan.ts";
 import { pausedAnnotation } from "../../../src/controllers/well-known.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { messageIn } from "../../../src/core/problem.ts";

@@ -42,7 +42,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "trust-credentials-that-show-nothing",
     breaks: "With credentials of another project, a small cluster gets its load balancers there.",
-    foundBy: { file: "test/controllers/absence/account-proof.test.ts", test: "make nothing, delete nothing" },
+    foundBy: { file: "test/controllers/kernel/account-proof.test.ts", test: "make nothing, delete nothing" },
     edits: [
       {
         file: "src/controllers/kernel/doubt.ts",
@@ -56,12 +56,12 @@ export const mutations: readonly Mutation[] = [
     breaks:
       "A new Service in another project ends the doubt, and the other load balancers are created there.",
     foundBy: {
-      file: "test/controllers/absence/account-proof.test.ts",
+      file: "test/controllers/kernel/account-proof.test.ts",
       test: "create the load balancer of a new",
     },
     edits: [
       {
-        file: "src/controllers/service/observed/evidence-updates.ts",
+        file: "src/controllers/service/observe/evidence-updates.ts",
         find: " && (evidence.changedAt ?? never) <= since",
         replace: "",
       },
@@ -72,7 +72,7 @@ export const mutations: readonly Mutation[] = [
     breaks:
       "After a reload to credentials of another project, a small cluster gets its load balancers there.",
     foundBy: {
-      file: "test/controllers/absence/account-proof.test.ts",
+      file: "test/controllers/kernel/account-proof.test.ts",
       test: "change nothing after a reload",
     },
     edits: [
@@ -110,8 +110,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
-        find: "  return hadOther(balancers, { service, desired }, observed);",
-        replace: "  return false && hadOther(balancers, { service, desired }, observed);",
+        find: "if (change !== undefined || service === undefined) return false;",
+        replace: "if (change !== undefined || service !== null) return false;",
       },
     ],
   },
@@ -155,12 +155,12 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/ownership.ts",
+        file: "src/controllers/service/observe/ownership.ts",
         find: "candidates.find(isInUse) ?? candidates.find(isManaged)",
         replace: "candidates.find(isInUse)",
       },
       {
-        file: "src/controllers/service/observed/ownership.ts",
+        file: "src/controllers/service/observe/ownership.ts",
         find: "candidates.filter((one) => !isOther(one))",
         replace: "candidates",
       },
@@ -176,9 +176,9 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/observe.ts",
-        find: "return hadOther(balancers, { service, desired }, observed);",
+        find: "if (change !== undefined || service === undefined) return false;",
         replace:
-          "return desired.ending === undefined && hadOther(balancers, { service, desired }, observed);",
+          "if (change !== undefined || service?.metadata.deletionTimestamp !== undefined) return false;\n  if (service === undefined) return false;",
       },
     ],
   },
@@ -237,7 +237,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-evidence.ts",
+        file: "src/controllers/route/allow/route-evidence.ts",
         find: "for (const key of this.#taken) {",
         replace: "for (const key of history.ledgers.keys()) {",
       },
@@ -269,7 +269,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-evidence.ts",
+        file: "src/controllers/route/allow/route-evidence.ts",
         find: "now - sentAt < lateEffect",
         replace: "false",
       },
@@ -279,7 +279,7 @@ export const mutations: readonly Mutation[] = [
     name: "store-a-repeated-removal-only-once",
     breaks: "The next leader forgets a removal too early that was repeated just before a crash.",
     foundBy: {
-      file: "test/controllers/absence/removal-memory.test.ts",
+      file: "test/controllers/kernel/removal-memory.test.ts",
       test: "stores a removal again that is repeated minutes later",
     },
     edits: [
@@ -295,12 +295,12 @@ export const mutations: readonly Mutation[] = [
     breaks:
       "A Service that the API server had lost shows no trace of its load balancer but the finalizer, which counts for nothing.",
     foundBy: {
-      file: "test/controllers/service/observed/evidence-updates.test.ts",
+      file: "test/controllers/service/observe/evidence-updates.test.ts",
       test: "a Service that returns with the finalizer",
     },
     edits: [
       {
-        file: "src/controllers/service/observed/evidence-updates.ts",
+        file: "src/controllers/service/observe/evidence-updates.ts",
         find: "|| this.#hasReturned(service)",
         replace: "",
       },
@@ -343,7 +343,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18, 5], seed: 8 },
     edits: [
       {
-        file: "src/controllers/service/observed/balancer-absence.ts",
+        file: "src/controllers/service/observe/balancer-absence.ts",
         find: "judge(known, { confirmAfter,",
         replace: "judge(known, { confirmAfter: 0 as Milliseconds,",
       },
@@ -358,7 +358,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/observed/balancer-census.ts",
+        file: "src/controllers/service/observe/balancer-census.ts",
         find: 'if (isShown && isVanished) return "vanished";',
         replace: 'if (isShown && isVanished) return "present";',
       },
@@ -375,7 +375,7 @@ export const mutations: readonly Mutation[] = [
         replace: "",
       },
       {
-        file: "src/controllers/service/reconcile/limit-changes.ts",
+        file: "src/controllers/service/reconcile/allow.ts",
         find: "listedAt: inventory.knownAt,",
         replace: "listedAt: controller.clock.monotonic(),",
       },
@@ -392,7 +392,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18, 19], seed: 5 },
     edits: [
       {
-        file: "src/controllers/route/absence/route-guard.ts",
+        file: "src/controllers/route/allow/route-guard.ts",
         find: "verdict: verdictOn(candidate,",
         replace: 'verdict: route !== undefined ? "ready" : verdictOn(candidate,',
       },
@@ -480,7 +480,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [19], seed: 50 },
     edits: [
       {
-        file: "src/controllers/service/queue/relevant-change.ts",
+        file: "src/controllers/service/triggers/relevant-change.ts",
         find: "length === 0 && isFromList !== true;",
         replace: "length === 0;",
       },
@@ -540,7 +540,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: scripted("a Service that gets a class while its load balancer is deleted"),
     edits: [
       {
-        file: "src/controllers/service/queue/service-tracking.ts",
+        file: "src/controllers/service/triggers/service-tracking.ts",
         find: " || this.#hasOwnFinalizer(service);",
         replace: ";",
       },
@@ -556,7 +556,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/queue/service-tracking.ts",
+        file: "src/controllers/service/triggers/service-tracking.ts",
         find: "isManaged(service) && !this.#isServedElsewhere(service)",
         replace: "isManaged(service)",
       },
@@ -581,7 +581,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/targets/vanished-nodes.ts",
-        find: 'return targets === 0 || limit === "off" || (!this.#isHeld(limit) && targets <= this.#most);',
+        find: "return targets === 0 || isOff || (!this.#isHeld() && targets <= this.#most);",
         replace: "return true;",
       },
     ],
@@ -648,7 +648,7 @@ export const mutations: readonly Mutation[] = [
     name: "keep-own-times-of-removals",
     breaks: "A leader that led before counts a removal by its own old time.",
     foundBy: {
-      file: "test/controllers/absence/removal-memory.test.ts",
+      file: "test/controllers/kernel/removal-memory.test.ts",
       test: "get the time of another leader that has repeated the change since",
     },
     edits: [
@@ -668,7 +668,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-evidence.ts",
+        file: "src/controllers/route/allow/route-evidence.ts",
         find: "removalCheck > this.#lastListing",
         replace: "removalCheck > Number.POSITIVE_INFINITY",
       },
@@ -683,7 +683,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-guard.ts",
+        file: "src/controllers/route/allow/route-guard.ts",
         find: "desired.unchanged.filter(hadRoutes)",
         replace: "desired.waiting.filter(hadRoutes)",
       },
@@ -908,7 +908,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/node-lifecycle/evidence.ts",
+        file: "src/controllers/node-lifecycle/observe.ts",
         find: "if (undescribed !== undefined) return",
         replace: "if (undescribed === evidence) return",
       },
@@ -974,7 +974,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/service/reconcile/limit-changes.ts",
+        file: "src/controllers/service/reconcile/allow.ts",
         find: " || isRemoved",
         replace: "",
       },
@@ -990,7 +990,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/allowed-changes.ts",
+        file: "src/controllers/route/allow/allowed-changes.ts",
         find: 'absent === "route" && !isReleased',
         replace: 'absent === "route" && !isReleased && lost.length > 0',
       },
@@ -1031,7 +1031,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: scripted("although a lookup does not find its own either"),
     edits: [
       {
-        file: "src/controllers/service/reconcile/limit-changes.ts",
+        file: "src/controllers/service/reconcile/allow.ts",
         find: "if (state.evidence.certainty === undefined) return undefined;",
         replace:
           "if (state.evidence.notFoundAt !== undefined || state.evidence.certainty === undefined) return undefined;",
@@ -1073,7 +1073,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-evidence.ts",
+        file: "src/controllers/route/allow/route-evidence.ts",
         find: 'if (kind !== "failed") this.#noteRemoved(',
         replace: 'if (kind === "fenced") this.#noteRemoved(',
       },
@@ -1085,7 +1085,7 @@ export const mutations: readonly Mutation[] = [
     foundBy: { invariants: [18], seed: 3, operations: true },
     edits: [
       {
-        file: "src/controllers/route/absence/route-evidence.ts",
+        file: "src/controllers/route/allow/route-evidence.ts",
         find: 'if (kind === "lost") this.#noteUncertain(route);',
         replace: "",
       },
@@ -1100,7 +1100,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-evidence.ts",
+        file: "src/controllers/route/allow/route-evidence.ts",
         find: 'else if (outcome.kind === "pending") this',
         replace: 'else if (outcome.kind === "fenced") this',
       },
@@ -1173,7 +1173,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-evidence.ts",
+        file: "src/controllers/route/allow/route-evidence.ts",
         find: "isLost(this.judge(route)) && !isJustChanged(this.#ledgerOf(route), this.#confirmAfter)",
         replace: "isLost(this.judge(route))",
       },
@@ -1218,7 +1218,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-evidence.ts",
+        file: "src/controllers/route/allow/route-evidence.ts",
         find: "replacementTime: Milliseconds = seconds(45)",
         replace: "replacementTime: Milliseconds = seconds(3600)",
       },
@@ -1233,7 +1233,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-guard.ts",
+        file: "src/controllers/route/allow/route-guard.ts",
         find: '=== "decide again") return "decide again";',
         replace: '=== undefined) return "decide again";',
       },
@@ -1248,7 +1248,7 @@ export const mutations: readonly Mutation[] = [
     },
     edits: [
       {
-        file: "src/controllers/route/absence/route-guard.ts",
+        file: "src/controllers/route/allow/route-guard.ts",
         find: "else history.doubted = history.doubted.difference(listing.destinations);",
         replace: "",
       },

@@ -19,8 +19,8 @@ import {
 } from "../../node-facts.ts";
 import { isPaused } from "../../pause.ts";
 import type { TableOptions } from "../deps.ts";
-import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../events.ts";
 import { type ServingTable, type TableName, type TargetAnswer, tablesFor } from "../tables.ts";
+import { familyUnsupported, invalidPodCIDR, noRouteTable, podCIDROutsideCluster } from "../texts.ts";
 import { isInsideCluster } from "./cluster-cidrs.ts";
 
 /** Nodes whose routes are never changed, by everything that may identify the target of an observed route. */

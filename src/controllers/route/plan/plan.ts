@@ -9,9 +9,9 @@ import type { DesiredRoute, ObservedRoute } from "../../../provider/routes.ts";
 import type { TableOptions } from "../deps.ts";
 import { isInsideCluster } from "../desired/cluster-cidrs.ts";
 import { type DesiredRoutes, type Exempt, planDesiredRoutes } from "../desired/plan-desired.ts";
-import { podCIDRTaken, routeTaken } from "../events.ts";
-import type { RouteListing } from "../observed/table-listing.ts";
+import type { RouteListing } from "../observe/table-listing.ts";
 import type { TableName } from "../tables.ts";
+import { podCIDRTaken, routeTaken } from "../texts.ts";
 
 export interface RoutePlanInput {
   /** If several have one destination, the one that is in the table takes precedence, then the first. */

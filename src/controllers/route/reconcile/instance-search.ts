@@ -9,8 +9,8 @@ import { hadRoutes, identityOf } from "../../node-facts.ts";
 import { PendingLookups } from "../../pending-lookups.ts";
 import type { RouteControllerOptions } from "../deps.ts";
 import { type DesiredRoutes, isLeftAlone } from "../desired/plan-desired.ts";
-import { instanceNotVisible } from "../events.ts";
 import type { NodeProblems } from "../status/route-reporter.ts";
+import { instanceNotVisible } from "../texts.ts";
 
 const attemptsBeforeEvent = 3;
 

@@ -8,15 +8,15 @@ import type { DesiredRoute } from "../../../provider/routes.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { delayAfterError } from "../../classify-error.ts";
 import type { Subscriptions } from "../../kernel/run-controller.ts";
-import { RouteGuard, type SharedEvidence } from "../absence/route-guard.ts";
+import { RouteGuard, type SharedEvidence } from "../allow/route-guard.ts";
 import { applyPlan } from "../apply/apply.ts";
 import { type ChangeResult, OpenChanges, type RouteChange } from "../apply/open-changes.ts";
 import type { RouteSync, TableOptions } from "../deps.ts";
-import { TableListing } from "../observed/table-listing.ts";
+import { TableListing } from "../observe/table-listing.ts";
 import { type Survey, surveyOf } from "../plan/plan.ts";
-import { SyncSchedule } from "../queue/schedule.ts";
 import { type ConditionWriter, decideNetworkConditions, isTransient } from "../status/network-condition.ts";
 import { type NodeProblems, RouteReporter } from "../status/route-reporter.ts";
+import { SyncSchedule } from "../triggers/schedule.ts";
 import type { InstanceSearch } from "./instance-search.ts";
 
 /** What all tables share. */

@@ -8,11 +8,13 @@ import { shortList } from "../../../core/text.ts";
 import type { Node } from "../../../kube/objects.ts";
 import { Reporter } from "../../kernel/board.ts";
 import { hadRoutes, podCIDRsOf } from "../../node-facts.ts";
-import type { Guarded } from "../absence/route-guard.ts";
+import type { Guarded } from "../allow/route-guard.ts";
 import type { OpenChanges } from "../apply/open-changes.ts";
 import { type ChangeResult, changeKeyOf, type RouteChange } from "../apply/open-changes.ts";
 import type { RouteControllerOptions, TableOptions } from "../deps.ts";
 import { isLeftAlone, targetOf } from "../desired/plan-desired.ts";
+import type { NodeTopic, ProblemsByNode, RouteHistory, TableTopic } from "../history.ts";
+import { concernedTables, inTable, type TableName } from "../tables.ts";
 import {
   changeUnknown,
   createFailed,
@@ -25,9 +27,7 @@ import {
   routeUnproved,
   syncFailed,
   tableNearLimit,
-} from "../events.ts";
-import type { NodeTopic, ProblemsByNode, RouteHistory, TableTopic } from "../history.ts";
-import { concernedTables, inTable, type TableName } from "../tables.ts";
+} from "../texts.ts";
 
 /** Reports problems of single Nodes, once for all tables. */
 export class NodeProblems {

@@ -11,14 +11,14 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import type { Desired } from "../deps.ts";
 import { allowedSteps, differenceOf, fingerprintOf } from "../desired/difference.ts";
 import { hasErrors, isRejected, type Member } from "../desired/member.ts";
-import { isHeldByOwnership, type OwnershipContext, withOwnership } from "../observed/ownership.ts";
+import { isHeldByOwnership, type OwnershipContext, withOwnership } from "../observe/ownership.ts";
 import { isManaged } from "../predicates.ts";
-import { driftRepaired, driftWithheld } from "../status/events.ts";
 import { showProblems } from "../status/service-reporter.ts";
 import { addressesOf } from "../status/status.ts";
 import { changedTargets } from "../targets/changed-targets.ts";
+import { driftRepaired, driftWithheld } from "../texts.ts";
+import { holdTargets } from "./allow.ts";
 import type { PlanInput, PlannedChange, ReconcileContext, ReconcileDeps } from "./context.ts";
-import { holdTargets } from "./limit-changes.ts";
 
 const marksRecheck: Milliseconds = minutes(5);
 const machinesRecheck: Milliseconds = seconds(0.5);

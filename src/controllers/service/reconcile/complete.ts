@@ -17,6 +17,8 @@ import type { Member } from "../desired/member.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
 import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
 import type { ChangeKind } from "../state/record-parts.ts";
+import { finalConditions, reportRecovery, withOwnWrites } from "../status/service-reporter.ts";
+import { addressesOf, ingressOf, isOtherIngress, isSameIngress } from "../status/status.ts";
 import {
   addressChange,
   addressChanged,
@@ -24,12 +26,10 @@ import {
   deletedWithoutService,
   released,
   waitingFor,
-} from "../status/events.ts";
-import { finalConditions, reportRecovery, withOwnWrites } from "../status/service-reporter.ts";
-import { addressesOf, ingressOf, isOtherIngress, isSameIngress } from "../status/status.ts";
-import { checkDelay } from "./apply-steps.ts";
+} from "../texts.ts";
+import { checkAbsence, checkRelease } from "./allow.ts";
+import { checkDelay } from "./apply.ts";
 import type { PlannedChange, ReconcileContext } from "./context.ts";
-import { checkAbsence, checkRelease } from "./limit-changes.ts";
 
 const pollInterval: Milliseconds = seconds(2);
 const never = Number.POSITIVE_INFINITY;

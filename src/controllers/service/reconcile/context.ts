@@ -10,11 +10,11 @@ import type { Operations } from "../../operations.ts";
 import type { Difference } from "../desired/difference.ts";
 import type { Member } from "../desired/member.ts";
 import type { ServiceHistory } from "../history.ts";
-import { removalKind } from "../observed/balancer-census.ts";
-import type { TriggerDeps } from "../queue/triggers.ts";
+import { removalKind } from "../observe/balancer-census.ts";
 import type { AppliedPlan, Fingerprint } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import type { ServiceReporter } from "../status/service-reporter.ts";
+import type { TriggerDeps } from "../triggers/triggers.ts";
 
 export interface ReconcileContext extends ReconcileDeps {
   /** As it was when the reconcile began. Undefined: it is gone, and its load balancer is removed. */

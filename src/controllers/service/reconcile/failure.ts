@@ -6,8 +6,8 @@ import { milliseconds, type ServiceUID, seconds } from "../../../core/brand.ts";
 import { type Outcome, requeue, settled } from "../../../runtime/workers.ts";
 import { delayAfterError, isLostRace, problemOfError } from "../../classify-error.ts";
 import { isEnding } from "../predicates.ts";
-import { syncFailed, updateFailed } from "../status/events.ts";
 import { writeErrorCondition } from "../status/service-reporter.ts";
+import { syncFailed, updateFailed } from "../texts.ts";
 import { type ReconcileContext, type ReconcileDeps, serviceOf } from "./context.ts";
 
 /** Most cloud errors do not occur again at the next attempt. */

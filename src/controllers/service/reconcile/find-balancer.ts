@@ -8,7 +8,7 @@ import type { Problem } from "../../../core/problem.ts";
 import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { lateEffect } from "../../kernel/creations.ts";
-import { ambiguousAdoption, hadOther, primaryOf } from "../observed/ownership.ts";
+import { ambiguousAdoption, hadOther, primaryOf } from "../observe/ownership.ts";
 import { isManaged } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import { ingressOf, isSameIngress } from "../status/status.ts";

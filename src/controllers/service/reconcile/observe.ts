@@ -13,15 +13,15 @@ import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
 import { addProof, awaited, judge } from "../../kernel/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
-import type { Unproved } from "../observed/balancer-absence.ts";
-import { duplicatesFound, foundOther, hadOther, isUsed, nameOwners } from "../observed/ownership.ts";
+import type { Unproved } from "../observe/balancer-absence.ts";
+import { duplicatesFound, foundOther, hadOther, isUsed, nameOwners } from "../observe/ownership.ts";
 import { hasFinalizer } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import { endAccountFailure, showProblems } from "../status/service-reporter.ts";
+import { judgeAbsence, waitForProof } from "./allow.ts";
 import { reportOtherCluster } from "./choose-steps.ts";
 import type { ReconcileContext } from "./context.ts";
 import { type Found, findBalancer } from "./find-balancer.ts";
-import { judgeAbsence, waitForProof } from "./limit-changes.ts";
 
 interface Observed {
   readonly kind: "observed";

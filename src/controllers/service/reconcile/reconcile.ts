@@ -13,17 +13,17 @@ import type { Done } from "../../../provider/plan.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { problemOfError } from "../../classify-error.ts";
 import { isPaused, pauseOf } from "../../pause.ts";
-import { removalKind } from "../observed/balancer-census.ts";
+import { removalKind } from "../observe/balancer-census.ts";
 import { isBeingDeleted, isEnding } from "../predicates.ts";
 import type { ServiceState } from "../state/service-record.ts";
-import { deletionPaused, paused, syncFailed } from "../status/events.ts";
 import { finalConditions, reportRecovery, writeErrorCondition } from "../status/service-reporter.ts";
-import { applyPlan, rememberFacts } from "./apply-steps.ts";
+import { deletionPaused, paused, syncFailed } from "../texts.ts";
+import { checkDoubt, checkUnlisted, checkVanished, endRelease, recordChange } from "./allow.ts";
+import { applyPlan, rememberFacts } from "./apply.ts";
 import { noteRefused, planSteps, reportRepair, selectDesired } from "./choose-steps.ts";
 import { complete, endRecord, updateStatus } from "./complete.ts";
 import { type PlannedChange, type ReconcileContext, type ReconcileDeps, serviceOf } from "./context.ts";
 import { showFailure } from "./failure.ts";
-import { checkDoubt, checkUnlisted, checkVanished, endRelease, recordChange } from "./limit-changes.ts";
 import { observe } from "./observe.ts";
 
 async function reconcileStages(context: ReconcileContext): Promise<Outcome> {

@@ -5,10 +5,10 @@ import {
   type Parts,
 } from "../../../../src/cloud/inventory/balancer-observation.ts";
 import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts";
-import { EvidenceUpdates } from "../../../../src/controllers/service/observed/evidence-updates.ts";
-import { isDeletionSeen } from "../../../../src/controllers/service/queue/relevant-change.ts";
+import { EvidenceUpdates } from "../../../../src/controllers/service/observe/evidence-updates.ts";
 import { findBalancer } from "../../../../src/controllers/service/reconcile/find-balancer.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
+import { isDeletionSeen } from "../../../../src/controllers/service/triggers/relevant-change.ts";
 import { milliseconds, minutes, serviceUID } from "../../../../src/core/brand.ts";
 import type { Service } from "../../../../src/kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../../src/provider/load-balancers.ts";

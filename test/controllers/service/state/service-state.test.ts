@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts";
 import { SharedListing } from "../../../../src/cloud/inventory/shared-listing.ts";
-import { executeSteps } from "../../../../src/controllers/service/reconcile/apply-steps.ts";
+import { executeSteps } from "../../../../src/controllers/service/reconcile/apply.ts";
 import { findBalancer } from "../../../../src/controllers/service/reconcile/find-balancer.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { createServiceReporter } from "../../../../src/controllers/service/status/service-reporter.ts";

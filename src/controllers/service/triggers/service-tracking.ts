@@ -7,7 +7,7 @@ import { keyOf, type Service } from "../../../kube/objects.ts";
 import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
-import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
+import type { EvidenceUpdates } from "../observe/evidence-updates.ts";
 import { finalizer, hasFinalizer, hasOurConditions, isManaged } from "../predicates.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
 

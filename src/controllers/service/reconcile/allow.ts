@@ -11,12 +11,15 @@ import type { Step } from "../../../provider/plan.ts";
 import { type Outcome, requeue } from "../../../runtime/workers.ts";
 import { isListingBelieved } from "../../kernel/doubt.ts";
 import { awaited, judge } from "../../kernel/proof.ts";
-import { type Unproved, unprovedAbsence } from "../observed/balancer-absence.ts";
-import { hasVanished, removalKind } from "../observed/balancer-census.ts";
+import { type Unproved, unprovedAbsence } from "../observe/balancer-absence.ts";
+import { hasVanished, removalKind } from "../observe/balancer-census.ts";
 import { isEnding } from "../predicates.ts";
 import type { ServiceSettings } from "../settings.ts";
 import { createsBalancer } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
+import { showProblems } from "../status/service-reporter.ts";
+import { addressesOf } from "../status/status.ts";
+import { changedTargets } from "../targets/changed-targets.ts";
 import {
   balancerMissing,
   createdButNotListed,
@@ -27,10 +30,7 @@ import {
   type OutcomeOfAbsence,
   serviceVanished,
   waitingForListing,
-} from "../status/events.ts";
-import { showProblems } from "../status/service-reporter.ts";
-import { addressesOf } from "../status/status.ts";
-import { changedTargets } from "../targets/changed-targets.ts";
+} from "../texts.ts";
 import { holdReleasably, type PlannedChange, type ReconcileContext } from "./context.ts";
 
 /** Only a newer listing shows whether the cloud has recovered. */

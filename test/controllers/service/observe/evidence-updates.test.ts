@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { EvidenceUpdates } from "../../../../src/controllers/service/observed/evidence-updates.ts";
+import { EvidenceUpdates } from "../../../../src/controllers/service/observe/evidence-updates.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { seconds } from "../../../../src/core/brand.ts";
 import type { Service } from "../../../../src/kube/objects.ts";

@@ -1,12 +1,12 @@
 // Plans the label changes of a Node. The key determines the owner of a label, and the key's policy what to do about a
 // difference. Pure.
 
-import type { Problem } from "../../core/problem.ts";
-import type { Labels } from "../../kube/objects.ts";
-import type { Instance } from "../../provider/instances.ts";
-import { isReservedLabel, labelPairs } from "../well-known.ts";
-import { labelDiffers } from "./events.ts";
-import type { LabelPolicy, NodeSettings } from "./settings.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { Labels } from "../../../kube/objects.ts";
+import type { Instance } from "../../../provider/instances.ts";
+import { isReservedLabel, labelPairs } from "../../well-known.ts";
+import type { LabelPolicy, NodeSettings } from "../settings.ts";
+import { labelDiffers } from "../texts.ts";
 
 export interface LabelChanges {
   readonly set: Labels;

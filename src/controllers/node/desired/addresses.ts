@@ -1,16 +1,16 @@
 // Which addresses a Node gets from those of its instance: the kubelet's --node-ip as upstream applies it, and the InternalIPs that stay
 // where the cloud does not know the private network. Pure.
 
-import type { IpAddress } from "../../core/brand.ts";
-import { cidrContains } from "../../core/cidr.ts";
-import { ipFamily, isSameIp, parseIp } from "../../core/ip.ts";
-import type { Problem } from "../../core/problem.ts";
-import type { Node, NodeAddress } from "../../kube/objects.ts";
-import type { Instance, InstanceAddress } from "../../provider/instances.ts";
-import { isUninitialized } from "../node-facts.ts";
-import { providedNodeIP } from "../well-known.ts";
-import { misconfiguredInternalIP, noAddressLeft, nodeIPMismatch } from "./events.ts";
-import type { AddressPolicy } from "./settings.ts";
+import type { IpAddress } from "../../../core/brand.ts";
+import { cidrContains } from "../../../core/cidr.ts";
+import { ipFamily, isSameIp, parseIp } from "../../../core/ip.ts";
+import type { Problem } from "../../../core/problem.ts";
+import type { Node, NodeAddress } from "../../../kube/objects.ts";
+import type { Instance, InstanceAddress } from "../../../provider/instances.ts";
+import { isUninitialized } from "../../node-facts.ts";
+import { providedNodeIP } from "../../well-known.ts";
+import type { AddressPolicy } from "../settings.ts";
+import { misconfiguredInternalIP, noAddressLeft, nodeIPMismatch } from "../texts.ts";
 
 export interface AddressPlan {
   /** Undefined: keep the current addresses, because the cloud has none or there is a problem. */

@@ -10,7 +10,7 @@ import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceAddress, MatchKey, UnreadableSource } from "../../provider/instances.ts";
 import { describeUnnamed, isUninitialized, providerIDOf } from "../node-facts.ts";
 import { pausedAnnotation, providedNodeIP, uninitializedTaint } from "../well-known.ts";
-import type { UncertainMatch } from "./instance-lookup.ts";
+import type { UncertainMatch } from "./observe.ts";
 
 /** Upstream's message. */
 export function nodeSynced(): Problem {

@@ -12,7 +12,7 @@ import type { Doubt } from "../../kernel/doubt.ts";
 import type { Subscriptions } from "../../kernel/run-controller.ts";
 import type { ServiceControllerDeps, ServiceObserver } from "../deps.ts";
 import type { DesiredServices } from "../desired/desired-services.ts";
-import type { EvidenceUpdates } from "../observed/evidence-updates.ts";
+import type { EvidenceUpdates } from "../observe/evidence-updates.ts";
 import { isEnding } from "../predicates.ts";
 import { isBackingOff, type ServiceState } from "../state/service-record.ts";
 import type { ServiceRecords } from "../state/service-records.ts";

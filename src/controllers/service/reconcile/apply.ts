@@ -20,11 +20,11 @@ import { defaultLoadBalancerName } from "../desired/to-desired.ts";
 import { finalizer } from "../predicates.ts";
 import { type ChangeKind, createsBalancer } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
-import { changeStarted, waitingFor } from "../status/events.ts";
 import { addressesOf, ingressOf } from "../status/status.ts";
+import { changeStarted, waitingFor } from "../texts.ts";
+import { endRelease, whatOf } from "./allow.ts";
 import { noteRefused } from "./choose-steps.ts";
 import type { PlannedChange, ReconcileContext, ReconcileDeps } from "./context.ts";
-import { endRelease, whatOf } from "./limit-changes.ts";
 
 /** Undefined when there is nothing to change and nothing to wait for. */
 export async function applyPlan(

@@ -4,8 +4,8 @@
 import type { Cidr } from "../../../core/brand.ts";
 import type { DesiredRoute } from "../../../provider/routes.ts";
 import type { Counted, Standing } from "../../kernel/doubt.ts";
-import type { HeldRoute } from "../events.ts";
 import type { Survey } from "../plan/plan.ts";
+import type { HeldRoute } from "../texts.ts";
 
 /** A change that is planned because something is absent. */
 export interface CandidateChange extends HeldRoute {

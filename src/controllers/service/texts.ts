@@ -1,20 +1,20 @@
 // The reasons and messages of the events, holds and log lines about Services. What upstream also has uses upstream's message verbatim.
 // A problem of a Service has its text where it is found: that of a refused target in `state/refused-targets.ts`, for example. Pure.
 
-import { isAccountWide } from "../../../cloud/error-policies.ts";
-import { type Milliseconds, milliseconds, minutes, seconds } from "../../../core/brand.ts";
-import { defined } from "../../../core/defined.ts";
-import { formatDuration } from "../../../core/duration.ts";
-import type { Problem } from "../../../core/problem.ts";
-import { commandText, shortList } from "../../../core/text.ts";
-import { type Service, toTime } from "../../../kube/objects.ts";
-import type { Step } from "../../../provider/plan.ts";
-import { describeFailure, problemOfError } from "../../classify-error.ts";
-import { type Held, whyHeld } from "../../kernel/doubt.ts";
-import { removalWindowText } from "../../kernel/removal-history.ts";
-import { pausedAnnotation } from "../../well-known.ts";
-import { isEnding } from "../predicates.ts";
-import type { ChangeKind, Hold } from "../state/record-parts.ts";
+import { isAccountWide } from "../../cloud/error-policies.ts";
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { defined } from "../../core/defined.ts";
+import { formatDuration } from "../../core/duration.ts";
+import type { Problem } from "../../core/problem.ts";
+import { commandText, shortList } from "../../core/text.ts";
+import { type Service, toTime } from "../../kube/objects.ts";
+import type { Step } from "../../provider/plan.ts";
+import { describeFailure, problemOfError } from "../classify-error.ts";
+import { type Held, whyHeld } from "../kernel/doubt.ts";
+import { removalWindowText } from "../kernel/removal-history.ts";
+import { pausedAnnotation } from "../well-known.ts";
+import { isEnding } from "./predicates.ts";
+import type { ChangeKind, Hold } from "./state/record-parts.ts";
 
 const of =
   (severity: Problem["severity"]) =>

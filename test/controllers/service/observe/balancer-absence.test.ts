@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Evidence } from "../../../../src/controllers/kernel/proof.ts";
-import { unprovedAbsence } from "../../../../src/controllers/service/observed/balancer-absence.ts";
+import { unprovedAbsence } from "../../../../src/controllers/service/observe/balancer-absence.ts";
 import { seconds } from "../../../../src/core/brand.ts";
 
 // When a load balancer that is not shown counts as absent, as a table; times in seconds.

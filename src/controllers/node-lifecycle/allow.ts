@@ -7,8 +7,8 @@ import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import type { Candidates } from "./candidates.ts";
-import type { NodeEvidence } from "./evidence.ts";
 import type { LifecycleHistory } from "./history.ts";
+import type { NodeEvidence } from "./observe.ts";
 import { isConfirmed, isDeletionForbidden } from "./plan.ts";
 
 type CensusDeps = Pick<NodeDeps, "nodes" | "inventory" | "isSelected">;

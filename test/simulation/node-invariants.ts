@@ -14,7 +14,7 @@
 //
 // cloud-invariants.ts and absence-invariants.ts check those about Services, load balancers and routes; run-simulation.ts checks 11 to 13.
 
-import { removalWindow } from "../../src/controllers/kernel/removal-history.ts";
+import { removalWindow } from "../../src/controllers/kernel/removal-kinds.ts";
 import { allowedRemovals } from "../../src/controllers/kernel/removal-limit.ts";
 import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";

@@ -1,10 +1,6 @@
 // Releases what the mass limits hold when an operator asks for it on the Lease, and reports what was released.
 
-import {
-  type RemovalKind,
-  removalKinds,
-  removalWindowText,
-} from "../../controllers/kernel/removal-history.ts";
+import { type RemovalKind, removalKinds, removalWindowText } from "../../controllers/kernel/removal-kinds.ts";
 import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { eventTypeOf, messageIn, type Problem } from "../../core/problem.ts";

@@ -1,7 +1,7 @@
 // Decides which controllers run and which writes are allowed, by the Lease that each controller belongs to. There is one Lease,
 // or two during a leader migration.
 
-import { type RemovalKind, removalKinds } from "../../controllers/kernel/removal-history.ts";
+import { type RemovalKind, removalKinds } from "../../controllers/kernel/removal-kinds.ts";
 import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import { releaseHoldAnnotation } from "../../controllers/well-known.ts";
 import { minutes, seconds } from "../../core/brand.ts";

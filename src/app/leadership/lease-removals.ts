@@ -1,7 +1,7 @@
 // Keeps the memory of the mass limits on a Lease, and reads there which holds an operator has released. Both are part of the
 // renewals of the Lease.
 
-import { type RemovalKind, removalKinds } from "../../controllers/kernel/removal-history.ts";
+import { type RemovalKind, removalKinds } from "../../controllers/kernel/removal-kinds.ts";
 import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import { decodeRemovals, fitRemovals } from "../../controllers/kernel/removal-text.ts";
 import { releaseHoldAnnotation, removalsAnnotation } from "../../controllers/well-known.ts";

@@ -2,7 +2,7 @@
 // run.
 
 import { runRefreshLoop } from "../../cloud/inventory/refresh-loop.ts";
-import type { RemovalKind } from "../../controllers/kernel/removal-history.ts";
+import type { RemovalKind } from "../../controllers/kernel/removal-kinds.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeController } from "../../controllers/node/controller.ts";
 import type { LifecycleController } from "../../controllers/node-lifecycle/controller.ts";

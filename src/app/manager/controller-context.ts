@@ -3,7 +3,7 @@
 
 import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { FormerLeaders } from "../../controllers/former-leaders.ts";
-import type { RemovalHistory } from "../../controllers/kernel/removal-history.ts";
+import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -29,7 +29,7 @@ export interface ProcessContext {
   readonly isObserving: boolean;
   readonly nodes: LatestObjects<Node>;
   /** The memory of the mass limits. */
-  readonly removals: RemovalHistory;
+  readonly removals: RemovalMemory;
   /** Reports what concerns a whole controller as an event on its Lease. */
   readonly reportOnLease: (controller: ControllerName, problem: Problem) => void;
 }

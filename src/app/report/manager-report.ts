@@ -7,7 +7,8 @@ import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { SharedListing } from "../../cloud/inventory/shared-listing.ts";
 import { problemOfError } from "../../controllers/classify-error.ts";
 import type { ControllerReport } from "../../controllers/kernel/board.ts";
-import { type RemovalHistory, removalKinds } from "../../controllers/kernel/removal-history.ts";
+import { removalKinds } from "../../controllers/kernel/removal-kinds.ts";
+import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
@@ -59,7 +60,7 @@ export interface ReportedManager {
   /** On the monotonic clock. */
   readonly startedAt: number;
   readonly journal: Journal;
-  readonly removals: RemovalHistory;
+  readonly removals: RemovalMemory;
   readonly inventory: Inventory;
   readonly contact: Pick<CloudContact, "requests" | "stateOf">;
   readonly accounts: readonly GovernedAccount<unknown>[];

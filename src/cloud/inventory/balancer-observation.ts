@@ -84,7 +84,7 @@ export function rereadingOf(
   return { parts, read };
 }
 
-/** `again`: what of the one before was read again, and when. Otherwise all of it is as old as the listing. `random`: a fraction. */
+/** `again`: which parts of the previous observation were read again, and when. Otherwise all of it is as old as the listing. `random`: a fraction. */
 export function observationOf(
   shown: Pick<Observation, "listed" | "balancer">,
   { beganAt, isFresh }: ListingAge,

@@ -94,7 +94,7 @@ export class SharedListing<T> {
     return milliseconds(Math.max(collectFor, this.#failure.retryAt - clock.monotonic()));
   }
 
-  /** While many groups change one after the other, one listing serves those that ask within a few times its duration. */
+  /** While many load balancers change one after the other, one listing serves those that ask within a few times its duration. */
   #pause(): number {
     const { latest } = this;
     if (latest === undefined) return 0;

@@ -1,5 +1,5 @@
-// What applies to objects now. A controller says it by topic; the board keeps it for all pages, metrics and commands, and a reporter sends
-// what is new as events. What lasts is sent once, and again when it returns or after a restart.
+// What applies to objects now. A controller reports problems by topic; the board keeps them for all pages, metrics and commands, and a
+// reporter sends what is new as events. What lasts is sent once, and again when it returns or after a restart.
 
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { byBlocking } from "../problem-order.ts";

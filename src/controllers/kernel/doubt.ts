@@ -3,8 +3,9 @@
 // whatever the proof; nor as long as the account is not vouched for.
 
 import type { Clock } from "../../platform/clock.ts";
-import type { RemovalHistory, RemovalKind } from "./removal-history.ts";
+import type { RemovalKind } from "./removal-kinds.ts";
 import { decideHold, type HoldMemory, type RemovalLimitSetting } from "./removal-limit.ts";
+import type { RemovalMemory } from "./removal-memory.ts";
 import { Tally } from "./tally.ts";
 
 /** Whether the listing that a hold rests on may be believed, because the cloud lacks nothing. */
@@ -46,7 +47,7 @@ export interface Held extends Counts {
   /** So many may be absent, vanished or recent. */
   readonly allowed: number;
   /** Doubt about the account, which holds everything from the first object on. */
-  readonly account: RemovalHistory["account"]["doubt"];
+  readonly account: RemovalMemory["account"]["doubt"];
   /** For the end of a message: "kubectl …". */
   readonly howToRelease: string;
 }
@@ -68,7 +69,7 @@ export interface DoubtOptions {
   readonly kind: RemovalKind;
   readonly census: Census;
   readonly settings: { readonly removalLimit: RemovalLimitSetting };
-  readonly removals: RemovalHistory;
+  readonly removals: RemovalMemory;
   readonly clock: Clock;
   readonly memory: HoldMemory;
   /** How many removals of this kind count. Absent: all. */

@@ -4,13 +4,7 @@
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { AccountProof } from "./account-proof.ts";
-import {
-  type RemovalHistory,
-  type RemovalKind,
-  removalKinds,
-  removalWindow,
-  removalWindowText,
-} from "./removal-history.ts";
+import { type RemovalKind, removalKinds, removalWindow, removalWindowText } from "./removal-kinds.ts";
 import { type StoredRemoval, shortId } from "./removal-text.ts";
 
 export interface RemovalStore {
@@ -53,7 +47,9 @@ const storedFor: Milliseconds = minutes(5);
 /** Bounds the annotation of a Lease to about 200 KiB. Far above it, every limit has long been reached. */
 const maxRemovals = 5000;
 
-export class RemovalMemory implements RemovalHistory {
+/** An id is any stable text, such as the uid of a Node or Service. */
+export class RemovalMemory {
+  /** Doubt about the account holds every kind. */
   readonly account = new AccountProof(() => {
     for (const kind of removalKinds) this.#notify(kind);
   });
@@ -73,6 +69,10 @@ export class RemovalMemory implements RemovalHistory {
     this.#store = store;
   }
 
+  /**
+   * Call before the removal is sent. Resolves when the ids are stored durably; recording an id again within half of the window is free. If it
+   * rejects, do not remove.
+   */
   async record(kind: RemovalKind, ids: readonly string[]): Promise<void> {
     const { removals } = this.#fresh(kind);
     const added = ids.filter((id) => !removals.has(shortId(id)));
@@ -95,6 +95,10 @@ export class RemovalMemory implements RemovalHistory {
     this.note(kind, ids);
   }
 
+  /**
+   * Adds removals that were seen, such as deletions by another client. Those that are recorded count from now: they may have been
+   * sent long after. Stored a moment later.
+   */
   note(kind: RemovalKind, ids: readonly string[]): void {
     const { removals } = this.#fresh(kind);
     const at = this.#clock.monotonic();
@@ -106,35 +110,46 @@ export class RemovalMemory implements RemovalHistory {
     }
   }
 
+  /** Whether the id was recorded and stored within the last half of the window, so that it may be removed now. */
   isStored(kind: RemovalKind, id: string): boolean {
     const removal = this.#fresh(kind).removals.get(shortId(id));
     return removal?.isStored === true && this.#clock.monotonic() - removal.at <= storedFor;
   }
 
+  /** Whether this process recorded it, because it was about to remove it. */
   isOwn(kind: RemovalKind, id: string): boolean {
     return this.#fresh(kind).removals.get(shortId(id))?.isOwn === true;
   }
 
+  /** The number of removals within the window. */
   count(kind: RemovalKind): number {
     return this.#fresh(kind).removals.size;
   }
 
+  /** Whether `count` includes this id. Such an id must not count again as a candidate. */
   has(kind: RemovalKind, id: string): boolean {
     return this.#fresh(kind).removals.has(shortId(id));
   }
 
+  /**
+   * The removal of this id is held by the mass limit. A release covers the ids that are held at that moment. The name is for
+   * people, such as `node-1` or `default/shop`.
+   */
   hold(kind: RemovalKind, id: string, name: string): void {
     this.#memories[kind].held.set(id, name);
   }
 
+  /** The id is no longer held: it was removed, or is needed again. */
   endHold(kind: RemovalKind, id: string): void {
     this.#memories[kind].held.delete(id);
   }
 
+  /** Nothing of this kind is held any more: the controller stops, or decides about everything again. */
   endHolds(kind: RemovalKind): void {
     this.#memories[kind].held.clear();
   }
 
+  /** The names of what is held. */
   held(kind: RemovalKind): readonly string[] {
     return [...this.#memories[kind].held.values()].toSorted();
   }
@@ -143,14 +158,17 @@ export class RemovalMemory implements RemovalHistory {
     return this.#store.howToRelease(kind);
   }
 
+  /** An operator released this id: it may be removed despite the limit, and counts neither as candidate nor as removal. */
   isReleased(kind: RemovalKind, id: string): boolean {
     return this.#fresh(kind).released.has(id);
   }
 
+  /** It is there again, or was made again: if it is absent later, a release from before does not cover that. */
   endRelease(kind: RemovalKind, id: string): void {
     this.#memories[kind].released.delete(id);
   }
 
+  /** The listener is called when held ids were released, or the doubt about the account has changed. Returns how to unsubscribe. */
   subscribe(listener: (kind: RemovalKind) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

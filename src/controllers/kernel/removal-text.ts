@@ -2,7 +2,7 @@
 
 import { hash } from "../../core/hash.ts";
 import { toTime } from "../../kube/objects.ts";
-import { type RemovalKind, removalKinds } from "./removal-history.ts";
+import { type RemovalKind, removalKinds } from "./removal-kinds.ts";
 
 export interface StoredRemoval {
   readonly kind: RemovalKind;

@@ -11,7 +11,8 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, settled, waiting } from "../../runtime/workers.ts";
 import { type ControllerReport, Reporter } from "../kernel/board.ts";
 import { Doubt } from "../kernel/doubt.ts";
-import type { RemovalHistory, RemovalKind } from "../kernel/removal-history.ts";
+import type { RemovalKind } from "../kernel/removal-kinds.ts";
+import type { RemovalMemory } from "../kernel/removal-memory.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
@@ -28,7 +29,7 @@ import { isOfInterest, startTriggers } from "./triggers.ts";
 
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;
-  readonly removals: RemovalHistory;
+  readonly removals: RemovalMemory;
 }
 
 export interface LifecycleReport extends ControllerReport {

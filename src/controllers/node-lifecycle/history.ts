@@ -5,15 +5,15 @@ import type { Node } from "../../kube/objects.ts";
 import { type FormerLeaders, noticesOtherLeaders } from "../former-leaders.ts";
 import type { AccountWitness } from "../kernel/account-proof.ts";
 import { Board } from "../kernel/board.ts";
-import type { RemovalHistory } from "../kernel/removal-history.ts";
 import { HoldMemory } from "../kernel/removal-limit.ts";
+import type { RemovalMemory } from "../kernel/removal-memory.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isReady, providerIDOf } from "../node-facts.ts";
 import { type NodeEvidence, noEvidence } from "./observe.ts";
 import { isAnnouncedAsLeaving } from "./plan.ts";
 
 export type LifecycleHistoryOptions = Pick<NodeDeps, "nodes" | "inventory" | "clock" | "isSelected"> & {
-  readonly removals: RemovalHistory;
+  readonly removals: RemovalMemory;
   readonly formerLeaders: FormerLeaders;
 };
 

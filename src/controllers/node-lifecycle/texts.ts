@@ -7,7 +7,7 @@ import { commandText } from "../../core/text.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { type Held, whyHeld } from "../kernel/doubt.ts";
-import { removalWindowText } from "../kernel/removal-history.ts";
+import { removalWindowText } from "../kernel/removal-kinds.ts";
 import { describeUnnamed, nodeDeletionOf } from "../node-facts.ts";
 import { deletionAnnotation } from "../well-known.ts";
 

@@ -5,8 +5,8 @@ import { type Cidr, type Milliseconds, minutes, seconds } from "../../core/brand
 import type { Problem } from "../../core/problem.ts";
 import type { Pending } from "../../provider/plan.ts";
 import type { JournalledSend } from "../kernel/journalled-send.ts";
-import type { RemovalHistory } from "../kernel/removal-history.ts";
 import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/removal-limit.ts";
+import type { RemovalMemory } from "../kernel/removal-memory.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import type { TableHistory } from "./history.ts";
 import type { TableName } from "./tables.ts";
@@ -44,7 +44,7 @@ export interface RouteControllerOptions extends Omit<NodeDeps, "concurrency"> {
   readonly reportProblem: (problem: Problem) => void;
   /** Reports what concerns all routes, such as a hold. */
   readonly reportHold: (problem: Problem) => void;
-  readonly removals: RemovalHistory;
+  readonly removals: RemovalMemory;
   readonly settings: RouteSettings;
   readonly clusterCIDRs: readonly Cidr[];
   readonly onSync: (sync: RouteSync) => void;

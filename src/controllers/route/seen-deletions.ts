@@ -4,12 +4,12 @@
 import type { Cidr } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Change } from "../../kube/watch/store.ts";
-import type { RemovalHistory } from "../kernel/removal-history.ts";
+import type { RemovalMemory } from "../kernel/removal-memory.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { identityOf, isLeaving, podRangesOf } from "../node-facts.ts";
 
 export interface SeenDeletionsDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
-  readonly removals: RemovalHistory;
+  readonly removals: RemovalMemory;
 }
 
 /** Bounds the memory of a replica that never leads. */

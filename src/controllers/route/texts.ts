@@ -10,7 +10,7 @@ import { shortList } from "../../core/text.ts";
 import type { DesiredRoute, ObservedRoute } from "../../provider/routes.ts";
 import { problemOfError } from "../classify-error.ts";
 import { type Held, whyHeld } from "../kernel/doubt.ts";
-import { removalWindowText } from "../kernel/removal-history.ts";
+import { removalWindowText } from "../kernel/removal-kinds.ts";
 import { inTable, type TableName } from "./tables.ts";
 
 export function invalidPodCIDR(range: string): Problem {

@@ -12,7 +12,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Outcome } from "../../runtime/workers.ts";
 import type { ControllerReport } from "../kernel/board.ts";
 import { Doubt, type Held } from "../kernel/doubt.ts";
-import type { RemovalKind } from "../kernel/removal-history.ts";
+import type { RemovalKind } from "../kernel/removal-kinds.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { Operations } from "../operations.ts";
 import { otherControllerOf } from "./annotations/annotations.ts";

@@ -18,8 +18,8 @@ import type {
 } from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
 import type { FormerLeaders } from "../former-leaders.ts";
-import type { RemovalHistory } from "../kernel/removal-history.ts";
 import type { RemovalLimitSetting } from "../kernel/removal-limit.ts";
+import type { RemovalMemory } from "../kernel/removal-memory.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeStore, Note } from "../node-deps.ts";
 import type { AnnotationTable } from "./annotations/annotations.ts";
@@ -90,7 +90,7 @@ export interface ServiceControllerDeps {
   readonly pending: Pending | undefined;
   readonly report: (service: Service, problem: Problem) => void;
   /** The memory of the mass limits. */
-  readonly removals: RemovalHistory;
+  readonly removals: RemovalMemory;
   /** Logs a warning that concerns no Service that exists. */
   readonly warn: Note;
   /** Logs what cannot be an event, because the Service no longer exists. */

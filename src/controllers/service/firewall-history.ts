@@ -8,7 +8,7 @@ import type { Change } from "../../kube/watch/store.ts";
 import type { ExposedService, NodeFirewall } from "../../provider/node-firewall.ts";
 import type { Step } from "../../provider/plan.ts";
 import { ObjectBoard } from "../kernel/board.ts";
-import { removalWindow } from "../kernel/removal-history.ts";
+import { removalWindow } from "../kernel/removal-kinds.ts";
 import { isPaused } from "../pause.ts";
 import { annotationKey, readAnnotations } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";

@@ -12,7 +12,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue } from "../../runtime/workers.ts";
 import { problemOfError } from "../classify-error.ts";
 import type { JournalledSend } from "../kernel/journalled-send.ts";
-import { removalWindow } from "../kernel/removal-history.ts";
+import { removalWindow } from "../kernel/removal-kinds.ts";
 import { allowedRemovals } from "../kernel/removal-limit.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import type { ServiceControllerDeps } from "./deps.ts";

@@ -11,7 +11,7 @@ import { type Service, toTime } from "../../kube/objects.ts";
 import type { Step } from "../../provider/plan.ts";
 import { describeFailure, problemOfError } from "../classify-error.ts";
 import { type Held, whyHeld } from "../kernel/doubt.ts";
-import { removalWindowText } from "../kernel/removal-history.ts";
+import { removalWindowText } from "../kernel/removal-kinds.ts";
 import { pausedAnnotation } from "../well-known.ts";
 import { isEnding } from "./predicates.ts";
 import type { ChangeKind, Hold } from "./state/record-parts.ts";

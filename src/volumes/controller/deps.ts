@@ -2,7 +2,7 @@
 
 import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { JournalledSend } from "../../controllers/kernel/journalled-send.ts";
-import type { RemovalHistory } from "../../controllers/kernel/removal-history.ts";
+import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import type { NodeStore, Note } from "../../controllers/node-deps.ts";
 import type { LifecycleSettings } from "../../controllers/node-lifecycle/settings.ts";
@@ -74,7 +74,7 @@ export interface VolumeDeps {
   readonly report: (kind: ReportedKind, object: KubeObject, problem: Problem) => void;
   readonly reportOnLease: (problem: Problem) => void;
   readonly note: Note;
-  readonly removals: RemovalHistory;
+  readonly removals: RemovalMemory;
   /** As for Nodes: how far apart two proofs are, and how much may be removed. */
   readonly settings: Pick<LifecycleSettings, "confirmAfter" | "removalLimit">;
   /** The namespace of the sidecars' Leases. */

@@ -3,7 +3,7 @@
 import { delayAfterError } from "../../controllers/classify-error.ts";
 import type { AccountWitness } from "../../controllers/kernel/account-proof.ts";
 import { Doubt, type Held, whyHeld } from "../../controllers/kernel/doubt.ts";
-import { removalWindowText } from "../../controllers/kernel/removal-history.ts";
+import { removalWindowText } from "../../controllers/kernel/removal-kinds.ts";
 import { type Milliseconds, minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { KubeObject } from "../../kube/objects.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "bun:test";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
-import { removalWindow } from "../../../src/controllers/kernel/removal-history.ts";
+import { removalWindow } from "../../../src/controllers/kernel/removal-kinds.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { ServiceWorld } from "../../support/service-world.ts";

@@ -1,7 +1,7 @@
 // The four kinds of objects to which one rule of doubt applies, each in a whole cluster. Objects are lost in the cloud, and
 // only their absence is a reason to act: to delete Nodes and PersistentVolumes, and to create load balancers and routes again.
 
-import type { RemovalKind } from "../../../src/controllers/kernel/removal-history.ts";
+import type { RemovalKind } from "../../../src/controllers/kernel/removal-kinds.ts";
 import { type DoubtWorld, names, settled } from "./doubt-world.ts";
 
 export interface DoubtKind {

@@ -3,7 +3,7 @@
 
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
-import type { RemovalKind } from "../../../src/controllers/kernel/removal-history.ts";
+import type { RemovalKind } from "../../../src/controllers/kernel/removal-kinds.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import type { Condition, Node } from "../../../src/kube/objects.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";

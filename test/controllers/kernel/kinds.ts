@@ -2,7 +2,7 @@
 // and routes that the cloud does not show. Tests see no difference between them.
 
 import { trueView } from "../../../providers/fake/simulator/view.ts";
-import type { RemovalKind } from "../../../src/controllers/kernel/removal-history.ts";
+import type { RemovalKind } from "../../../src/controllers/kernel/removal-kinds.ts";
 import type { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { exactly } from "../../../src/controllers/route/deps.ts";
 import { milliseconds, seconds } from "../../../src/core/brand.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Doubt } from "../../../src/controllers/kernel/doubt.ts";
-import { removalWindow } from "../../../src/controllers/kernel/removal-history.ts";
+import { removalWindow } from "../../../src/controllers/kernel/removal-kinds.ts";
 import { defaultRemovalLimit, HoldMemory } from "../../../src/controllers/kernel/removal-limit.ts";
 import { RemovalMemory } from "../../../src/controllers/kernel/removal-memory.ts";
 import { decodeRemovals, encodeRemovals, shortId } from "../../../src/controllers/kernel/removal-text.ts";

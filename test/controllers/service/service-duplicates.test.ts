@@ -186,10 +186,14 @@ test.each([
   await w.stop();
 });
 
-test("a duplicate that the first listing of a leader shows alone is not managed", async () => {
+test.each([
+  [1, "a duplicate that the first listing of a leader shows alone is not managed"],
+  [2, "two duplicates that the first listing of a leader shows alone are not managed"],
+] as const)("%i: %s", async (count) => {
   const w = await duplicatedWorld();
   const addresses = w.addressesOf("web");
   await duplicate(w);
+  if (count === 2) createSecond(w);
   await w.stop();
   const shown = w.cloud.view;
   hideFirst(w);

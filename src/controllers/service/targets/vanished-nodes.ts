@@ -3,7 +3,7 @@
 
 import type { Node } from "../../../kube/objects.ts";
 import type { Change } from "../../../kube/watch/store.ts";
-import { removalWindow } from "../../kernel/removal-history.ts";
+import { removalWindow } from "../../kernel/removal-kinds.ts";
 import { decideHold, type HoldState } from "../../kernel/removal-limit.ts";
 import { isLeaving } from "../../node-facts.ts";
 import type { ServiceHistoryDeps } from "../deps.ts";

@@ -1,0 +1,11 @@
+// The kinds of removals that the limits remember: Nodes, load balancers, routes and volumes that were removed, or made again, because something
+// was absent; and for how long.
+
+import { type Milliseconds, minutes } from "../../core/brand.ts";
+
+export const removalKinds = ["nodes", "load-balancers", "routes", "volumes"] as const;
+export type RemovalKind = (typeof removalKinds)[number];
+
+/** Every mass limit counts the removals of this long. */
+export const removalWindow: Milliseconds = minutes(10);
+export const removalWindowText = `${removalWindow / 60_000} minutes`;

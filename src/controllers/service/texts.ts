@@ -170,10 +170,13 @@ export function createdButNotListed({
 }
 
 /** More absent load balancers than the mass limit allows. The counts are in the log: they change. */
-export function massRecreationHeld({ howToRelease, ...hold }: Held): Problem {
+export function massRecreationHeld({ howToRelease, ...hold }: Held, isFailed = false): Problem {
+  const why = isFailed
+    ? `cannot be repaired${withOthers(hold, ", and the cloud lacks")}, so it is not replaced until the cloud lists them.`
+    : `is absent${withOthers(hold)}, so none is created again until the cloud lists them.`;
   return failure(
     "MassRecreationHeld",
-    `The load balancer of this Service is absent${withOthers(hold)}, so none is created again until the cloud lists them.`,
+    `The load balancer of this Service ${why}`,
     `To create all of them: ${howToRelease}`,
   );
 }

@@ -1,4 +1,6 @@
 import { expect, test } from "bun:test";
+import { fake } from "../../../providers/fake/index.ts";
+import { trueView } from "../../../providers/fake/simulator/view.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 // A load balancer that failed in the cloud cannot be repaired, so it is recreated.
@@ -37,4 +39,46 @@ test("a failed load balancer of a deleted Service is deleted without a replaceme
   world.delete("web");
   await world.until(() => world.services().length === 0, "the Service to be gone", 60);
   expect(world.cloud.balancers.list()).toEqual([]);
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: a test bends a provider to any shape.
+type Bent = any;
+
+/** As in clouds where a load balancer is gone long after its deletion: the next plan creates another one. */
+const replacingInTwoPlans = {
+  ...fake,
+  connect: (config: Bent, context: Bent) => {
+    const cloud = (fake as Bent).connect(config, context);
+    const { loadBalancers: all } = cloud;
+    const plan = (desired: Bent, observed: Bent, prefetched: Bent) => {
+      const planned = all.plan(desired, observed, prefetched);
+      if (observed?.state !== "failed" || desired?.ending !== undefined) return planned;
+      return { ...planned, steps: [{ ...planned.steps[0], removes: true }] };
+    };
+    return { ...cloud, loadBalancers: { ...all, plan } };
+  },
+};
+
+test("a failed load balancer is not removed while others are held, because no other one could be created", async () => {
+  const world = new ServiceWorld({ provider: replacingInTwoPlans });
+  world.cloud.balancers.hasUniqueNames = false;
+  await world.start();
+  const names = Array.from({ length: 10 }, (_, index) => `s${index}`);
+  for (const name of names) world.create(name);
+  await world.until(() => names.every((name) => world.addressesOf(name).length > 0), "the addresses", 60);
+  const relist = async () => {
+    world.manager.balancers?.request(Number.POSITIVE_INFINITY, "refresh");
+    await world.pass(150);
+  };
+  world.cloud.view = { ...trueView, balancers: (existing) => existing.slice(3) };
+  await relist();
+  world.forget();
+  const failed = world.cloud.balancers.list().find(({ ip }) => ip === world.addressesOf("s9")[0]);
+  world.cloud.balancers.fail(failed?.id ?? "");
+  await relist();
+  expect(world.changes).toEqual([]);
+  expect(world.events("s9").join()).toContain("cannot be repaired, and the cloud lacks too many others");
+  world.cloud.view = trueView;
+  await relist();
+  expect([world.changes.length, world.cloud.balancers.list().length]).toEqual([2, 10]);
 });

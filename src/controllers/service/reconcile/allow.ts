@@ -84,7 +84,7 @@ export async function checkDoubt(
   if (isFree) return observed === undefined ? checkAbsence(context, service) : undefined;
   return consequence === "forgotten"
     ? holdAbsent(context, undefined, massWaitHeld(state.key, held))
-    : holdAbsent(context, service, massRecreationHeld(held));
+    : holdAbsent(context, service, massRecreationHeld(held, observed !== undefined));
 }
 
 /** Undefined when it is certain that the Service has no load balancer. Otherwise reports the missing proof, and waits. */

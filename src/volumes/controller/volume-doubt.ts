@@ -72,8 +72,8 @@ export class VolumeDoubt {
 
   /** The cloud has answered about a volume, which rests on a new listing. */
   noteListing(): void {
-    const { shown = new Map() } = this.#actions;
-    this.#census.noteListing(shown);
+    const { shown } = this.#actions;
+    if (shown !== undefined) this.#census.noteListing(shown);
     this.#actions.deps.removals.account.note();
   }
 

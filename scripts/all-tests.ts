@@ -1,5 +1,5 @@
 // `npm run test:all`: the tests of `npm test` with every fault position and more seeds. With --nightly also what takes long and finds little:
-// the cluster tests with hundreds of faults, and their core against an API server of another kind.
+// the cluster tests with hundreds of faults, on other minor versions, and without streaming lists.
 
 import { resolve } from "node:path";
 import { missingAssets } from "../test/cluster/rig/assets.ts";
@@ -7,18 +7,14 @@ import { printHelp } from "./command-line.ts";
 
 const root = resolve(import.meta.dir, "..");
 
-/** The newest one without streaming lists. */
-const olderMinor = "1.33";
-
 const usage = `Usage: npm run test:all -- [--nightly] [bun test options]
 
 Runs the tests of npm test with every fault position and more seeds.
 
---nightly   then also the cluster tests with many more faults, their core against an older API server or one without streaming lists, the
+--nightly   then also the cluster tests with many more faults, all of them on the other minor versions and once without streaming lists, the
             comparison with upstream, and the real services of OpenStack. It takes more than an hour, and needs what test:cluster and test:differential need:
-KUBEBUILDER_ASSETS         folder with etcd, kube-apiserver, kube-controller-manager and kubectl
-KUBEBUILDER_ASSETS_OLDER   folder with those of an older minor version. Without it, the API server emulates ${olderMinor}, without
-                           streaming lists.
+KUBEBUILDER_ASSETS          folder with etcd, kube-apiserver, kube-controller-manager and kubectl
+KUBEBUILDER_ASSETS_OTHERS   folders with those of other minor versions, separated by colons
 `;
 
 const words = process.argv.slice(2);
@@ -29,22 +25,18 @@ const options = words.filter((word) => word !== "--nightly");
 type Env = Readonly<Record<string, string>>;
 const breadth: Env = { FAIRLEAD_TESTS: isNightly ? "nightly" : "all" };
 
-/** Without the cases of the test API server, which is like the newest one. */
-const core = ["nodes", "services.", "routes", "leadership", "real"];
-
-function otherServer(): Env {
-  const older = process.env["KUBEBUILDER_ASSETS_OLDER"] ?? "";
-  return older === ""
-    ? { FAIRLEAD_API_SERVER_FLAGS: `--emulated-version=kube=${olderMinor}` }
-    : { KUBEBUILDER_ASSETS: older };
-}
+const others = (process.env["KUBEBUILDER_ASSETS_OTHERS"] ?? "").split(":").filter((folder) => folder !== "");
 
 const nightly: readonly (readonly [name: string, args: readonly string[], env: Env])[] = [
   ["cluster tests", ["scripts/cluster-tests.ts", "--nightly"], {}],
+  ...others.map(
+    (folder) =>
+      [`cluster tests, ${folder}`, ["scripts/cluster-tests.ts"], { KUBEBUILDER_ASSETS: folder }] as const,
+  ),
   [
-    "core of the cluster tests, with another API server",
-    ["scripts/cluster-tests.ts", ...core],
-    otherServer(),
+    "cluster tests without streaming lists",
+    ["scripts/cluster-tests.ts"],
+    { FAIRLEAD_API_SERVER_FLAGS: "--feature-gates=WatchList=false" },
   ],
   ["comparison with upstream", ["scripts/differential-tests.ts"], {}],
   ["clients", ["scripts/client-tests.ts", "--nightly"], {}],

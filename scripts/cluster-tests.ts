@@ -1,15 +1,17 @@
 // `npm run test:cluster`: builds the executables that the chosen tests need, starts control planes from $KUBEBUILDER_ASSETS and runs the cluster tests
 // against them.
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
-import { missingAssets } from "../test/cluster/rig/assets.ts";
+import { apiServerVersion, minorVariable, missingAssets } from "../test/cluster/rig/assets.ts";
 import { startControlPlane } from "../test/cluster/rig/control-plane.ts";
 import { keepFolder } from "../test/cluster/rig/kept-process.ts";
 import { sharedPlanesVariable } from "../test/cluster/rig/shared-plane.ts";
 import { fail, printHelp } from "./command-line.ts";
+import { readJUnit } from "./docs/features.ts";
+import { recordVersion } from "./docs/tested-versions.ts";
 import { buildInto, chooseTests, filesLike, runTests, withPlanes } from "./test-runs.ts";
 
 const usage = `Usage: npm run test:cluster -- [part of a file name]... [bun test options]
@@ -18,7 +20,9 @@ Runs test/cluster against control planes, for example: npm run test:cluster -- n
 KUBEBUILDER_ASSETS must be a folder with etcd, kube-apiserver and kubectl. To download them:
 "setup-envtest use -p path" (sigs.k8s.io/controller-runtime/tools/setup-envtest).
 
+--smoke                     only the core: Nodes, Services, routes, leadership, and the client
 --nightly                   also the files of test/cluster/nightly, and many more faults
+--record                    when all pass, write the version and the number into the file that docs/support.md is generated from
 FAIRLEAD_API_SERVER_FLAGS   additional flags of every API server
 `;
 
@@ -28,9 +32,19 @@ const missing = missingAssets(["etcd", "kube-apiserver", "kubectl"]);
 if (missing !== undefined) fail(`The cluster tests cannot run: ${missing}.`);
 keepLoopbackDirect();
 
-const nightlyAt = words.indexOf("--nightly");
-const isNightly = nightlyAt !== -1;
-if (isNightly) words.splice(nightlyAt, 1);
+/** Removes the switch from the words, and tells whether it was among them. */
+function takeSwitch(name: string): boolean {
+  const at = words.indexOf(name);
+  if (at !== -1) words.splice(at, 1);
+  return at !== -1;
+}
+
+const isNightly = takeSwitch("--nightly");
+const isSmoke = takeSwitch("--smoke");
+const isRecorded = takeSwitch("--record");
+const server = apiServerVersion();
+const extraFlags = process.env["FAIRLEAD_API_SERVER_FLAGS"] ?? "";
+if (isSmoke) words.unshift("nodes.", "services.", "routes.", "leadership.", "real.", "twin.");
 /** These also run in `npm test`, there against the test API server only. */
 const twins = ["test/kube/cluster/real.test.ts", "test/testing/apiserver/twin.test.ts"];
 const pattern = isNightly ? "test/cluster/**/*.cluster.ts" : "test/cluster/*.cluster.ts";
@@ -62,17 +76,28 @@ let code = 1;
 try {
   const executables = Object.fromEntries(needed.map((cloud) => [variables[cloud], buildInto(folder, cloud)]));
   // More control planes at once delay each other.
-  const options = [`--parallel=${processCount}`, "--max-concurrency=3", "--timeout=900000", ...flags];
+  const report = join(folder, "junit.xml");
+  const reporting = isRecorded ? ["--reporter=junit", `--reporter-outfile=${report}`] : [];
+  const options = [
+    ...[`--parallel=${processCount}`, "--max-concurrency=3", "--timeout=900000"],
+    ...reporting,
+    ...flags,
+  ];
   code = await withPlanes(
     processCount,
     () => startControlPlane(),
     (planes) =>
       runTests(options, files, {
         ...(isNightly && { FAIRLEAD_TESTS: "nightly" }),
+        [minorVariable]: server.split(".")[1] ?? "",
         [sharedPlanesVariable]: planes.map(({ kubeconfig }) => kubeconfig).join(":"),
         ...executables,
       }),
   );
+  if (isRecorded && code === 0) {
+    const passed = readJUnit(readFileSync(report, "utf8")).filter((each) => each.passed).length;
+    recordVersion({ server, flags: extraFlags, suite: isSmoke ? "smoke" : "whole", passed });
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,4 +1,4 @@
-// Which programs of a control plane the tests find in $KUBEBUILDER_ASSETS.
+// The programs of a control plane in $KUBEBUILDER_ASSETS: which are missing, and their version.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -11,4 +11,16 @@ export function missingAssets(programs: readonly string[]): string | undefined {
   return missing.length === 0
     ? undefined
     : `KUBEBUILDER_ASSETS (${folder}) has no ${missing.join(" and no ")}`;
+}
+
+/** The minor version of the API server, for test files that must know it: 35 for Kubernetes 1.35. */
+export const minorVariable = "FAIRLEAD_API_SERVER_MINOR";
+
+/** The version of the API server in $KUBEBUILDER_ASSETS, such as 1.35.4. */
+export function apiServerVersion(): string {
+  const program = join(process.env["KUBEBUILDER_ASSETS"] ?? "", "kube-apiserver");
+  const text = Bun.spawnSync([program, "--version"]).stdout.toString();
+  const [, version] = /^Kubernetes v(\S+)/.exec(text) ?? [];
+  if (version === undefined) throw new Error(`${program} --version printed ${JSON.stringify(text)}.`);
+  return version;
 }

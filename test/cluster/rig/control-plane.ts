@@ -40,8 +40,8 @@ export interface ControlPlane {
   /** Starts kube-controller-manager with only these controllers, and the authority as signer. */
   startControllerManager(controllers: readonly string[]): KeptProcess;
   killServer(): Promise<void>;
-  /** Starts the API server again, on the same port and data, and waits until it is ready. */
-  startServer(): Promise<void>;
+  /** Starts the API server again, on the same port and data, and waits until it is ready. Its flags override those of the options. */
+  startServer(flags?: readonly string[]): Promise<void>;
   /** Kills etcd and starts it again on the same port and data. */
   restartEtcd(): Promise<void>;
   stop(): Promise<void>;
@@ -120,7 +120,7 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
       throw new Error(`${name} exited with ${child.exitCode()}:\n${child.output().slice(-4000)}`);
     });
 
-  const launchServer = (): KeptProcess =>
+  const launchServer = (flags: readonly string[]): KeptProcess =>
     startProcess([
       join(assets, "kube-apiserver"),
       `--etcd-servers=${etcdURL}`,
@@ -143,6 +143,7 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
       ...audit,
       ...(process.env["FAIRLEAD_API_SERVER_FLAGS"] ?? "").split(" ").filter((flag) => flag !== ""),
       ...(options.apiServerFlags ?? []),
+      ...flags,
     ]);
   // The API server creates the namespaces after it reports that it is ready.
   const ready = ["/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"].map(
@@ -150,8 +151,8 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
   );
 
   let apiServer: KeptProcess | undefined;
-  const startServer = async (): Promise<void> => {
-    apiServer = launchServer();
+  const startServer = async (flags: readonly string[] = []): Promise<void> => {
+    apiServer = launchServer(flags);
     await untilUp("kube-apiserver", apiServer, ready);
   };
   const stop = async (): Promise<void> => {

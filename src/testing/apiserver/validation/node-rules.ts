@@ -10,6 +10,7 @@ import {
 } from "../objects/api-error.ts";
 import { isObject, isSame, type JsonObject, listAt, objectAt, textAt, withValue } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
+import { cidrCauses } from "./address-rules.ts";
 import { causesOf, type Rules } from "./rules.ts";
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -119,11 +120,16 @@ function changeCauses({ spec = {} }: KubeObject, { spec: before = {} }: KubeObje
   );
 }
 
-function cidrCauses({ spec }: KubeObject): Cause[] {
+function rangeCauses({ spec }: KubeObject, before: KubeObject | undefined): Cause[] {
   const only = textAt(spec, "podCIDR");
-  const [first] = listAt(spec, "podCIDRs");
+  const ranges = listAt(spec, "podCIDRs").map(String);
+  const [first] = ranges;
   const isOther = only !== "" && first !== undefined && first !== only;
-  return causesOf(isOther && invalidValue("spec.podCIDRs[0]", first, "must match podCIDR"));
+  const earlier = listAt(before?.spec, "podCIDRs").map(String);
+  return [
+    ...causesOf(isOther && invalidValue("spec.podCIDRs[0]", first, "must match podCIDR")),
+    ...ranges.flatMap((range, index) => cidrCauses(`spec.podCIDRs[${index}]`, range, earlier)),
+  ];
 }
 
 export const nodeRules: Rules = {
@@ -138,7 +144,7 @@ export const nodeRules: Rules = {
   validate: (node, before) => [
     ...(node.spec === before?.spec
       ? []
-      : [...taintCauses(node), ...(before ? changeCauses(node, before) : []), ...cidrCauses(node)]),
+      : [...taintCauses(node), ...(before ? changeCauses(node, before) : []), ...rangeCauses(node, before)]),
     ...(node.status === before?.status ? [] : addressCauses(node)),
   ],
 };

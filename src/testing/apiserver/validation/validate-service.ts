@@ -11,6 +11,7 @@ import {
 } from "../objects/api-error.ts";
 import { isSame, type Json, type JsonObject, listAt, textAt, valueAt } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
+import { cidrCauses, ipCauses } from "./address-rules.ts";
 import { causesOf } from "./rules.ts";
 import { hasAddress } from "./service-allocator.ts";
 
@@ -18,9 +19,7 @@ const types = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const protocols = ["SCTP", "TCP", "UDP"];
 const policies = ["Cluster", "Local"];
 const nodePortRange = "provided port is not in the valid range. The range of valid ports is 30000-32767";
-const badRange = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 const range = "must be between 1 and 65535, inclusive";
-const badIP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
 const isPort = (value: Json): boolean => typeof value === "number" && value >= 1 && value <= 65535;
 
@@ -56,7 +55,11 @@ function portCauses({ spec }: KubeObject): Cause[] {
   });
 }
 
-function specCauses(service: KubeObject): Cause[] {
+/** The API server trims them. */
+const rangesOf = (spec: JsonObject | undefined): readonly string[] =>
+  listAt(spec, "loadBalancerSourceRanges").map((range) => String(range).trim());
+
+function specCauses(service: KubeObject, before: KubeObject | undefined): Cause[] {
   const spec = service.spec ?? {};
   const type = textAt(spec, "type");
   const isBalanced = type === "LoadBalancer";
@@ -87,16 +90,15 @@ function specCauses(service: KubeObject): Cause[] {
       onlyBalanced("loadBalancerClass"),
       onlyBalanced("allocateLoadBalancerNodePorts"),
     ),
-    ...listAt(spec, "loadBalancerSourceRanges").flatMap((cidr, index) => {
-      const [address = "", bits = ""] = String(cidr).trim().split("/");
-      const isWrong = isIP(address) === 0 || !/^\d+$/.test(bits);
-      return causesOf(isWrong && invalidValue(`spec.loadBalancerSourceRanges[${index}]`, cidr, badRange));
-    }),
+    ...rangesOf(spec).flatMap((range, index) =>
+      cidrCauses(`spec.LoadBalancerSourceRanges[${index}]`, range, rangesOf(before?.spec)),
+    ),
   ];
 }
 
-function statusCauses({ spec, status }: KubeObject): Cause[] {
+function statusCauses({ spec, status }: KubeObject, before: KubeObject | undefined): Cause[] {
   const field = "status.loadBalancer.ingress";
+  const earlier = listAt(before?.status, "loadBalancer", "ingress").map((entry) => textAt(entry, "ip"));
   const ingress = listAt(status, "loadBalancer", "ingress");
   if (ingress.length > 0 && textAt(spec, "type") !== "LoadBalancer")
     return [forbiddenField(field, "may only be used when `spec.type` is 'LoadBalancer'")];
@@ -105,8 +107,8 @@ function statusCauses({ spec, status }: KubeObject): Cause[] {
     const [ip, hostname] = [textAt(entry, "ip"), textAt(entry, "hostname")];
     const mode = valueAt(entry, "ipMode");
     const isUnknownMode = mode !== undefined && mode !== "VIP" && mode !== "Proxy";
-    return causesOf(
-      ip !== "" && isIP(ip) === 0 && invalidValue(`${at}.ip`, ip, badIP),
+    const ofAddress = ip === "" ? [] : ipCauses(`${at}.ip`, ip, earlier);
+    const others = causesOf(
       ip === "" &&
         mode !== undefined &&
         forbiddenField(`${at}.ipMode`, "may not be specified when `ip` is not set"),
@@ -115,6 +117,7 @@ function statusCauses({ spec, status }: KubeObject): Cause[] {
         isIP(hostname) !== 0 &&
         invalidValue(`${at}.hostname`, hostname, "must be a DNS name, not an IP address"),
     );
+    return [...ofAddress, ...others];
   });
 }
 
@@ -135,6 +138,6 @@ function changeCauses({ spec = {} }: KubeObject, before: JsonObject | undefined)
 
 export function validateService(service: KubeObject, before: KubeObject | undefined): readonly Cause[] {
   const isSpecSame = service.spec === before?.spec;
-  const ofSpec = isSpecSame ? [] : [...specCauses(service), ...changeCauses(service, before?.spec)];
-  return [...ofSpec, ...statusCauses(service)];
+  const ofSpec = isSpecSame ? [] : [...specCauses(service, before), ...changeCauses(service, before?.spec)];
+  return [...ofSpec, ...statusCauses(service, before)];
 }

@@ -113,6 +113,22 @@ export const nodeCases: readonly TwinCase[] = [
     },
   },
   {
+    name: "rejects leading zeros in pod ranges, but not in addresses",
+    since: 36,
+    run: async (target) => {
+      const podCIDR = "010.1.0.0/24";
+      const { code, body } = await call(target, "POST", "/api/v1/nodes", {
+        metadata: { name: target.unique("zeros") },
+        spec: { podCIDR, podCIDRs: [podCIDR] },
+      });
+      expect(code).toBe(422);
+      expect(textAt(body, "message")).toContain("must not have leading 0s in IP or prefix length");
+      const { path } = await makeNode(target);
+      const addresses = [{ type: "InternalIP", address: "010.0.0.1" }];
+      expect((await call(target, "PATCH", `${path}/status`, { status: { addresses } }, mergePatch)).code).toBe(200);
+    },
+  },
+  {
     name: "ignores the status in a write of the Node and the spec in a write of its status",
     run: async (target) => {
       const { path } = await makeNode(target);

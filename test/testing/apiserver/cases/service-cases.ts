@@ -67,6 +67,44 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
+    name: "accepts the name of a Service that begins with a digit",
+    since: 36,
+    run: async (target) => {
+      const create = (name: string) =>
+        call(target, "POST", "/api/v1/namespaces/default/services", { metadata: { name }, spec: balanced });
+      expect((await create(target.unique("1shop"))).code).toBe(201);
+      expect((await create("-shop")).code).toBe(422);
+      expect((await create("1shop.a")).code).toBe(422);
+    },
+  },
+  {
+    name: "rejects leading zeros and host bits in source ranges and addresses",
+    since: 36,
+    run: async (target) => {
+      const root = "/api/v1/namespaces/default/services";
+      const rejected = async (range: string) => {
+        const body = {
+          metadata: { name: target.unique("ranged") },
+          spec: { ...balanced, loadBalancerSourceRanges: [range] },
+        };
+        const { code, body: answer } = await call(target, "POST", root, body);
+        expect(code).toBe(422);
+        return textAt(answer, "message");
+      };
+      expect(await rejected("010.0.0.0/8")).toContain("must not have leading 0s in IP or prefix length");
+      expect(await rejected("10.0.0.0/08")).toContain("must not have leading 0s in IP or prefix length");
+      expect(await rejected("10.0.0.1/8")).toContain("must not have bits set beyond the prefix length");
+      expect(await rejected("::ffff:10.0.0.0/104")).toContain("must not have an IPv4-mapped IPv6 address");
+      const { path } = await makeService(target, { ...balanced, loadBalancerSourceRanges: [" 10.0.0.0/8 "] });
+      const write = (ip: string) =>
+        call(target, "PATCH", `${path}/status`, { status: { loadBalancer: { ingress: [{ ip }] } } }, mergePatch);
+      expect(textAt((await write("010.0.0.1")).body, "message")).toContain("must not have leading 0s");
+      expect(textAt((await write("::ffff:1.2.3.4")).body, "message")).toContain(
+        "must not be an IPv4-mapped IPv6 address",
+      );
+    },
+  },
+  {
     name: "keeps allocated values when an update omits them",
     run: async (target) => {
       const { path, name, ...service } = await makeService(target, balanced);

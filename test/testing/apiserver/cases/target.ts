@@ -15,6 +15,8 @@ export interface Target {
 
 export interface TwinCase {
   readonly name: string;
+  /** The first minor version of Kubernetes 1 that behaves like this, if an older one is tested too. */
+  readonly since?: number;
   readonly run: (target: Target) => Promise<void>;
 }
 

@@ -1,0 +1,53 @@
+// The table of Kubernetes versions in docs/support.md, from scripts/docs/tested-versions.json: what `npm run test:cluster -- --record`
+// wrote when all of its tests passed.
+
+import { readFileSync, writeFileSync } from "node:fs";
+
+const file = new URL("tested-versions.json", import.meta.url).pathname;
+const begin = "<!-- generated: versions -->\n";
+const end = "<!-- end -->";
+
+export interface TestedVersion {
+  /** Version of the API server, such as 1.35.4. */
+  readonly server: string;
+  /** Additional flags of the API server. */
+  readonly flags: string;
+  readonly suite: "whole" | "smoke";
+  readonly passed: number;
+}
+
+type Recorded = Readonly<TestedVersion & { date: string }>;
+
+/** Replaces the record of this version with these flags. A smoke does not replace the record of the whole suite. */
+export function withRecord(records: readonly Recorded[], added: Recorded): readonly Recorded[] {
+  const isSame = (one: Recorded) => one.server === added.server && one.flags === added.flags;
+  if (added.suite === "smoke" && records.some((one) => isSame(one) && one.suite === "whole")) return records;
+  const key = ({ server, flags }: Recorded): string => `${server} ${flags}`;
+  return [...records.filter((one) => !isSame(one)), added].toSorted((a, b) =>
+    key(b).localeCompare(key(a), "en", { numeric: true }),
+  );
+}
+
+const read = (): readonly Recorded[] => JSON.parse(readFileSync(file, "utf8")) as readonly Recorded[];
+
+export function recordVersion(tested: TestedVersion): void {
+  const date = new Date().toISOString().slice(0, 10);
+  writeFileSync(file, `${JSON.stringify(withRecord(read(), { ...tested, date }), undefined, 2)}\n`);
+}
+
+const suites = { whole: "all cluster tests", smoke: "the core of the cluster tests" };
+
+function rowOf({ server, flags, suite, passed, date }: Recorded): string {
+  const minor = server.split(".").slice(0, 2).join(".");
+  const variant = flags === "" ? "" : ` with \`${flags}\``;
+  return `| ${minor} | tested: ${suites[suite]} (${passed}) passed against the API server of ${server}${variant} on ${date} |`;
+}
+
+/** The page with the current table. */
+export function withVersions(page: string, records: readonly Recorded[] = read()): string {
+  const [before, rest] = page.split(begin);
+  const after = rest?.slice(rest.indexOf(end));
+  if (before === undefined || after === undefined) throw new Error(`The page has no ${begin.trim()}`);
+  const table = ["| Version | State |", "|---|---|", ...records.map(rowOf)].join("\n");
+  return `${before}${begin}\n${table}\n\n${after}`;
+}

@@ -12,6 +12,7 @@ import { sharedPlanesVariable } from "../test/cluster/rig/shared-plane.ts";
 import { fail, printHelp } from "./command-line.ts";
 import { readJUnit } from "./docs/features.ts";
 import { recordVersion } from "./docs/tested-versions.ts";
+import { previousExecutable, previousVariable } from "./previous-release.ts";
 import { buildInto, chooseTests, filesLike, runTests, withPlanes } from "./test-runs.ts";
 
 const usage = `Usage: npm run test:cluster -- [part of a file name]... [bun test options]
@@ -75,6 +76,10 @@ keepFolder(folder);
 let code = 1;
 try {
   const executables = Object.fromEntries(needed.map((cloud) => [variables[cloud], buildInto(folder, cloud)]));
+  const previous = files.some((path) => path.endsWith("/upgrade.cluster.ts"))
+    ? previousExecutable("fake")
+    : undefined;
+  if (previous !== undefined) executables[previousVariable] = previous;
   // More control planes at once delay each other.
   const report = join(folder, "junit.xml");
   const reporting = isRecorded ? ["--reporter=junit", `--reporter-outfile=${report}`] : [];

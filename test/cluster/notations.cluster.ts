@@ -57,7 +57,10 @@ test("addresses and ranges with leading zeros are read as decimal, and stay as t
   first.signal("SIGTERM");
   await first.exited;
 
-  const spelled = balancer.ip.split(".").map((octet) => octet.padStart(3, "0")).join(".");
+  const spelled = balancer.ip
+    .split(".")
+    .map((octet) => octet.padStart(3, "0"))
+    .join(".");
   const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
   const status = JSON.stringify({ status: { loadBalancer: { ingress: [{ ip: spelled }] } } });
   await kubectl("patch", "service", "old", "--subresource=status", "--type=merge", `--patch=${status}`);

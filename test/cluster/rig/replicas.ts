@@ -1,6 +1,7 @@
 // Three replicas of a manager, each with an identity of its own in the cluster and in the cloud, so that a test knows who wrote what and when.
 
 import { closeSync, openSync, readSync } from "node:fs";
+import { defined } from "../../../src/core/defined.ts";
 import { writeKubeconfig } from "../../../src/testing/apiserver/serving/https-server.ts";
 import type { Cluster } from "./cluster.ts";
 import type { ControlPlane } from "./control-plane.ts";
@@ -113,13 +114,15 @@ class ReplicaLog {
   }
 }
 
+type Start = (onOutput: (text: string) => void, executable?: string) => KeptProcess;
+
 export class Replica {
   readonly name: string;
   readonly log = new ReplicaLog();
-  readonly #start: (onOutput: (text: string) => void) => KeptProcess;
+  readonly #start: Start;
   #process: KeptProcess;
 
-  constructor(name: string, start: (onOutput: (text: string) => void) => KeptProcess) {
+  constructor(name: string, start: Start) {
     this.name = name;
     this.#start = start;
     this.#process = start((text) => this.log.add(text));
@@ -129,13 +132,19 @@ export class Replica {
     this.#process.signal(name);
   }
 
-  /** Starts it again after its process has ended. */
-  async again(): Promise<number> {
+  /** Starts it again after its process has ended, with another executable if one is given. */
+  async again(executable?: string): Promise<number> {
     const code = await this.#process.exited;
     this.log.begin();
-    this.#process = this.#start((text) => this.log.add(text));
+    this.#process = this.#start((text) => this.log.add(text), executable);
     return code;
   }
+}
+
+export interface ReplicaOptions {
+  /** The one under test by default. */
+  readonly executable?: string;
+  readonly flags?: readonly string[];
 }
 
 export class Replicas {
@@ -146,7 +155,11 @@ export class Replicas {
   #rest = "";
 
   /** The control plane must write an audit log. */
-  constructor(cluster: Cluster, plane: ControlPlane) {
+  constructor(
+    cluster: Cluster,
+    plane: ControlPlane,
+    { executable, flags: moreFlags = [] }: ReplicaOptions = {},
+  ) {
     this.#audit = openSync(plane.auditLog, "r");
     this.#lease = cluster.leaseName;
     const { cloud } = cluster;
@@ -160,8 +173,10 @@ export class Replicas {
     this.all = ["replica-1", "replica-2", "replica-3"].map((name) => {
       const user = { name, server: plane.server, ...plane.issue(name, ["system:masters"]) };
       const kubeconfig = cluster.file(name, writeKubeconfig(plane.ca, [user]));
-      const own = [...flags, `--config-set=token=${name}`];
-      return new Replica(name, (onOutput) => cluster.manager({ kubeconfig, flags: own, onOutput }));
+      const own = [...flags, `--config-set=token=${name}`, ...moreFlags];
+      return new Replica(name, (onOutput, other = executable) =>
+        cluster.manager(defined({ kubeconfig, flags: own, onOutput, executable: other })),
+      );
     });
   }
 

@@ -5,10 +5,12 @@ import { parseCidr } from "../../../core/cidr.ts";
 import { isSameIp, parseIp } from "../../../core/ip.ts";
 import { type Cause, invalidValue } from "../objects/api-error.ts";
 
-const isMapped = (text: string): boolean => text.includes(":") && parseIp(text, "sloppy")?.includes(":") === false;
+const isMapped = (text: string): boolean =>
+  text.includes(":") && parseIp(text, "sloppy")?.includes(":") === false;
 
 function ipProblem(text: string): string | undefined {
-  if (parseIp(text, "sloppy") === undefined) return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+  if (parseIp(text, "sloppy") === undefined)
+    return "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
   if (parseIp(text) === undefined) return "must not have leading 0s";
   return isMapped(text) ? "must not be an IPv4-mapped IPv6 address" : undefined;
 }
@@ -23,7 +25,12 @@ function cidrProblem(text: string): string | undefined {
   return isSameIp(address, network) ? undefined : "must not have bits set beyond the prefix length";
 }
 
-function causesOf(field: string, text: string, before: readonly string[], problem: string | undefined): Cause[] {
+function causesOf(
+  field: string,
+  text: string,
+  before: readonly string[],
+  problem: string | undefined,
+): Cause[] {
   return problem === undefined || before.includes(text) ? [] : [invalidValue(field, text, problem)];
 }
 

@@ -125,7 +125,9 @@ export const nodeCases: readonly TwinCase[] = [
       expect(textAt(body, "message")).toContain("must not have leading 0s in IP or prefix length");
       const { path } = await makeNode(target);
       const addresses = [{ type: "InternalIP", address: "010.0.0.1" }];
-      expect((await call(target, "PATCH", `${path}/status`, { status: { addresses } }, mergePatch)).code).toBe(200);
+      expect(
+        (await call(target, "PATCH", `${path}/status`, { status: { addresses } }, mergePatch)).code,
+      ).toBe(200);
     },
   },
   {

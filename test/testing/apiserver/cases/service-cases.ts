@@ -97,7 +97,13 @@ export const serviceCases: readonly TwinCase[] = [
       expect(await rejected("::ffff:10.0.0.0/104")).toContain("must not have an IPv4-mapped IPv6 address");
       const { path } = await makeService(target, { ...balanced, loadBalancerSourceRanges: [" 10.0.0.0/8 "] });
       const write = (ip: string) =>
-        call(target, "PATCH", `${path}/status`, { status: { loadBalancer: { ingress: [{ ip }] } } }, mergePatch);
+        call(
+          target,
+          "PATCH",
+          `${path}/status`,
+          { status: { loadBalancer: { ingress: [{ ip }] } } },
+          mergePatch,
+        );
       expect(textAt((await write("010.0.0.1")).body, "message")).toContain("must not have leading 0s");
       expect(textAt((await write("::ffff:1.2.3.4")).body, "message")).toContain(
         "must not be an IPv4-mapped IPv6 address",

@@ -108,7 +108,7 @@ function changeCauses({ spec = {} }: KubeObject, { spec: before = {} }: KubeObje
   return causesOf(
     providerID !== "" &&
       textAt(spec, "providerID") !== providerID &&
-      forbiddenField("spec.providerID", 'node updates may not change providerID except from "" to valid'),
+      invalidValue("spec.providerID", null, "field cannot be modified once set"),
     ranges.length > 0 &&
       !isSame(ranges, spec["podCIDRs"]) &&
       forbiddenField("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'),

@@ -33,7 +33,7 @@ const missing = missingAssets(["etcd", "kube-apiserver", "kubectl"]);
 if (missing !== undefined) fail(`The cluster tests cannot run: ${missing}.`);
 keepLoopbackDirect();
 
-/** Removes the switch from the words, and tells whether it was among them. */
+/** Removes the switch from the words. Returns whether it was among them. */
 function takeSwitch(name: string): boolean {
   const at = words.indexOf(name);
   if (at !== -1) words.splice(at, 1);

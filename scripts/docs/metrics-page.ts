@@ -38,6 +38,11 @@ counted under the label value \`other\`.
 Names, labels and buckets are those of the Go managers, so existing dashboards and alerts work. \`rest_client_requests_total\` has the
 additional label \`resource\`.
 
+The metrics of \`cloud_node_lifecycle_controller\` count questions, because Fairlead has no loop over all Nodes and one request can answer the
+questions about many Nodes. There is one \`instance_exists\` for each NotReady Node that is checked, one \`instance_shutdown\` with it if the
+answer has the state of the instance, and one observation of the duration from the question to the answer. Without NotReady Nodes nothing is
+counted. \`fairlead_cloud_requests_total\` counts the requests.
+
 ${table(sorted.filter((metric) => !isOwn(metric)))}
 
 ### Metrics that Fairlead does not have
@@ -52,8 +57,6 @@ The pages of the clouds have the metrics of their Go managers.
 | \`rest_client_dns_resolution_duration_seconds\` | none: the system resolves names |
 | \`rest_client_exec_plugin_ttl_seconds\`, \`rest_client_exec_plugin_certificate_rotation_age\`, \`rest_client_exec_plugin_call_total\`, \`rest_client_exec_plugin_policy_call_total\` | none: failures of exec plugins are in the log |
 | \`rest_client_transport_cache_entries\`, \`rest_client_transport_create_calls_total\`, \`rest_client_transport_ca_reload_total\`, \`rest_client_transport_cert_rotation_gc_calls_total\`, \`rest_client_transport_cache_gc_calls_total\` | none: they describe Go's client |
-| \`cloud_node_lifecycle_controller_monitor_nodes_duration_seconds\` | none: Nodes are not checked one by one; \`fairlead_inventory_age_seconds\` is the age of the known instances |
-| \`cloud_node_lifecycle_controller_cloud_provider_calls_total\` | \`fairlead_cloud_requests_total\`, for requests of all controllers |
 | \`go_…\`, \`process_virtual_memory_bytes\`, \`process_open_fds\` | \`fairlead_heap_bytes\`, \`process_resident_memory_bytes\` |
 
 ## Metrics of Fairlead

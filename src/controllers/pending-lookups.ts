@@ -1,11 +1,11 @@
 // Lookups that the inventory has not answered yet: which keys wait for one, and since when. Prevents duplicate
 // lookups.
 
-import type { Inventory } from "../cloud/inventory/instances.ts";
+import type { Answer, Inventory } from "../cloud/inventory/instances.ts";
 import type { NodeIdentity } from "../cloud/inventory/node-identity.ts";
 import type { QueryOptions } from "../cloud/inventory/plan-queries.ts";
 import type { SourceFailure } from "../cloud/inventory/source-inventory.ts";
-import type { Milliseconds } from "../core/brand.ts";
+import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 
@@ -17,14 +17,23 @@ interface Lookup {
   readonly about: string;
 }
 
+/** The end of a lookup. Without an answer, the request failed. */
+export interface EndedLookup {
+  readonly answer: Answer | undefined;
+  readonly duration: Milliseconds;
+}
+
 export class PendingLookups {
   readonly #inventory: Inventory;
   readonly #clock: Clock;
   readonly #lookups = new Map<string, Lookup>();
+  readonly #onEnd: ((lookup: EndedLookup) => void) | undefined;
 
-  constructor(inventory: Inventory, clock: Clock) {
+  /** `onEnd` is not called for lookups that are forgotten. */
+  constructor(inventory: Inventory, clock: Clock, onEnd?: (lookup: EndedLookup) => void) {
     this.#inventory = inventory;
     this.#clock = clock;
+    this.#onEnd = onEnd;
   }
 
   get keys(): Iterable<string> {
@@ -72,7 +81,7 @@ export class PendingLookups {
     }
     const failure = this.#failureOf(lookup, identity);
     if (failure === undefined) return;
-    this.#lookups.delete(key);
+    this.end(key, undefined);
     throw failure.error;
   }
 
@@ -82,12 +91,20 @@ export class PendingLookups {
    */
   forgetFailed(key: string, identity: NodeIdentity): void {
     const lookup = this.#lookups.get(key);
-    if (lookup !== undefined && this.#failureOf(lookup, identity) !== undefined) this.#lookups.delete(key);
+    if (lookup !== undefined && this.#failureOf(lookup, identity) !== undefined) this.end(key, undefined);
   }
 
   #failureOf({ since }: Lookup, identity: NodeIdentity): SourceFailure | undefined {
     const failure = this.#inventory.failureFor(identity);
     return failure === undefined || failure.at < since ? undefined : failure;
+  }
+
+  /** Ends the key's lookup with this answer, or as failed. */
+  end(key: string, answer: Answer | undefined): void {
+    const lookup = this.#lookups.get(key);
+    if (lookup === undefined) return;
+    this.#lookups.delete(key);
+    this.#onEnd?.({ answer, duration: milliseconds(this.#clock.monotonic() - lookup.since) });
   }
 
   forget(key: string): void {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { readFlags } from "../../src/app/flags/read-flags.ts";
 import { planNode } from "../../src/controllers/node/plan.ts";
 import { nodeDefaults } from "../../src/controllers/node/settings.ts";
 import { identityOf } from "../../src/controllers/node-facts.ts";
@@ -177,5 +178,57 @@ describe("Test_GetProviderID", () => {
     at.inventory.requestListing(0, "refresh");
     await at.pass(1);
     expect(at.inventory.check(identityOf(toNode({ name: "node0" }))).kind).toBe("gone");
+  });
+});
+
+test.each([
+  ["1: five workers are accepted", "5", []],
+  ["2: zero workers are refused", "0", ["InvalidFlag"]],
+  ["3: a negative number of workers is refused", "-5", ["InvalidFlag"]],
+] as const)("TestNewCloudNodeLifecycleController %s", (_, workers, errors) => {
+  const { problems } = readFlags([`--concurrent-node-lifecycle-syncs=${workers}`]);
+  const found = problems.filter(({ severity }) => severity === "error").map(({ reason }) => reason);
+  expect(found).toEqual([...errors]);
+});
+
+describe("the metrics of node lifecycle", () => {
+  const name = "cloud_node_lifecycle_controller_cloud_provider_calls_total";
+  const countsOf = (at: NodeControllers): readonly string[] =>
+    at.metrics.text().match(/(?<=^cloud_node_lifecycle_controller_\w+(_total|_count)).*/gm) ?? [];
+  const withNodes = (...states: readonly ("True" | "False")[]): NodeControllers => {
+    const at = new NodeControllers({ script: { scheme: "" } });
+    world = at;
+    for (const [index, status] of states.entries()) {
+      at.cloud.put(machine(`node${index}`, { names: [`node${index}`] }));
+      const spec = { providerID: `node${index}` };
+      at.nodes.add({ name: `node${index}`, spec, status: { conditions: [{ type: "Ready", status }] } });
+    }
+    return at;
+  };
+
+  test("TestMonitorNodesMetrics: only the NotReady Node is counted, once for its existence and once for its state", async () => {
+    const at = withNodes("True", "True", "False");
+    at.start("lifecycle");
+    await at.pass(5);
+    expect(at.metrics.text()).toContain(`\n${name}{operation="instance_exists",result="success"} 1\n`);
+    expect(countsOf(at)).toEqual([
+      " 1",
+      '{operation="instance_exists",result="success"} 1',
+      '{operation="instance_shutdown",result="success"} 1',
+    ]);
+  });
+
+  test("a question that the cloud does not answer counts as an error, and an absent instance as not found", async () => {
+    const failing = withNodes("False");
+    failing.cloud.failure = { error: outage() };
+    failing.start("lifecycle");
+    await failing.pass(1);
+    expect(countsOf(failing)).toEqual([" 1", '{operation="instance_exists",result="error"} 1']);
+    await failing.stop();
+    const gone = withNodes("False");
+    gone.cloud.machines.clear();
+    gone.start("lifecycle");
+    await gone.pass(1);
+    expect(countsOf(gone)).toEqual([" 1", '{operation="instance_exists",result="instance_not_found"} 1']);
   });
 });

@@ -1,6 +1,7 @@
 // Both node controllers with a test API server and scripted sources, in virtual time. Tests inspect everything through its
 // members.
 
+import { createLifecycleMetrics } from "../../src/app/metrics/controller-metrics.ts";
 import { Inventory } from "../../src/cloud/inventory/instances.ts";
 import type { RemovalMemory } from "../../src/controllers/kernel/removal-memory.ts";
 import { NodeController } from "../../src/controllers/node/controller.ts";
@@ -16,6 +17,7 @@ import { eventTypeOf, messageIn } from "../../src/core/problem.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Instance, InstanceSource, Instances, MatchKey } from "../../src/provider/instances.ts";
+import { Metrics } from "../../src/telemetry/metrics.ts";
 import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
 import { ApiServerNodes } from "./api-server-nodes.ts";
 import { ScriptedSource, type ScriptOptions } from "./scripted-source.ts";
@@ -56,6 +58,7 @@ export class NodeControllers {
   readonly nodes: ApiServerNodes;
   readonly reported: Reported[] = [];
   readonly initialized: string[] = [];
+  readonly metrics = new Metrics();
   /** Those of the current session. */
   node: NodeController;
   lifecycle: LifecycleController;
@@ -109,7 +112,12 @@ export class NodeControllers {
     this.inventory.subscribe(() => removals.account.note());
     const composeLifecycle = () =>
       new LifecycleController(
-        { ...deps, settings: { ...lifecycleDefaults, ...options.lifecycle }, removals },
+        {
+          ...deps,
+          settings: { ...lifecycleDefaults, ...options.lifecycle },
+          removals,
+          onLookup: createLifecycleMetrics(this.metrics),
+        },
         lifecycleHistory,
       );
     this.node = composeNode();

@@ -67,6 +67,7 @@ export function lifecycleComposer(kept: HistoryContext): Composer<LifecycleContr
       ...nodeDeps(context, "cloud-node-lifecycle-controller"),
       settings: context.settings.lifecycle,
       removals: context.removals,
+      onLookup: context.metrics.instanceLookup,
     };
     return new LifecycleController(options, history);
   };

@@ -1,5 +1,6 @@
 // Metrics of what the controllers do: joining Nodes, load balancers and routes by upstream's names and buckets, and all changes.
 
+import type { EndedLookup } from "../../controllers/pending-lookups.ts";
 import type { RouteSync } from "../../controllers/route/deps.ts";
 import type { ServiceObserver } from "../../controllers/service/deps.ts";
 import { defined } from "../../core/defined.ts";
@@ -26,6 +27,34 @@ export function createNodeMetrics(metrics: Metrics): (ageMs: number) => void {
   return (ageMs) => {
     taintDelay.observe(ageMs / 1000);
     syncDelay.observe(ageMs / 1000);
+  };
+}
+
+/** 0.001, 0.002, 0.004 … 16.384. */
+const lookupBuckets = Array.from({ length: 15 }, (_, power) => 2 ** power / 1000);
+
+/**
+ * Records what the cloud answered about the instance of a Node that is not Ready. The Go managers ask for existence and state in two
+ * calls; the answer here has both, so it counts as both.
+ */
+export function createLifecycleMetrics(metrics: Metrics): (lookup: EndedLookup) => void {
+  const durations = metrics.histogram(
+    "cloud_node_lifecycle_controller_monitor_nodes_duration_seconds",
+    "[ALPHA] A metric measuring the duration in seconds of a single MonitorNodes loop execution.",
+    lookupBuckets,
+  );
+  const calls = metrics.counter(
+    "cloud_node_lifecycle_controller_cloud_provider_calls_total",
+    "[ALPHA] The total number of cloud provider API calls, labeled by operation and result.",
+    ["operation", "result"],
+  );
+  return ({ answer, duration }) => {
+    durations.observe(duration / 1000);
+    const result =
+      answer === undefined ? "error" : answer.kind === "gone" ? "instance_not_found" : "success";
+    calls.add({ operation: "instance_exists", result });
+    if (answer?.kind === "exists" && answer.instance.state !== undefined)
+      calls.add({ operation: "instance_shutdown", result });
   };
 }
 

@@ -7,6 +7,7 @@ import type { ManagerReport } from "../report/manager-report.ts";
 import {
   createCertificateMetrics,
   createJournalMetrics,
+  createLifecycleMetrics,
   createNodeMetrics,
   createRouteMetrics,
   createServiceMetrics,
@@ -19,6 +20,7 @@ import { createCloudMetrics, KubeMetrics } from "./request-metrics.ts";
 export class ManagerMetrics {
   readonly #metrics = new Metrics();
   readonly initialized = createNodeMetrics(this.#metrics);
+  readonly instanceLookup = createLifecycleMetrics(this.#metrics);
   readonly services = createServiceMetrics(this.#metrics);
   readonly servingCertificate = createCertificateMetrics(this.#metrics);
   readonly volumeCall = createVolumeMetrics(this.#metrics);

@@ -16,7 +16,7 @@ import type { RemovalMemory } from "../kernel/removal-memory.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
-import { PendingLookups } from "../pending-lookups.ts";
+import { type EndedLookup, PendingLookups } from "../pending-lookups.ts";
 import { NodeCensus } from "./allow.ts";
 import { removeNode, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
@@ -30,6 +30,8 @@ import { isOfInterest, startTriggers } from "./triggers.ts";
 export interface LifecycleOptions extends NodeDeps {
   readonly settings: LifecycleSettings;
   readonly removals: RemovalMemory;
+  /** The cloud has answered a question about the instance of one Node, or failed to. */
+  readonly onLookup: (lookup: EndedLookup) => void;
 }
 
 export interface LifecycleReport extends ControllerReport {
@@ -55,7 +57,7 @@ export class LifecycleController implements Reconciler {
     this.#options = options;
     this.#history = history;
     this.queue = new WorkQueue(clock);
-    this.#pendingLookups = new PendingLookups(inventory, clock);
+    this.#pendingLookups = new PendingLookups(inventory, clock, options.onLookup);
     this.#candidates = new Candidates(clock, this.#pendingLookups, history.board);
     this.#reporter = new Reporter(options.report, history.board);
     this.#doubt = new Doubt({
@@ -151,11 +153,11 @@ export class LifecycleController implements Reconciler {
     const evidence = addAnswer(known, answer, now);
     this.#candidates.update(name, { evidence });
     if ("asOf" in answer && this.#pendingLookups.isAnsweredBy(name, answer.asOf)) {
-      this.#pendingLookups.forget(name);
+      this.#pendingLookups.end(name, answer);
     }
     // An instance observed before the lookup was recent enough, so no newer answer will come.
     if (answer.kind === "exists" && this.#pendingLookups.isUsedUpBy(name, answer.asOf)) {
-      this.#pendingLookups.forget(name);
+      this.#pendingLookups.end(name, answer);
     }
     const decision = planLifecycle({
       node,

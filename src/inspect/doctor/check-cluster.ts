@@ -235,11 +235,22 @@ function flagOf({ args }: PodFact, name: string): string | undefined {
 const createsRoutes = ({ controllers, flags }: KnownFacts): boolean =>
   controllers.has("node-route") && flags["configure-cloud-routes"] && flags["cluster-cidr"] !== undefined;
 
+/** What kube-controller-manager refuses since a minor version of Kubernetes. */
+const removedFlags = [
+  { flag: "--concurrent-service-syncs", minor: 37, pattern: /^--concurrent-service-syncs(=|$)/ },
+  {
+    flag: "--feature-gates=SeparateTaintEvictionController",
+    minor: 38,
+    pattern: /^(--feature-gates=)?(\S+,)?SeparateTaintEvictionController=/,
+  },
+] as const;
+
 function ofControllerManager(pod: PodFact, facts: KnownFacts): readonly CheckFinding[] {
   const { name } = pod.metadata;
   const manifest = `/etc/kubernetes/manifests/${inTreeWriter}.yaml`;
   const cloud = flagOf(pod, "cloud-provider") ?? "";
   const isUnallocated = createsRoutes(facts) && flagOf(pod, "allocate-node-cidrs") !== "true";
+  const outdated = removedFlags.filter(({ pattern }) => pod.args.some((arg) => pattern.test(arg)));
   return [
     ...errorIf(cloud !== "" && cloud !== "external", "ControlPlaneRunsCloudLoops", {
       text: `${name} runs with --cloud-provider=${cloud}, so it runs the loops of a cloud.`,
@@ -251,6 +262,13 @@ function ofControllerManager(pod: PodFact, facts: KnownFacts): readonly CheckFin
       effect: "Nodes get no pod CIDR, unless another program sets it, and no routes are created.",
       remedy: `Set --allocate-node-cidrs=true and --cluster-cidr in ${manifest}, or --configure-cloud-routes=false on the manager.`,
     }),
+    ...outdated.flatMap(({ flag, minor }) =>
+      warning("ControlPlaneFlagRemoved", {
+        text: `${name} runs with ${flag}, which Kubernetes 1.${minor} removed from ${inTreeWriter}.`,
+        effect: `From 1.${minor} on ${inTreeWriter} exits at the start: pod CIDRs are not allocated, EndpointSlices are not updated, and Nodes whose kubelet is silent stay Ready.`,
+        remedy: `Remove it from ${manifest} before the upgrade to 1.${minor}.`,
+      }),
+    ),
   ];
 }
 

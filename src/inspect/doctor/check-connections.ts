@@ -23,6 +23,8 @@ import type { AccessFact } from "./gather-cluster.ts";
 
 /** Older API servers lack APIs that Fairlead uses (docs/support.md). */
 const oldestMinor = 21;
+/** The newest that the cluster tests run with (docs/support.md). */
+const newestTestedMinor = 37;
 
 /** What to report if no API server answers. */
 export function unreachableServer({ unread, otherServer }: UnknownCluster): readonly CheckFinding[] {
@@ -49,6 +51,12 @@ export function checkServer({ cluster: { origin, gitVersion, minor } }: KnownFac
       text: `The API server has version ${gitVersion}; Fairlead needs Kubernetes 1.${oldestMinor} or later.`,
       effect: "Requests that this API server does not know fail.",
       remedy: "Upgrade Kubernetes.",
+    }),
+    ...warningIf(minor > newestTestedMinor, "KubernetesNotTested", {
+      text: `The API server has version ${gitVersion}; this version of Fairlead is tested with Kubernetes up to 1.${newestTestedMinor}.`,
+      effect:
+        "It is expected to work, because Fairlead uses only stable APIs. What the new version changes is not known.",
+      remedy: "Check the changelog for a version of Fairlead that is tested with it (docs/support.md).",
     }),
     ...warningIf(isClusterName(host), "ApiServerNeedsClusterDNS", {
       text: `The address of the API server is ${host}, a name that only cluster DNS resolves.`,

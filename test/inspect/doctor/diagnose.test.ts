@@ -137,6 +137,13 @@ const cases: readonly (readonly [
     "Read the log of the manager",
   ],
   [
+    "KubernetesNotTested",
+    "warning",
+    { cluster: { gitVersion: "v1.38.0", minor: 38 } },
+    "The API server has version v1.38.0; this version of Fairlead is tested with Kubernetes up to 1.37.",
+    "Check the changelog",
+  ],
+  [
     "PermissionsUnchecked",
     "unchecked",
     { cluster: { access: { unread: "403 for create selfsubjectaccessreviews" } } },
@@ -252,6 +259,20 @@ const cases: readonly (readonly [
     { args: ["--cluster-cidr=10.244.0.0/16"], cluster: { pods: controllerManager() } },
     "kcm-m1 runs without --allocate-node-cidrs=true",
     "or --configure-cloud-routes=false on the manager",
+  ],
+  [
+    "ControlPlaneFlagRemoved",
+    "warning",
+    { cluster: { pods: controllerManager("--cloud-provider=external", "--concurrent-service-syncs=5") } },
+    "kcm-m1 runs with --concurrent-service-syncs, which Kubernetes 1.37 removed from kube-controller-manager.",
+    "Remove it from /etc/kubernetes/manifests/kube-controller-manager.yaml before the upgrade to 1.37.",
+  ],
+  [
+    "ControlPlaneFlagRemoved",
+    "warning",
+    { cluster: { pods: controllerManager("--feature-gates=A=true,SeparateTaintEvictionController=false") } },
+    "kcm-m1 runs with --feature-gates=SeparateTaintEvictionController, which Kubernetes 1.38 removed",
+    "before the upgrade to 1.38.",
   ],
   [
     "ServingCertificatesWaiting",

@@ -92,6 +92,19 @@ function conditionNotes({ status }: Node): readonly ObjectNote[] {
   );
 }
 
+/** Conditions that administrators set since Kubernetes 1.37. No controller acts on them. */
+const lifecycleConditions: ReadonlySet<string> = new Set([
+  ...["GracefulNodeShutdownInProgress", "DrainInProgress", "Drained", "MaintenancePlanned"],
+  "MaintenanceInProgress",
+]);
+
+function lifecycleText({ status }: Node): string | undefined {
+  const set = (status.conditions ?? []).filter(
+    (condition) => lifecycleConditions.has(condition.type) && condition.status === "True",
+  );
+  return set.length === 0 ? undefined : set.map(({ type }) => type).join(", ");
+}
+
 /** Whether the Node itself shows nothing but a settled Node. */
 export function isPlainlySettled(node: Node): boolean {
   return (
@@ -204,6 +217,7 @@ function factsOf(known: KnownNode): Description["facts"] {
   const taints = taintsOf(node).map(({ key, effect }) => `${key}:${effect}`);
   return defined({
     Ready: readiness(node),
+    Lifecycle: lifecycleText(node),
     "Provider ID": providerIDOf(node) ?? "none",
     Instance: instanceText(known),
     Listings:

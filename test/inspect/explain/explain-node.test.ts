@@ -72,6 +72,18 @@ describe("a Node", () => {
     expect(found.facts["Instance"]).toMatch(/^node-0 \(1\), running, .*; seen \d+ s ago in machines$/);
   });
 
+  test("shows the maintenance that the conditions of a Node announce, and changes nothing else [F91]", async () => {
+    const w = await started(0);
+    const set = { type: "MaintenancePlanned", status: "True" } as const;
+    const unset = { type: "DrainInProgress", status: "False" } as const;
+    join(w, "plain", { spec: {} });
+    join(w, "planned", { spec: {}, status: { conditions: [set, unset] } });
+    await w.pass(5);
+    const { summary, facts } = explain(w, "planned");
+    expect([summary, facts["Lifecycle"]]).toEqual([explain(w, "plain").summary, "MaintenancePlanned"]);
+    expect(explain(w, "plain").facts).not.toHaveProperty("Lifecycle");
+  });
+
   test("whose instance is gone names the proofs before the deletion [F91 N7]", async () => {
     const w = await started(5);
     await w.pass(30);

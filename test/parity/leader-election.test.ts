@@ -172,7 +172,7 @@ describe("TestReleaseLease", () => {
     ]);
   });
 
-  test("TestReleaseMethodCallsGet: a release reads the Lease again after a conflict and succeeds [F67]", async () => {
+  test("TestReleaseMethodCallsGet, TestReleaseRetriesOnConflict: a release reads the Lease again after a conflict and succeeds [F67]", async () => {
     const s = server(undefined);
     const one = s.candidate();
     await s.clock.advance(seconds(0));
@@ -182,7 +182,7 @@ describe("TestReleaseLease", () => {
     expect([s.spec()?.holderIdentity, s.calls]).toEqual(["", ["get", "create", "update", "get", "update"]]);
   });
 
-  test("TestReleaseMethodCallsGet: a release leaves a Lease that another holder has taken [F67]", async () => {
+  test("TestReleaseMethodCallsGet, TestReleaseDoesNotClearAnotherHolder: a release leaves a Lease that another holder has taken [F67]", async () => {
     const s = server(undefined);
     const one = s.candidate();
     await s.clock.advance(seconds(0));
@@ -203,6 +203,37 @@ describe("TestReleaseLease", () => {
     one.stop.abort();
     await one.ended;
     expect([s.spec()?.holderIdentity, s.calls.slice(3)]).toEqual(["", ["update", "get", "update"]]);
+  });
+});
+
+describe("TestWriteGateMethods", () => {
+  test("TestRecoveryReopensGateAfterTransientFailure: writes stop before the Lease can expire, and continue after a renewal [N14]", async () => {
+    const s = server(undefined);
+    const one = s.candidate();
+    await s.clock.advance(seconds(0));
+    s.state.isSilent = true;
+    await s.clock.advance(seconds(9));
+    expect(one.leader.isHeld()).toBe(false);
+    s.state.isSilent = false;
+    await s.clock.until(() => one.leader.isHeld(), seconds(20), "a renewal");
+    one.stop.abort();
+    await one.ended;
+  });
+
+  test("TestWriteGateMethods: a closed gate lets reads through and sends no write [N14]", async () => {
+    const { api, seen } = scripted(() => json({ items: [], metadata: {} }));
+    const closed = api.as({ mayWrite: () => ({ reason: "the Lease is lost." }) });
+    const send = (verb: "get" | "list" | "create" | "update" | "patch" | "delete") =>
+      closed
+        .request({ verb, resource: "nodes", path: "/api/v1/nodes" }, new AbortController().signal)
+        .then(() => "sent")
+        .catch(({ kind }: { readonly kind: string }) => kind);
+    const verbs = ["get", "list", "create", "update", "patch", "delete"] as const;
+    expect(await Promise.all(verbs.map(send))).toEqual([
+      ...["sent", "sent"],
+      ...["fenced", "fenced", "fenced", "fenced"],
+    ]);
+    expect(seen).toHaveLength(2);
   });
 });
 

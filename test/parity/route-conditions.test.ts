@@ -40,6 +40,7 @@ describe("TestHandleNodeUpdate", () => {
         status: { ...node.status, addresses: [{ type: "InternalIP", address: "10.0.1.2" }] },
       }));
     expect(await reconcilesAfter(w, change)).toBe(1);
+    expect(w.syncs.at(-1)?.isPeriodic).toBe(false);
     expect(w.cloud.shown()).toEqual(["10.120.0.0/24 -> node-1 10.0.1.2"]);
   });
 
@@ -51,6 +52,7 @@ describe("TestHandleNodeUpdate", () => {
         spec: { ...node.spec, podCIDR: "10.120.7.0/24", podCIDRs: ["10.120.7.0/24"] },
       }));
     expect(await reconcilesAfter(w, change)).toBe(1);
+    expect(w.syncs.at(-1)?.isPeriodic).toBe(false);
     expect(w.cloud.shown()).toEqual(["10.120.7.0/24 -> node-1 10.0.1.1"]);
   });
 
@@ -59,6 +61,7 @@ describe("TestHandleNodeUpdate", () => {
   test("TestHandleNodeUpdate 3 (upstream): routes are reconciled periodically without any change", async () => {
     const w = await convergedWith({ fullCheck: exactly(seconds(10)) });
     expect(await reconcilesAfter(w, () => undefined)).toBe(1);
+    expect(w.syncs.at(-1)?.isPeriodic).toBe(true);
   });
 
   test("TestHandleNodeUpdate 3 (Fairlead): an identical object triggers no reconcile [F59]", async () => {

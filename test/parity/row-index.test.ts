@@ -18,6 +18,10 @@ const catalog: Readonly<Record<string, number>> = {
   Test_NodesDeleted: 6,
   Test_NodesShutdown: 9,
   Test_GetProviderID: 6,
+  TestNewCloudNodeLifecycleController: 3,
+  TestMonitorNodesMetrics: 1,
+  TestUpdateNodeStatusReconcilesAdditionalLabels: 6,
+  TestReconcileAdditionalLabelsReturnsEarly: 1,
   TestSyncLoadBalancerIfNeeded: 8,
   TestUpdateNodesInExternalLoadBalancer: 7,
   TestNodeChangesForStableNodeSetEnabled: 10,
@@ -71,6 +75,8 @@ const ofTheProcess: readonly string[] = [
   ...["TestReleaseOnCancellation", "TestReleaseMethodCallsGet", "TestLeaseConversion"],
   ...["TestLeaderElectionConfigValidation", "TestLeaderElectionHealthChecker"],
   ...["TestItemExponentialFailureRateLimiter", "TestItemExponentialFailureRateLimiterOverFlow"],
+  ...["TestReleaseRetriesOnConflict", "TestReleaseDoesNotClearAnotherHolder"],
+  ...["TestRecoveryReopensGateAfterTransientFailure", "TestWriteGateMethods"],
   ...["TestAddWhileProcessing", "TestDeduping", "TestQueueDrainageUsingShutDownWithDrain"],
 ];
 

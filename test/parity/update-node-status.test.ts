@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, test } from "bun:test";
+import { planNode } from "../../src/controllers/node/plan.ts";
+import { nodeDefaults } from "../../src/controllers/node/settings.ts";
+import { toNode } from "../support/api-server-nodes.ts";
 import { NodeControllers } from "../support/node-controllers.ts";
 import { machine } from "../support/scripted-source.ts";
 import { E, I, inCloud, U } from "../support/upstream-nodes.ts";
@@ -44,4 +47,39 @@ describe("TestUpdateNodeStatus", () => {
       expect(names.every((name) => world?.nodes.node(name).status.addresses?.length === 2)).toBe(true);
     },
   );
+});
+
+describe("TestUpdateNodeStatusReconcilesAdditionalLabels", () => {
+  const changes = (key: string, present: string | undefined, desired: string, settings = nodeDefaults) => {
+    const metadata = { labels: present === undefined ? {} : { [key]: present } };
+    const node = toNode({ name: "node0", ...metadata });
+    const instance = machine("node0", { type: "", labels: { [key]: desired } });
+    return planNode({ node, instance, ownPrefixes: ["cloud.example/"], settings }).labels as unknown;
+  };
+  const ofCloud = "cloud.example/rack";
+
+  test.each([
+    ["1: a missing label is added", ofCloud, undefined, "a", { [ofCloud]: "a" }],
+    ["2: a changed label gets the value of the cloud", ofCloud, "a", "b", { [ofCloud]: "b" }],
+    ["3: a label of kubernetes.io is left out", "topology.kubernetes.io/rack", undefined, "a", {}],
+    ["4: a label of k8s.io is left out", "k8s.io/rack", "a", "b", {}],
+    ["5: a label without value is added", ofCloud, undefined, "", { [ofCloud]: "" }],
+  ] as const)("TestUpdateNodeStatusReconcilesAdditionalLabels %s [F5]", (_, key, present, desired, set) => {
+    expect(changes(key, present, desired)).toEqual(set);
+  });
+  test("TestUpdateNodeStatusReconcilesAdditionalLabels 6: without the reconciliation no label is written", () => {
+    expect(changes(ofCloud, "a", "b", { ...nodeDefaults, reconcileLabels: false })).toEqual({});
+  });
+  test("TestUpdateNodeStatusReconcilesAdditionalLabels 2 (upstream): --label-policy=KEY=sync lets the cloud decide about a label without its prefix", () => {
+    const settings = { ...nodeDefaults, labelPolicies: { rack: "sync" as const } };
+    expect(changes("rack", "a", "b", settings)).toEqual({ rack: "b" });
+  });
+  test("TestUpdateNodeStatusReconcilesAdditionalLabels 2 (Fairlead): a label without the prefix of the cloud keeps its value", () => {
+    expect(changes("rack", "a", "b")).toEqual({});
+  });
+  test("TestReconcileAdditionalLabelsReturnsEarly: an instance without labels changes none", () => {
+    const node = toNode({ name: "node0" });
+    const instance = machine("node0", { type: "" });
+    expect(planNode({ node, instance, ownPrefixes: [], settings: nodeDefaults }).labels as unknown).toEqual({});
+  });
 });

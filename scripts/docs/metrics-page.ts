@@ -57,6 +57,10 @@ The pages of the clouds have the metrics of their Go managers.
 | \`rest_client_dns_resolution_duration_seconds\` | none: the system resolves names |
 | \`rest_client_exec_plugin_ttl_seconds\`, \`rest_client_exec_plugin_certificate_rotation_age\`, \`rest_client_exec_plugin_call_total\`, \`rest_client_exec_plugin_policy_call_total\` | none: failures of exec plugins are in the log |
 | \`rest_client_transport_cache_entries\`, \`rest_client_transport_create_calls_total\`, \`rest_client_transport_ca_reload_total\`, \`rest_client_transport_cert_rotation_gc_calls_total\`, \`rest_client_transport_cache_gc_calls_total\` | none: they describe Go's client |
+| \`informer_queued_items\`, \`informer_processing_latency_seconds\`, \`informer_store_resource_version\` | \`fairlead_watch_age_seconds\` |
+| \`kubernetes_build_info\` | \`fairlead_build_info\` |
+| \`kubernetes_feature_enabled\`, \`version_info\` | none: feature gates have no effect, and no version is emulated |
+| \`registered_metrics_total\`, \`disabled_metrics_total\`, \`hidden_metrics_total\` | none: no metric can be disabled |
 | \`go_…\`, \`process_virtual_memory_bytes\`, \`process_open_fds\` | \`fairlead_heap_bytes\`, \`process_resident_memory_bytes\` |
 
 ## Metrics of Fairlead

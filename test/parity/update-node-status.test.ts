@@ -80,6 +80,8 @@ describe("TestUpdateNodeStatusReconcilesAdditionalLabels", () => {
   test("TestReconcileAdditionalLabelsReturnsEarly: an instance without labels changes none", () => {
     const node = toNode({ name: "node0" });
     const instance = machine("node0", { type: "" });
-    expect(planNode({ node, instance, ownPrefixes: [], settings: nodeDefaults }).labels as unknown).toEqual({});
+    expect(planNode({ node, instance, ownPrefixes: [], settings: nodeDefaults }).labels as unknown).toEqual(
+      {},
+    );
   });
 });

@@ -50,8 +50,7 @@ export function createLifecycleMetrics(metrics: Metrics): (lookup: EndedLookup) 
   );
   return ({ answer, duration }) => {
     durations.observe(duration / 1000);
-    const result =
-      answer === undefined ? "error" : answer.kind === "gone" ? "instance_not_found" : "success";
+    const result = answer === undefined ? "error" : answer.kind === "gone" ? "instance_not_found" : "success";
     calls.add({ operation: "instance_exists", result });
     if (answer?.kind === "exists" && answer.instance.state !== undefined)
       calls.add({ operation: "instance_shutdown", result });

@@ -58,12 +58,12 @@ function createServingMetrics(metrics: Metrics) {
   };
   const webhookTotal = metrics.counter(
     "cloud_provider_webhook_request_total",
-    "[ALPHA] Number of HTTP requests to webhook, partitioned by webhook name and status code.",
+    "[ALPHA] Number of HTTP requests partitioned by status code.",
     ["code", "webhook"],
   );
   const webhookDuration = metrics.histogram(
     "cloud_provider_webhook_request_duration_seconds",
-    "[ALPHA] Request latency in seconds to webhook. Broken down by webhook name and status code.",
+    "[ALPHA] Request latency in seconds. Broken down by status code.",
     reviewBuckets,
     ["code", "webhook"],
   );

@@ -1,6 +1,10 @@
 import { expect, test } from "bun:test";
 import { asTransport as cloudTransport } from "#ccm/testing";
+import { aws as realAws } from "../../providers/aws/index.ts";
+import { digitalocean as realDigitalocean } from "../../providers/digitalocean/index.ts";
 import { fake } from "../../providers/fake/index.ts";
+import { hetzner } from "../../providers/hetzner/index.ts";
+import { openstack as realOpenstack } from "../../providers/openstack/index.ts";
 import { type Configuration, readConfiguration } from "../../src/app/configuration/configuration.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
 // Imported here, because its import takes time that is not virtual.
@@ -9,14 +13,15 @@ import { runProgram } from "../../src/app/run.ts";
 import { integer } from "../../src/core/fields.ts";
 import { pairs, repeated } from "../../src/core/list-fields.ts";
 import { createAuthority } from "../../src/pki/authority.ts";
+import type { Environment } from "../../src/platform/environment.ts";
 import { seededRandom } from "../../src/platform/random.ts";
 import type { Transport } from "../../src/platform/transport.ts";
 import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-// The exact arguments of the manifests that the Go managers ship, on the fake cloud with the flags and presets
-// that each manager adds: all are accepted, and ignored ones are reported.
+// The exact arguments of the manifests that the Go managers of Kubernetes 1.35 to 1.37 ship. The provider of the cloud accepts them and
+// reports what has no effect. A manager runs with them on the fake cloud, with the flags and presets of that provider.
 
 const cloud = (parts: Partial<AnyProvider>): AnyProvider =>
   ({ ...fake, ...parts, config: { ...fake.config, ...parts.config } }) as AnyProvider;
@@ -44,17 +49,54 @@ const vsphere = cloud({
   ignoredFlags: { logtostderr: "all lines go to stderr" },
 });
 
-const files = new MemoryFiles({ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": "token = abc" });
-const read = (provider: AnyProvider, args: readonly string[]): Promise<Configuration> =>
-  readConfiguration({ provider, args, files: files.files, environment: {} });
+/** The members of the file that the manager of OpenStack ships. */
+const cloudConf = `[Global]
+auth-url=http://192.0.2.15:5000/v3
+username=admin
+password=secret
+region=RegionOne
+tenant-id=
+domain-id=
 
-const hcloudArguments = [
+[LoadBalancer]
+subnet-id=9c018814-f2a8-45dd-9679-5400d49b333a
+floating-network-id=80c9fc78-a2be-45d5-a85b-f17a6c98df92
+`;
+const files = new MemoryFiles({ "/etc/cloud/vsphere.conf": "", "/etc/config/cloud.conf": cloudConf });
+const read = (
+  provider: AnyProvider,
+  args: readonly string[],
+  environment: Environment = {},
+): Promise<Configuration> => readConfiguration({ provider, args, files: files.files, environment });
+
+/** With the environment of the manifests. vSphere has no provider, so the fake cloud stands in. */
+const published = new Map<AnyProvider, readonly [provider: AnyProvider, environment: Environment]>([
+  [
+    hcloud,
+    [
+      hetzner as AnyProvider,
+      { HCLOUD_TOKEN: "t".repeat(64), HCLOUD_NETWORK: "net", ROBOT_USER: "", ROBOT_PASSWORD: "" },
+    ],
+  ],
+  [digitalocean, [realDigitalocean as AnyProvider, { DO_ACCESS_TOKEN: "token" }]],
+  [aws, [realAws as AnyProvider, {}]],
+  [
+    openstack,
+    [
+      realOpenstack as AnyProvider,
+      { CLOUD_CONFIG: "/etc/kubernetes/cloud.conf", CLUSTER_NAME: "kubernetes" },
+    ],
+  ],
+]);
+
+const hcloudWith = (gate: boolean): readonly string[] => [
   "--allow-untagged-cloud",
   "--cloud-provider=hcloud",
-  "--feature-gates=CloudControllerManagerWatchBasedRoutesReconciliation=true",
+  `--feature-gates=CloudControllerManagerWatchBasedRoutesReconciliation=${gate}`,
   "--route-reconciliation-period=30s",
   "--webhook-secure-port=0",
 ];
+const hcloudArguments = hcloudWith(true);
 const awsArguments = ["--v=2", "--cloud-provider=aws"];
 const openstackArguments = [
   "--v=1",
@@ -89,6 +131,26 @@ const shipped: readonly (readonly [string, AnyProvider, readonly string[], reado
       "--leader-elect=false",
     ],
     ["--allow-untagged-cloud", "--allocate-node-cidrs"],
+  ],
+  [
+    "hcloud deploy/ccm-networks.yaml before v1.29",
+    hcloud,
+    [
+      ...hcloudWith(false),
+      "--allocate-node-cidrs=true",
+      "--cluster-cidr=10.244.0.0/16",
+      "--leader-elect=false",
+    ],
+    ["--allow-untagged-cloud", "--allocate-node-cidrs", "--feature-gates"],
+  ],
+  [
+    "kubernetes.io examples/admin/cloud/ccm-example.yaml",
+    hcloud,
+    [
+      ...["--cloud-provider=hcloud", "--leader-elect=true", separateAccounts],
+      ...["--allocate-node-cidrs=true", "--configure-cloud-routes=true", "--cluster-cidr=172.17.0.0/16"],
+    ],
+    ["--allocate-node-cidrs"],
   ],
   ["hcloud chart, as a DaemonSet", hcloud, hcloudArguments, ["--allow-untagged-cloud"]],
   ["digitalocean releases/dev.yml", digitalocean, ["--leader-elect=false"], []],
@@ -160,10 +222,12 @@ const shipped: readonly (readonly [string, AnyProvider, readonly string[], reado
 ];
 
 test.each(shipped)(
-  "%s: Fairlead accepts its arguments unchanged [S3]",
-  async (_, provider, args, ignored) => {
-    const { problems } = await read(provider, args);
+  "%s: the executable of its cloud accepts its arguments unchanged [S3]",
+  async (_, cloudOfManifest, args, ignored) => {
+    const [provider, environment] = published.get(cloudOfManifest) ?? [cloudOfManifest, {}];
+    const { problems } = await read(provider, args, environment);
     expect(problems.filter(({ severity }) => severity === "error")).toEqual([]);
+    expect(provider.name).toBe(cloudOfManifest.name);
     const reportedKeys = problems
       .filter(({ reason }) => reason === "FlagWithoutEffect")
       .map(({ key }) => key);

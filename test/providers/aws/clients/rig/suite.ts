@@ -7,7 +7,7 @@ import { systemClock as clock } from "../../../../../src/platform/clock.ts";
 import { csiSanity } from "../../../../clients/csi/prepare.ts";
 import { pythonClient, pythonPackages, testFile } from "../../../../clients/rig/prepare.ts";
 import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
-import { goTool } from "../../../../tools/rig/install.ts";
+import { goProgram } from "../../../../tools/rig/install.ts";
 
 const root = resolve(import.meta.dir, "..");
 
@@ -19,10 +19,8 @@ function motoClient(): PreparedClient {
   return { name, command: ["env", motoServer(), ...command] };
 }
 
-const goManager = (): string => {
-  const name = "aws-cloud-controller-manager";
-  return `AWS_CCM=${goTool({ path: `k8s.io/cloud-provider-aws/cmd/${name}`, version: "v1.36.1", name })}`;
-};
+const goManager = (): string =>
+  `AWS_CCM=${goProgram(join(root, "peer"), [], "k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager")}`;
 
 /** The rehearsal of a change between managers, with the Go manager. It has its own cloud. */
 function rehearsal(): PreparedClient {

@@ -10,7 +10,7 @@ import { messageIn } from "../../../src/core/problem.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
 
-/** Every key of the structs that the Go manager decodes its file into, version 1.36.1. */
+/** Every key of the structs that the Go manager decodes its file into, version 1.37.1. */
 const global = [
   ...["Zone", "Region", "VPC", "SubnetID", "RouteTableID", "RoleARN", "SourceARN", "KubernetesClusterTag"],
   ...["KubernetesClusterID", "DisableSecurityGroupIngress", "ElbSecurityGroup", "NodeIPFamilies"],

@@ -7,7 +7,7 @@ import { aws } from "../../../providers/aws/index.ts";
 import { unknownVariables } from "../../../src/app/configuration/unknown-variables.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 
-/** Those of the SDK of the Go manager 1.36.1 (aws-sdk-go-v2, config/env_config.go), but for those of S3 and its checksums. */
+/** Those of the SDK of the Go manager 1.37.1 (aws-sdk-go-v2, config/env_config.go), but for those of S3 and its checksums. */
 const ofSDK = [
   ...["AWS_ACCESS_KEY_ID", "AWS_ACCESS_KEY", "AWS_SECRET_ACCESS_KEY", "AWS_SECRET_KEY", "AWS_SESSION_TOKEN"],
   ...["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"],

@@ -110,13 +110,14 @@ export class NodeControllers {
     const { removals } = this;
     const lifecycleHistory = new LifecycleHistory({ ...deps, removals, formerLeaders: () => 0 });
     this.inventory.subscribe(() => removals.account.note());
+    const onLookup = createLifecycleMetrics(this.metrics);
     const composeLifecycle = () =>
       new LifecycleController(
         {
           ...deps,
           settings: { ...lifecycleDefaults, ...options.lifecycle },
           removals,
-          onLookup: createLifecycleMetrics(this.metrics),
+          onLookup,
         },
         lifecycleHistory,
       );

@@ -23,8 +23,8 @@ import type { AccessFact } from "./gather-cluster.ts";
 
 /** Older API servers lack APIs that Fairlead uses (docs/support.md). */
 const oldestMinor = 21;
-/** The newest that the cluster tests run with (docs/support.md). */
-const newestTestedMinor = 37;
+/** The newest version in docs/support.md. */
+export const newestMinor = 38;
 
 /** What to report if no API server answers. */
 export function unreachableServer({ unread, otherServer }: UnknownCluster): readonly CheckFinding[] {
@@ -52,11 +52,10 @@ export function checkServer({ cluster: { origin, gitVersion, minor } }: KnownFac
       effect: "Requests that this API server does not know fail.",
       remedy: "Upgrade Kubernetes.",
     }),
-    ...warningIf(minor > newestTestedMinor, "KubernetesNotTested", {
-      text: `The API server has version ${gitVersion}; this version of Fairlead is tested with Kubernetes up to 1.${newestTestedMinor}.`,
-      effect:
-        "It is expected to work, because Fairlead uses only stable APIs. What the new version changes is not known.",
-      remedy: "Check the changelog for a version of Fairlead that is tested with it (docs/support.md).",
+    ...warningIf(minor > newestMinor, "KubernetesTooNew", {
+      text: `The API server has version ${gitVersion}; this version of Fairlead knows Kubernetes up to 1.${newestMinor}.`,
+      effect: "Fairlead uses only stable APIs, but what the newer version changes is not known.",
+      remedy: "Upgrade Fairlead to a version that lists it in docs/support.md.",
     }),
     ...warningIf(isClusterName(host), "ApiServerNeedsClusterDNS", {
       text: `The address of the API server is ${host}, a name that only cluster DNS resolves.`,

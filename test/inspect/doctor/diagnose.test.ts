@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Permission } from "../../../src/app/permissions.ts";
 import { type Milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
+import { newestMinor } from "../../../src/inspect/doctor/check-connections.ts";
 import { diagnose, diagnosisExitCode, diagnosisText } from "../../../src/inspect/doctor/diagnose.ts";
 import type { CheckFinding, CloudFailure } from "../../../src/inspect/doctor/doctor-facts.ts";
 import type { AccessFact } from "../../../src/inspect/doctor/gather-cluster.ts";
@@ -61,6 +64,12 @@ const failing = (reason: CloudFailure["reason"], status?: number) => ({
   },
 });
 const waiting = { username: "system:node:worker-1", isPending: true };
+
+test("knows the newest version of docs/support.md", () => {
+  const page = readFileSync(resolve(import.meta.dir, "../../../docs/support.md"), "utf8");
+  const minors = [...page.matchAll(/^\| (?:1\.\d+ to )?1\.(\d+) \|/gm)].map(([, minor]) => Number(minor));
+  expect(newestMinor).toBe(Math.max(...minors));
+});
 
 test("finds nothing in a set-up without problems, with exit code 0 [N7 S14]", () => {
   const diagnosis = diagnose(factsWith());
@@ -137,11 +146,11 @@ const cases: readonly (readonly [
     "Read the log of the manager",
   ],
   [
-    "KubernetesNotTested",
+    "KubernetesTooNew",
     "warning",
-    { cluster: { gitVersion: "v1.38.0", minor: 38 } },
-    "The API server has version v1.38.0; this version of Fairlead is tested with Kubernetes up to 1.37.",
-    "Check the changelog",
+    { cluster: { gitVersion: "v1.39.0", minor: 39 } },
+    "The API server has version v1.39.0; this version of Fairlead knows Kubernetes up to 1.38.",
+    "Upgrade Fairlead to a version that lists it in docs/support.md.",
   ],
   [
     "PermissionsUnchecked",

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { readSources } from "./build/sources.ts";
 import { fail, orFail, printHelp } from "./command-line.ts";
-import { newestPackages } from "./release/image/debian.ts";
 import { writeLock } from "./release/image/lock.ts";
+import { newestLock } from "./release/image/newest.ts";
 import { verifyCommand } from "./release/notes.ts";
 import { type ReleaseOptions, readOptions, usage } from "./release/options.ts";
 import { release } from "./release/release.ts";
@@ -31,7 +31,7 @@ async function main(words: readonly string[]): Promise<void> {
     return;
   }
   if (options.lockImage) {
-    print(`${writeLock(newestPackages())} has the newest versions. Commit it.`);
+    print(`${writeLock(newestLock(new Date()))} has the newest versions. Commit it.`);
     return;
   }
   const key = keyOf(options);

@@ -53,7 +53,7 @@ export async function buildExecutable(
   await compile(provider, {
     target,
     outfile,
-    runtime: runtime ?? (target && runtimeOf(target)),
+    runtime: runtime ?? (target && (await runtimeOf(target))),
     defines: { FAIRLEAD_VERSION: version, FAIRLEAD_COMMIT: commit, FAIRLEAD_NOTICES: notices },
   });
   const content = readFileSync(outfile);

@@ -9,6 +9,7 @@ import { parse } from "yaml";
 import { targets } from "../../scripts/build/targets.ts";
 import { releasedSection, sectionOf } from "../../scripts/release/changelog.ts";
 import { ReleaseFolder } from "../../scripts/release/folder.ts";
+import { addressesOf, download } from "../../scripts/release/image/debian.ts";
 import { imageSbom } from "../../scripts/release/image/image-sbom.ts";
 import { ociLayout } from "../../scripts/release/image/layout.ts";
 import { architectures, packageNames, purlOf, readLock } from "../../scripts/release/image/lock.ts";
@@ -180,7 +181,7 @@ describe("an OCI layout", () => {
 
 test("the SBOM of an image lists its executables and its Debian packages [F97]", () => {
   const name = "x-cloud-controller-manager";
-  const packages = readLock();
+  const { packages } = readLock();
   const content = new TextEncoder().encode("x");
   const input = { name, version: "1.0.0", packages, executables: [{ name: `${name}-linux-x64`, content }] };
   const { components, dependencies, serialNumber } = imageSbom(input);
@@ -190,11 +191,56 @@ test("the SBOM of an image lists its executables and its Debian packages [F97]",
 });
 
 test("the lock of the image has every package for each processor, with a checksum", () => {
-  const locked = readLock();
+  const { packages: locked } = readLock();
   expect(locked.map(({ name, architecture }) => `${name} ${architecture}`)).toEqual(
     architectures.flatMap((architecture) => packageNames.map((name) => `${name} ${architecture}`)),
   );
   for (const { sha256 } of locked) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+});
+
+describe("the packages of the image", () => {
+  const sha256 = new Bun.CryptoHasher("sha256").update("package").digest("hex");
+  const locked = { name: "libc6", version: "2.41", sha256 };
+
+  /** Serves one file, and returns the addresses of a missing one, of that one and of a changed one. */
+  async function withMirror(
+    work: (addresses: Record<"gone" | "there" | "changed", string>) => Promise<void>,
+  ) {
+    const contents: Readonly<Record<string, string>> = { "/there": "package", "/changed": "other" };
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: ({ url }) => {
+        const content = contents[new URL(url).pathname];
+        return content === undefined ? new Response("", { status: 404 }) : new Response(content);
+      },
+    });
+    try {
+      const at = (path: string): string => new URL(path, server.url).href;
+      await work({ gone: at("/gone"), there: at("/there"), changed: at("/changed") });
+    } finally {
+      await server.stop(true);
+    }
+  }
+
+  test("come from a mirror, and later from the snapshot of the lock [F93]", async () => {
+    expect(addressesOf({ path: "debian-security/pool/a/b.deb" }, "20260131T235959Z")).toEqual([
+      "https://deb.debian.org/debian-security/pool/a/b.deb",
+      "https://snapshot.debian.org/archive/debian-security/20260131T235959Z/pool/a/b.deb",
+    ]);
+    await withMirror(async ({ gone, there }) => {
+      expect(new TextDecoder().decode(await download(locked, [gone, there]))).toBe("package");
+    });
+  });
+
+  test("are refused with another checksum, and each failed address is named", async () => {
+    await withMirror(async ({ gone, changed }) => {
+      await expect(download(locked, [changed])).rejects.toThrow("It is not used.");
+      await expect(download(locked, [gone])).rejects.toThrow(
+        `libc6 2.41 could not be downloaded:\n  ${gone}: 404`,
+      );
+    });
+  });
 });
 
 test("the provenance names every file, the commit, the runtimes and the workflow [F97]", () => {
@@ -205,7 +251,9 @@ test("the provenance names every file, the commit, the runtimes and the workflow
     clouds: ["hetzner"],
     targets: ["linux-x64"],
     runtimes: [{ name: "@oven/bun-linux-x64", version: "1.4.5", integrity: "sha512-/w==" }],
-    packages: [{ name: "libc6", version: "2.36-9+deb12u14", architecture: "arm64" as const, sha256: "ef" }],
+    packages: [
+      { name: "libc6", version: "2.41-12+deb13u5", architecture: "arm64" as const, path: "", sha256: "ef" },
+    ],
     lockSha256: "cd",
   };
   const environment = {
@@ -221,7 +269,7 @@ test("the provenance names every file, the commit, the runtimes and the workflow
     { uri: "git+https://forge.example/a/b@refs/tags/v1.0.0", digest: { gitCommit: "c0ffee" } },
     { name: "package-lock.json", digest: { sha256: "cd" } },
     { uri: "pkg:npm/%40oven/bun-linux-x64@1.4.5", digest: { sha512: "ff" } },
-    { uri: "pkg:deb/debian/libc6@2.36-9%2Bdeb12u14?arch=arm64&distro=debian-12", digest: { sha256: "ef" } },
+    { uri: "pkg:deb/debian/libc6@2.41-12%2Bdeb13u5?arch=arm64&distro=debian-13", digest: { sha256: "ef" } },
   ]);
   expect(built.predicate.runDetails).toEqual({
     builder: { id: "https://forge.example/a/b/.github/workflows/release.yml@refs/tags/v1.0.0" },

@@ -85,9 +85,9 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
     ] as const) {
       const root = join(unpack(architecture), "rootfs");
       const executable = join(root, "usr/local/bin", program);
-      const libraries = readdirSync(join(root, "lib"), { recursive: true, encoding: "utf8" });
+      const libraries = readdirSync(join(root, "usr/lib"), { recursive: true, encoding: "utf8" });
       const library = libraries.find((path) => path.endsWith("libc.so.6")) ?? "";
-      for (const path of [executable, join(root, "lib", library)]) {
+      for (const path of [executable, join(root, "usr/lib", library)]) {
         expect(readFileSync(path).readUInt16LE(18)).toBe(machine);
       }
       const authorities = readFileSync(join(root, "etc/ssl/certs/ca-certificates.crt"), "utf8");

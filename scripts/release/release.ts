@@ -10,7 +10,6 @@ import type { Sources } from "../build/sources.ts";
 import { ScriptError } from "../command-line.ts";
 import type { Artefact } from "./artefact.ts";
 import { artefactsOf, type Parts } from "./artefacts.ts";
-import { releasedSection } from "./changelog.ts";
 import { chartArtefact } from "./chart.ts";
 import { ReleaseFolder } from "./folder.ts";
 import { packagesOf } from "./image/image.ts";
@@ -27,7 +26,8 @@ export interface ReleasePlan extends Parts {
   readonly clouds: readonly string[];
   readonly outdir: string;
   readonly key: KeyObject | undefined;
-  readonly tag: string | undefined;
+  /** The section of the changelog. */
+  readonly changes: string;
   readonly allowDirty: boolean;
   readonly print: (line: string) => void;
 }
@@ -59,9 +59,8 @@ function statementOf({ sources, clouds, targets, withImage }: ReleasePlan, folde
 }
 
 export async function release(plan: ReleasePlan): Promise<void> {
-  const { sources, key, print } = plan;
+  const { sources, changes, key, print } = plan;
   checkSources(plan);
-  const { text: changes } = releasedSection(readText("CHANGELOG.md"), sources.released, plan.tag);
   const artefacts: Artefact[] = [];
   for (const name of plan.clouds) {
     artefacts.push(...(await artefactsOf(await prepare(name, root, sources), plan)));

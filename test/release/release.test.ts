@@ -5,7 +5,6 @@ import { createPublicKey, createVerify } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parse } from "yaml";
 import { targets } from "../../scripts/build/targets.ts";
 import { releasedSection, sectionOf } from "../../scripts/release/changelog.ts";
 import { ReleaseFolder } from "../../scripts/release/folder.ts";
@@ -16,7 +15,7 @@ import { architectures, packageNames, purlOf, readLock } from "../../scripts/rel
 import { releaseNotes } from "../../scripts/release/notes.ts";
 import { readOptions } from "../../scripts/release/options.ts";
 import { provenance } from "../../scripts/release/provenance.ts";
-import { makeKey, readKey, signed } from "../../scripts/release/signature.ts";
+import { makeKey, readKey, requirePublicKey, signed } from "../../scripts/release/signature.ts";
 import { foldersOf, gzip, tar } from "../../scripts/release/tar.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -112,6 +111,13 @@ describe("keys", () => {
     expect(() => makeKey(path)).toThrow("A key is never overwritten");
   });
 
+  test("a tag is refused while the repository has no public key, which users verify with", () => {
+    const missing = join(folder, "none.pub");
+    expect(() => requirePublicKey("v1.0.0", missing)).toThrow("commit the public key under that name");
+    expect(() => requirePublicKey(undefined, missing)).not.toThrow();
+    expect(() => requirePublicKey("v1.0.0", shared)).not.toThrow();
+  });
+
   test("are refused when the published public key is another one", () => {
     const other = makeKey(join(folder, "other"));
     expect(() => readKey(readFileSync(path, "utf8"), path, other)).toThrow("does not belong to");
@@ -183,10 +189,19 @@ test("the SBOM of an image lists its executables and its Debian packages [F97]",
   const name = "x-cloud-controller-manager";
   const { packages } = readLock();
   const content = new TextEncoder().encode("x");
-  const input = { name, version: "1.0.0", packages, executables: [{ name: `${name}-linux-x64`, content }] };
-  const { components, dependencies, serialNumber } = imageSbom(input);
+  const input = {
+    name,
+    version: "1.0.0",
+    time: 0,
+    packages,
+    executables: [{ name: `${name}-linux-x64`, architecture: "amd64" as const, content }],
+  };
+  const { components, dependencies, serialNumber, metadata } = imageSbom(input);
+  expect(metadata.timestamp).toBe("1970-01-01T00:00:00.000Z");
   expect(components.map((each) => each["bom-ref"])).toEqual([`${name}-linux-x64`, ...packages.map(purlOf)]);
   expect(dependencies[0]?.dependsOn).toHaveLength(new Set(components.map((each) => each["bom-ref"])).size);
+  const amd64 = packages.filter(({ architecture }) => architecture === "amd64");
+  expect(dependencies[1]).toEqual({ ref: `${name}-linux-x64`, dependsOn: amd64.map(purlOf) });
   expect(imageSbom(input).serialNumber).toBe(serialNumber);
 });
 
@@ -277,43 +292,5 @@ test("the provenance names every file, the commit, the runtimes and the workflow
   });
   expect(provenance({ ...input, environment: {} }).predicate.runDetails).toEqual({
     builder: { id: "urn:fairlead:local-build" },
-  });
-});
-
-describe("the workflow", () => {
-  const text = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
-  interface Step {
-    readonly uses?: string;
-    readonly run?: string;
-  }
-  const { permissions, jobs } = parse(text) as {
-    readonly permissions: object;
-    readonly jobs: Readonly<
-      Record<string, { readonly permissions: object; readonly steps: readonly Step[] }>
-    >;
-  };
-
-  test("pins every action to a commit", () => {
-    const used = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []));
-    expect(used.length).toBeGreaterThan(2);
-    expect(used.filter((name) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/.test(name))).toEqual([]);
-  });
-
-  test("gives write permission only to the job that runs no code of the repository", () => {
-    expect([permissions, jobs["build"]?.permissions]).toEqual([{}, { contents: "read" }]);
-    const publish = jobs["publish"]?.steps ?? [];
-    expect(publish.map(({ run = "", uses = "" }) => run + uses).join()).not.toMatch(/checkout|npm/);
-  });
-
-  test("pushes images and the chart only where the repository has a registry for them", () => {
-    expect(jobs["images"]).toMatchObject({
-      if: "vars.IMAGE_REGISTRY != ''",
-      permissions: { contents: "read", packages: "write" },
-    });
-  });
-
-  test("puts no expression into a shell script", () => {
-    const scripts = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
-    expect(scripts.filter((script) => script.includes("${{"))).toEqual([]);
   });
 });

@@ -86,14 +86,14 @@ export function imageArtefacts(cloud: Prepared, targets: readonly Target[]): rea
           return { architecture, name: file, content: readFileSync(folder.at(file)) };
         });
         const { program } = cloud.provider;
-        const version = cloud.sources.released;
-        const list = imageSbom({ name: program, version, packages: packagesOf(targets), executables });
+        const { released: version, time } = cloud.sources;
+        const list = imageSbom({ name: program, version, time, packages: packagesOf(targets), executables });
         folder.write(`${program}-image.cdx.json`, `${JSON.stringify(list, undefined, 2)}\n`);
         const images: Image[] = [];
         for (const { architecture, content } of executables) {
           images.push(await imageOf(cloud, architecture, content));
         }
-        return folder.write(name, tar(ociLayout(images, optionsOf(cloud)), cloud.sources.time));
+        return folder.write(name, tar(ociLayout(images, optionsOf(cloud)), time));
       },
     },
   ];

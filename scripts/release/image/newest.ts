@@ -40,8 +40,8 @@ function newestFor(architecture: Architecture): readonly LockedPackage[] {
     ] as const satisfies readonly string[];
     run([...apt, "update"], folder);
     return packageNames.map((name) => {
-      const printed = run([...apt, "download", "--print-uris", name], folder);
-      return { name, ...readLine(printed), architecture };
+      const { version, path, sha256 } = readLine(run([...apt, "download", "--print-uris", name], folder));
+      return { name, version, architecture, path, sha256 };
     });
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -13,6 +13,7 @@ import { artefactsOf, type Parts } from "./artefacts.ts";
 import { chartArtefact } from "./chart.ts";
 import { ReleaseFolder } from "./folder.ts";
 import { packagesOf } from "./image/image.ts";
+import type { LockedPackage } from "./image/lock.ts";
 import { releaseNotes } from "./notes.ts";
 import { Progress } from "./progress.ts";
 import { provenance } from "./provenance.ts";
@@ -43,7 +44,13 @@ function checkSources({ sources, allowDirty }: ReleasePlan): void {
   }
 }
 
-function statementOf({ sources, clouds, targets, withImage }: ReleasePlan, folder: ReleaseFolder): string {
+/** The Debian packages in the images of the release. */
+function packagesIn({ withImage, targets }: ReleasePlan): readonly LockedPackage[] {
+  return withImage ? packagesOf(targets) : [];
+}
+
+function statementOf(plan: ReleasePlan, folder: ReleaseFolder): string {
+  const { sources, clouds, targets } = plan;
   const statement = provenance({
     subjects: folder.subjects(),
     version: sources.released,
@@ -51,7 +58,7 @@ function statementOf({ sources, clouds, targets, withImage }: ReleasePlan, folde
     clouds,
     targets,
     runtimes: targets.map(lockedRuntime),
-    packages: withImage ? packagesOf(targets) : [],
+    packages: packagesIn(plan),
     lockSha256: createHash("sha256").update(readText("package-lock.json")).digest("hex"),
     environment: process.env,
   });
@@ -75,7 +82,13 @@ export async function release(plan: ReleasePlan): Promise<void> {
   await progress.step("provenance, release notes and checksums", () => {
     folder.write(
       "RELEASE_NOTES.md",
-      releaseNotes({ version: sources.released, changes, isSigned: key !== undefined }),
+      releaseNotes({
+        version: sources.released,
+        changes,
+        isSigned: key !== undefined,
+        bunVersion: Bun.version,
+        packages: packagesIn(plan),
+      }),
     );
     folder.write("provenance.intoto.json", statementOf(plan, folder));
     const sums = folder.finish();

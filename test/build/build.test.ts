@@ -87,14 +87,12 @@ test("the notices contain Fairlead's license, those of all packages, and Bun's p
   }
 });
 
-test.each([
-  ["github:eemeli/yaml", "https://github.com/eemeli/yaml"],
-  ["unjs/citty", "https://github.com/unjs/citty"],
-  [{ url: "git+https://github.com/a/b.git" }, "https://github.com/a/b"],
-  [{ url: "git@example.com:a/b.git" }, undefined],
-  [undefined, undefined],
-])("reads the repository %p of a package", (repository, address) => {
-  expect(sourceOf(repository)).toBe(address);
+test("reads the repository of a package in each of npm's forms", () => {
+  expect(sourceOf("github:a/b")).toBe("https://github.com/a/b");
+  expect(sourceOf("a/b")).toBe("https://github.com/a/b");
+  expect(sourceOf({ url: "git+https://github.com/a/b.git" })).toBe("https://github.com/a/b");
+  expect(sourceOf({ url: "git@example.com:a/b.git" })).toBeUndefined();
+  expect(sourceOf(undefined)).toBeUndefined();
 });
 
 test("the SBOM lists the file, its checksum and everything inside without duplicates [F97]", () => {

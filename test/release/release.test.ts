@@ -127,8 +127,14 @@ describe("keys", () => {
   });
 });
 
-test("the notes say that a release is not signed", () => {
-  const input = { version: "1.0.0", changes: "All." };
+test("the notes name the versions inside, and say that a release is not signed", () => {
+  const { packages } = readLock();
+  const input = { version: "1.0.0", changes: "All.", bunVersion: "9.9.9", packages };
+  const { version: libc } = packages.find(({ name }) => name === "libc6") ?? {};
+  expect(releaseNotes({ ...input, isSigned: true })).toContain(
+    `The executables contain Bun 9.9.9. The images contain libc6 ${libc}, libgcc-s1 `,
+  );
+  expect(releaseNotes({ ...input, packages: [], isSigned: true })).toContain("Bun 9.9.9.\n");
   expect(releaseNotes({ ...input, isSigned: false })).toContain("This release is not signed.");
   expect(releaseNotes({ ...input, isSigned: true })).toContain(
     "openssl dgst -sha256 -verify release-key.pub",

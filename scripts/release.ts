@@ -3,13 +3,14 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { readSources } from "./build/sources.ts";
-import { fail, orFail, printHelp } from "./command-line.ts";
-import { newestPackages } from "./release/image/debian.ts";
+import { fail, orFail, printHelp, ScriptError } from "./command-line.ts";
+import { releasedSection } from "./release/changelog.ts";
 import { writeLock } from "./release/image/lock.ts";
+import { newestLock } from "./release/image/newest.ts";
 import { verifyCommand } from "./release/notes.ts";
 import { type ReleaseOptions, readOptions, usage } from "./release/options.ts";
 import { release } from "./release/release.ts";
-import { makeKey, readKey } from "./release/signature.ts";
+import { makeKey, readKey, requirePublicKey } from "./release/signature.ts";
 
 const root = resolve(import.meta.dir, "..");
 const published = resolve(root, "deploy/release-key.pub");
@@ -31,13 +32,30 @@ async function main(words: readonly string[]): Promise<void> {
     return;
   }
   if (options.lockImage) {
-    print(`${writeLock(newestPackages())} has the newest versions. Commit it.`);
+    print(`${writeLock(newestLock(new Date()))} has the newest versions. Commit it.`);
+    return;
+  }
+  const sources = readSources();
+  const { tag } = options;
+  const { text: changes } = releasedSection(
+    readFileSync(resolve(root, "CHANGELOG.md"), "utf8"),
+    sources.released,
+    tag,
+  );
+  requirePublicKey(tag, published);
+  if (options.check) {
+    print(`${tag ?? `Version ${sources.released}`} can be released.`);
     return;
   }
   const key = keyOf(options);
+  if (tag !== undefined && key === undefined) {
+    throw new ScriptError(
+      `The release ${tag} must be signed, but neither FAIRLEAD_RELEASE_KEY nor --key has a private key. Nothing is built.`,
+    );
+  }
   const outdir = options.outdir ?? resolve(root, "dist/release");
   const started = performance.now();
-  await release({ ...options, sources: readSources(), outdir, key, print });
+  await release({ ...options, sources, changes, outdir, key, print });
   print(`${outdir} is complete after ${((performance.now() - started) / 1000).toFixed(0)} s.`);
   print(
     key === undefined

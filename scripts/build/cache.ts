@@ -10,13 +10,16 @@ function cacheRoot(): string {
 }
 
 /** The path of the file with this key. `make` returns a file in its folder; it appears in the cache only when it is complete. */
-export function cachedDownload(key: string, make: (folder: string) => string): string {
+export async function cachedDownload(
+  key: string,
+  make: (folder: string) => Promise<string> | string,
+): Promise<string> {
   const path = join(cacheRoot(), key);
   if (existsSync(path)) return path;
   mkdirSync(dirname(path), { recursive: true });
   const folder = mkdtempSync(join(dirname(path), ".incomplete-"));
   try {
-    renameSync(make(folder), path);
+    renameSync(await make(folder), path);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -47,18 +47,19 @@ export interface BuildTarget {
 
 /** Writes the executable, and its SBOM with the ending .cdx.json. */
 export async function buildExecutable(
-  { provider, sources: { version, commit }, materials, notices }: Prepared,
+  { provider, sources: { version, commit, time }, materials, notices }: Prepared,
   { target, outfile, runtime }: BuildTarget,
 ): Promise<Built> {
   await compile(provider, {
     target,
     outfile,
-    runtime: runtime ?? (target && runtimeOf(target)),
+    runtime: runtime ?? (target && (await runtimeOf(target))),
     defines: { FAIRLEAD_VERSION: version, FAIRLEAD_COMMIT: commit, FAIRLEAD_NOTICES: notices },
   });
   const content = readFileSync(outfile);
   const sha256 = createHash("sha256").update(content).digest("hex");
-  const list = sbom({ executable: basename(outfile), version, sha256, bunVersion: Bun.version, materials });
+  const executable = basename(outfile);
+  const list = sbom({ executable, version, time, sha256, bunVersion: Bun.version, materials });
   writeFileSync(`${outfile}.cdx.json`, `${JSON.stringify(list, undefined, 2)}\n`);
   return { path: outfile, sha256, bytes: content.length };
 }

@@ -8,6 +8,8 @@ export interface Material {
   readonly version: string;
   /** The SPDX expression in its package.json. */
   readonly license: string;
+  /** The address of its repository. */
+  readonly source: string | undefined;
   /** The text of its license files. */
   readonly text: string;
 }
@@ -28,15 +30,27 @@ export function packageFolders(files: readonly string[]): readonly string[] {
 
 const isLicenseFile = (file: string): boolean => /^(licen[cs]e|notice|copying)(\.|-|$)/i.test(file);
 
+/** npm's forms of a repository: `github:owner/name`, `owner/name`, an address, or an object with an address. */
+export function sourceOf(repository: string | { readonly url?: string } | undefined): string | undefined {
+  const given = typeof repository === "object" ? repository.url : repository;
+  const short = /^(?:github:)?([\w.-]+\/[\w.-]+)$/.exec(given ?? "")?.[1];
+  const address = short === undefined ? given?.replace(/^git\+/, "") : `https://github.com/${short}`;
+  return address?.startsWith("https://") ? address.replace(/\.git$/, "") : undefined;
+}
+
 export function readMaterial(folder: string): Material {
-  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<
-    string,
-    string | undefined
-  >;
+  const { name, version, license, repository } = JSON.parse(
+    readFileSync(join(folder, "package.json"), "utf8"),
+  ) as {
+    readonly name?: string;
+    readonly version?: string;
+    readonly license?: string;
+    readonly repository?: string | { readonly url?: string };
+  };
   if (name === undefined || version === undefined || license === undefined) {
     throw new Error(`${folder}/package.json must have a name, a version and a license.`);
   }
   const files = existsSync(folder) ? readdirSync(folder).filter(isLicenseFile).toSorted() : [];
   const text = files.map((file) => readFileSync(join(folder, file), "utf8").trim()).join("\n\n");
-  return { name, version, license, text };
+  return { name, version, license, source: sourceOf(repository), text };
 }

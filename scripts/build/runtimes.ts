@@ -52,7 +52,7 @@ export function checkIntegrity(what: string, bytes: Uint8Array, integrity: strin
 }
 
 /** The path of the runtime. The first build for another platform downloads about 50 MB into the cache. */
-export function runtimeOf(target: Target): string {
+export async function runtimeOf(target: Target): Promise<string> {
   const { name, version, integrity } = lockedRuntime(target);
   const installed = join(root, "node_modules", name, "bin/bun");
   if (existsSync(installed)) return installed;

@@ -1,16 +1,28 @@
-// The text of a release: what changes, and how to verify what was downloaded. Pure.
+// The text of a release: what changes, which versions are inside, and how to verify what was downloaded. Pure.
+
+import type { LockedPackage } from "./image/lock.ts";
 
 export interface NotesInput {
   readonly version: string;
   readonly changes: string;
   readonly isSigned: boolean;
+  readonly bunVersion: string;
+  /** The Debian packages in the images; empty without images. */
+  readonly packages: readonly LockedPackage[];
 }
 
 export const verifyCommand =
   "openssl dgst -sha256 -verify release-key.pub -signature SHA256SUMS.sig SHA256SUMS";
 const checkCommand = "sha256sum --check --ignore-missing SHA256SUMS";
 
-export function releaseNotes({ version, changes, isSigned }: NotesInput): string {
+function contents({ bunVersion, packages }: NotesInput): string {
+  const versions = [...new Set(packages.map(({ name, version }) => `${name} ${version}`))];
+  const images = versions.length === 0 ? "" : ` The images contain ${versions.join(", ")} of Debian.`;
+  return `The executables contain Bun ${bunVersion}.${images}`;
+}
+
+export function releaseNotes(input: NotesInput): string {
+  const { version, changes, isSigned } = input;
   const verify = isSigned
     ? `Take \`release-key.pub\` from the repository (\`deploy/release-key.pub\`), not from this release.
 
@@ -26,6 +38,10 @@ ${checkCommand}
   return `# Fairlead ${version}
 
 ${changes}
+
+## Contents
+
+${contents(input)}
 
 ## Verify a download
 

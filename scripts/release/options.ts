@@ -14,10 +14,13 @@ The checksums are signed if FAIRLEAD_RELEASE_KEY or --key has a private key.
                       ${targets.join(", ")}
   --outdir <path>     output directory (default: dist/release)
   --key <path>        private key in PEM form; FAIRLEAD_RELEASE_KEY may hold the key itself
-  --tag <name>        the tag of the release; it must be v and the version in package.json, and CHANGELOG.md must have its date
+  --tag <name>        the tag of the release; it must be v and the version in package.json, CHANGELOG.md must have its
+                      date, deploy/release-key.pub must be committed, and a private key is required
+  --check             check the version and the changelog, and with --tag also the tag and the public key, and build nothing
   --allow-dirty       build although files differ from the commit, for trying
-  --no-image          build no container image; an image needs apt-get and dpkg-deb
-  --lock-image        write the newest versions of the image's Debian packages to deploy/image/packages.json, and build nothing
+  --no-image          build no container image; an image needs dpkg-deb
+  --lock-image        write the newest versions of the image's Debian packages to deploy/image/packages.json, and build
+                      nothing; needs apt-get and debian-archive-keyring
   --make-key <path>   write a new private key, and its public key as <path>.pub, and build nothing
 `;
 
@@ -31,6 +34,7 @@ export interface ReleaseOptions {
   readonly withImage: boolean;
   readonly lockImage: boolean;
   readonly makeKey: string | undefined;
+  readonly check: boolean;
 }
 
 const repeatable = { type: "string" as const, multiple: true as const, default: [] as string[] };
@@ -47,6 +51,7 @@ export function readOptions(words: readonly string[]): ReleaseOptions {
       key: single,
       tag: single,
       "make-key": single,
+      check: flag,
       "allow-dirty": flag,
       "no-image": flag,
       "lock-image": flag,
@@ -69,5 +74,6 @@ export function readOptions(words: readonly string[]): ReleaseOptions {
     withImage: !values["no-image"],
     lockImage: values["lock-image"],
     makeKey: path(values["make-key"]),
+    check: values.check,
   };
 }

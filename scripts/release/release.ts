@@ -10,10 +10,10 @@ import type { Sources } from "../build/sources.ts";
 import { ScriptError } from "../command-line.ts";
 import type { Artefact } from "./artefact.ts";
 import { artefactsOf, type Parts } from "./artefacts.ts";
-import { releasedSection } from "./changelog.ts";
 import { chartArtefact } from "./chart.ts";
 import { ReleaseFolder } from "./folder.ts";
 import { packagesOf } from "./image/image.ts";
+import type { LockedPackage } from "./image/lock.ts";
 import { releaseNotes } from "./notes.ts";
 import { Progress } from "./progress.ts";
 import { provenance } from "./provenance.ts";
@@ -27,7 +27,8 @@ export interface ReleasePlan extends Parts {
   readonly clouds: readonly string[];
   readonly outdir: string;
   readonly key: KeyObject | undefined;
-  readonly tag: string | undefined;
+  /** The section of the changelog. */
+  readonly changes: string;
   readonly allowDirty: boolean;
   readonly print: (line: string) => void;
 }
@@ -43,7 +44,13 @@ function checkSources({ sources, allowDirty }: ReleasePlan): void {
   }
 }
 
-function statementOf({ sources, clouds, targets, withImage }: ReleasePlan, folder: ReleaseFolder): string {
+/** The Debian packages in the images of the release. */
+function packagesIn({ withImage, targets }: ReleasePlan): readonly LockedPackage[] {
+  return withImage ? packagesOf(targets) : [];
+}
+
+function statementOf(plan: ReleasePlan, folder: ReleaseFolder): string {
+  const { sources, clouds, targets } = plan;
   const statement = provenance({
     subjects: folder.subjects(),
     version: sources.released,
@@ -51,7 +58,7 @@ function statementOf({ sources, clouds, targets, withImage }: ReleasePlan, folde
     clouds,
     targets,
     runtimes: targets.map(lockedRuntime),
-    packages: withImage ? packagesOf(targets) : [],
+    packages: packagesIn(plan),
     lockSha256: createHash("sha256").update(readText("package-lock.json")).digest("hex"),
     environment: process.env,
   });
@@ -59,9 +66,8 @@ function statementOf({ sources, clouds, targets, withImage }: ReleasePlan, folde
 }
 
 export async function release(plan: ReleasePlan): Promise<void> {
-  const { sources, key, print } = plan;
+  const { sources, changes, key, print } = plan;
   checkSources(plan);
-  const { text: changes } = releasedSection(readText("CHANGELOG.md"), sources.released, plan.tag);
   const artefacts: Artefact[] = [];
   for (const name of plan.clouds) {
     artefacts.push(...(await artefactsOf(await prepare(name, root, sources), plan)));
@@ -76,7 +82,13 @@ export async function release(plan: ReleasePlan): Promise<void> {
   await progress.step("provenance, release notes and checksums", () => {
     folder.write(
       "RELEASE_NOTES.md",
-      releaseNotes({ version: sources.released, changes, isSigned: key !== undefined }),
+      releaseNotes({
+        version: sources.released,
+        changes,
+        isSigned: key !== undefined,
+        bunVersion: Bun.version,
+        packages: packagesIn(plan),
+      }),
     );
     folder.write("provenance.intoto.json", statementOf(plan, folder));
     const sums = folder.finish();

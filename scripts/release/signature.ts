@@ -21,6 +21,14 @@ export function makeKey(path: string): string {
   return shared;
 }
 
+/** A tag is refused before anything is built if users could not verify its release. */
+export function requirePublicKey(tag: string | undefined, published: string): void {
+  if (tag === undefined || existsSync(published)) return;
+  throw new ScriptError(
+    `The release ${tag} needs deploy/release-key.pub, with which users verify it, and there is none. Nothing is built. Make a key with "npm run release -- --make-key <path>", commit the public key under that name, and tag again.`,
+  );
+}
+
 /** The private key in PEM form, checked against the published public key if there is one. */
 export function readKey(pem: string, origin: string, published: string): KeyObject {
   const key = ((): KeyObject => {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { packageFolders, readMaterial } from "../../scripts/build/materials.ts";
+import { packageFolders, readMaterial, sourceOf } from "../../scripts/build/materials.ts";
 import { noticesText } from "../../scripts/build/notices.ts";
 import { describedBunVersion, runtimeParts } from "../../scripts/build/runtime-parts.ts";
 import { checkIntegrity, lockedRuntime } from "../../scripts/build/runtimes.ts";
@@ -12,7 +12,13 @@ import { sbom } from "../../scripts/build/sbom.ts";
 import { bunTarget, readTarget, runtimePackage, targets } from "../../scripts/build/targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
-const material = { name: "@a/b", version: "1.2.3", license: "MIT", text: "Do what you like." };
+const material = {
+  name: "@a/b",
+  version: "1.2.3",
+  license: "MIT",
+  source: "https://github.com/a/b",
+  text: "Do what you like.",
+};
 
 describe("targets", () => {
   test("targets have the names that Bun uses", () => {
@@ -81,12 +87,29 @@ test("the notices contain Fairlead's license, those of all packages, and Bun's p
   }
 });
 
+test("reads the repository of a package in each of npm's forms", () => {
+  expect(sourceOf("github:a/b")).toBe("https://github.com/a/b");
+  expect(sourceOf("a/b")).toBe("https://github.com/a/b");
+  expect(sourceOf({ url: "git+https://github.com/a/b.git" })).toBe("https://github.com/a/b");
+  expect(sourceOf({ url: "git@example.com:a/b.git" })).toBeUndefined();
+  expect(sourceOf(undefined)).toBeUndefined();
+});
+
 test("the SBOM lists the file, its checksum and everything inside without duplicates [F97]", () => {
   const sha256 = "0123456789abcdef".repeat(4);
-  const list = sbom({ executable: "x", version: "v1", sha256, bunVersion: "9.9.9", materials: [material] });
+  const list = sbom({
+    executable: "x",
+    version: "v1",
+    time: 1_700_000_000,
+    sha256,
+    bunVersion: "9.9.9",
+    materials: [material],
+  });
   expect(list.serialNumber).toMatch(
     /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
   );
+  expect(list.metadata.timestamp).toBe("2023-11-14T22:13:20.000Z");
+  expect(list.components.map(({ supplier }) => supplier?.name)).toEqual(["a", "oven-sh"]);
   expect(list.metadata.component.hashes).toEqual([{ alg: "SHA-256", content: sha256 }]);
   expect(list.components.map(({ purl }) => purl)).toEqual(["pkg:npm/%40a/b@1.2.3", "pkg:npm/bun@9.9.9"]);
   const refs = JSON.stringify(list).match(/"bom-ref":"[^"]+"/g) ?? [];

@@ -5,17 +5,17 @@ import { createPublicKey, createVerify } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parse } from "yaml";
 import { targets } from "../../scripts/build/targets.ts";
 import { releasedSection, sectionOf } from "../../scripts/release/changelog.ts";
 import { ReleaseFolder } from "../../scripts/release/folder.ts";
+import { addressesOf, download } from "../../scripts/release/image/debian.ts";
 import { imageSbom } from "../../scripts/release/image/image-sbom.ts";
 import { ociLayout } from "../../scripts/release/image/layout.ts";
 import { architectures, packageNames, purlOf, readLock } from "../../scripts/release/image/lock.ts";
 import { releaseNotes } from "../../scripts/release/notes.ts";
 import { readOptions } from "../../scripts/release/options.ts";
 import { provenance } from "../../scripts/release/provenance.ts";
-import { makeKey, readKey, signed } from "../../scripts/release/signature.ts";
+import { makeKey, readKey, requirePublicKey, signed } from "../../scripts/release/signature.ts";
 import { foldersOf, gzip, tar } from "../../scripts/release/tar.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -111,6 +111,13 @@ describe("keys", () => {
     expect(() => makeKey(path)).toThrow("A key is never overwritten");
   });
 
+  test("a tag is refused while the repository has no public key, which users verify with", () => {
+    const missing = join(folder, "none.pub");
+    expect(() => requirePublicKey("v1.0.0", missing)).toThrow("commit the public key under that name");
+    expect(() => requirePublicKey(undefined, missing)).not.toThrow();
+    expect(() => requirePublicKey("v1.0.0", shared)).not.toThrow();
+  });
+
   test("are refused when the published public key is another one", () => {
     const other = makeKey(join(folder, "other"));
     expect(() => readKey(readFileSync(path, "utf8"), path, other)).toThrow("does not belong to");
@@ -120,8 +127,14 @@ describe("keys", () => {
   });
 });
 
-test("the notes say that a release is not signed", () => {
-  const input = { version: "1.0.0", changes: "All." };
+test("the notes name the versions inside, and say that a release is not signed", () => {
+  const { packages } = readLock();
+  const input = { version: "1.0.0", changes: "All.", bunVersion: "9.9.9", packages };
+  const { version: libc } = packages.find(({ name }) => name === "libc6") ?? {};
+  expect(releaseNotes({ ...input, isSigned: true })).toContain(
+    `The executables contain Bun 9.9.9. The images contain libc6 ${libc}, libgcc-s1 `,
+  );
+  expect(releaseNotes({ ...input, packages: [], isSigned: true })).toContain("Bun 9.9.9.\n");
   expect(releaseNotes({ ...input, isSigned: false })).toContain("This release is not signed.");
   expect(releaseNotes({ ...input, isSigned: true })).toContain(
     "openssl dgst -sha256 -verify release-key.pub",
@@ -180,21 +193,75 @@ describe("an OCI layout", () => {
 
 test("the SBOM of an image lists its executables and its Debian packages [F97]", () => {
   const name = "x-cloud-controller-manager";
-  const packages = readLock();
+  const { packages } = readLock();
   const content = new TextEncoder().encode("x");
-  const input = { name, version: "1.0.0", packages, executables: [{ name: `${name}-linux-x64`, content }] };
-  const { components, dependencies, serialNumber } = imageSbom(input);
+  const input = {
+    name,
+    version: "1.0.0",
+    time: 0,
+    packages,
+    executables: [{ name: `${name}-linux-x64`, architecture: "amd64" as const, content }],
+  };
+  const { components, dependencies, serialNumber, metadata } = imageSbom(input);
+  expect(metadata.timestamp).toBe("1970-01-01T00:00:00.000Z");
   expect(components.map((each) => each["bom-ref"])).toEqual([`${name}-linux-x64`, ...packages.map(purlOf)]);
   expect(dependencies[0]?.dependsOn).toHaveLength(new Set(components.map((each) => each["bom-ref"])).size);
+  const amd64 = packages.filter(({ architecture }) => architecture === "amd64");
+  expect(dependencies[1]).toEqual({ ref: `${name}-linux-x64`, dependsOn: amd64.map(purlOf) });
   expect(imageSbom(input).serialNumber).toBe(serialNumber);
 });
 
 test("the lock of the image has every package for each processor, with a checksum", () => {
-  const locked = readLock();
+  const { packages: locked } = readLock();
   expect(locked.map(({ name, architecture }) => `${name} ${architecture}`)).toEqual(
     architectures.flatMap((architecture) => packageNames.map((name) => `${name} ${architecture}`)),
   );
   for (const { sha256 } of locked) expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+});
+
+describe("the packages of the image", () => {
+  const sha256 = new Bun.CryptoHasher("sha256").update("package").digest("hex");
+  const locked = { name: "libc6", version: "2.41", sha256 };
+
+  /** Serves one file, and returns the addresses of a missing one, of that one and of a changed one. */
+  async function withMirror(
+    work: (addresses: Record<"gone" | "there" | "changed", string>) => Promise<void>,
+  ) {
+    const contents: Readonly<Record<string, string>> = { "/there": "package", "/changed": "other" };
+    const server = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: ({ url }) => {
+        const content = contents[new URL(url).pathname];
+        return content === undefined ? new Response("", { status: 404 }) : new Response(content);
+      },
+    });
+    try {
+      const at = (path: string): string => new URL(path, server.url).href;
+      await work({ gone: at("/gone"), there: at("/there"), changed: at("/changed") });
+    } finally {
+      await server.stop(true);
+    }
+  }
+
+  test("come from a mirror, and later from the snapshot of the lock [F93]", async () => {
+    expect(addressesOf({ path: "debian-security/pool/a/b.deb" }, "20260131T235959Z")).toEqual([
+      "https://deb.debian.org/debian-security/pool/a/b.deb",
+      "https://snapshot.debian.org/archive/debian-security/20260131T235959Z/pool/a/b.deb",
+    ]);
+    await withMirror(async ({ gone, there }) => {
+      expect(new TextDecoder().decode(await download(locked, [gone, there]))).toBe("package");
+    });
+  });
+
+  test("are refused with another checksum, and each failed address is named", async () => {
+    await withMirror(async ({ gone, changed }) => {
+      await expect(download(locked, [changed])).rejects.toThrow("It is not used.");
+      await expect(download(locked, [gone])).rejects.toThrow(
+        `libc6 2.41 could not be downloaded:\n  ${gone}: 404`,
+      );
+    });
+  });
 });
 
 test("the provenance names every file, the commit, the runtimes and the workflow [F97]", () => {
@@ -205,7 +272,9 @@ test("the provenance names every file, the commit, the runtimes and the workflow
     clouds: ["hetzner"],
     targets: ["linux-x64"],
     runtimes: [{ name: "@oven/bun-linux-x64", version: "1.4.5", integrity: "sha512-/w==" }],
-    packages: [{ name: "libc6", version: "2.36-9+deb12u14", architecture: "arm64" as const, sha256: "ef" }],
+    packages: [
+      { name: "libc6", version: "2.41-12+deb13u5", architecture: "arm64" as const, path: "", sha256: "ef" },
+    ],
     lockSha256: "cd",
   };
   const environment = {
@@ -221,7 +290,7 @@ test("the provenance names every file, the commit, the runtimes and the workflow
     { uri: "git+https://forge.example/a/b@refs/tags/v1.0.0", digest: { gitCommit: "c0ffee" } },
     { name: "package-lock.json", digest: { sha256: "cd" } },
     { uri: "pkg:npm/%40oven/bun-linux-x64@1.4.5", digest: { sha512: "ff" } },
-    { uri: "pkg:deb/debian/libc6@2.36-9%2Bdeb12u14?arch=arm64&distro=debian-12", digest: { sha256: "ef" } },
+    { uri: "pkg:deb/debian/libc6@2.41-12%2Bdeb13u5?arch=arm64&distro=debian-13", digest: { sha256: "ef" } },
   ]);
   expect(built.predicate.runDetails).toEqual({
     builder: { id: "https://forge.example/a/b/.github/workflows/release.yml@refs/tags/v1.0.0" },
@@ -229,43 +298,5 @@ test("the provenance names every file, the commit, the runtimes and the workflow
   });
   expect(provenance({ ...input, environment: {} }).predicate.runDetails).toEqual({
     builder: { id: "urn:fairlead:local-build" },
-  });
-});
-
-describe("the workflow", () => {
-  const text = readFileSync(join(root, ".github/workflows/release.yml"), "utf8");
-  interface Step {
-    readonly uses?: string;
-    readonly run?: string;
-  }
-  const { permissions, jobs } = parse(text) as {
-    readonly permissions: object;
-    readonly jobs: Readonly<
-      Record<string, { readonly permissions: object; readonly steps: readonly Step[] }>
-    >;
-  };
-
-  test("pins every action to a commit", () => {
-    const used = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ uses }) => uses ?? []));
-    expect(used.length).toBeGreaterThan(2);
-    expect(used.filter((name) => !/^[\w-]+\/[\w-]+@[0-9a-f]{40}$/.test(name))).toEqual([]);
-  });
-
-  test("gives write permission only to the job that runs no code of the repository", () => {
-    expect([permissions, jobs["build"]?.permissions]).toEqual([{}, { contents: "read" }]);
-    const publish = jobs["publish"]?.steps ?? [];
-    expect(publish.map(({ run = "", uses = "" }) => run + uses).join()).not.toMatch(/checkout|npm/);
-  });
-
-  test("pushes images and the chart only where the repository has a registry for them", () => {
-    expect(jobs["images"]).toMatchObject({
-      if: "vars.IMAGE_REGISTRY != ''",
-      permissions: { contents: "read", packages: "write" },
-    });
-  });
-
-  test("puts no expression into a shell script", () => {
-    const scripts = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
-    expect(scripts.filter((script) => script.includes("${{"))).toEqual([]);
   });
 });

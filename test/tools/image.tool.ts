@@ -10,8 +10,9 @@ import { keepFolder, startProcess } from "../cluster/rig/kept-process.ts";
 import { until } from "../cluster/rig/until.ts";
 import { openWorld } from "../executable/world.ts";
 import { pidInside, startContainer } from "./rig/container.ts";
-import { debianTool, goTool, orSkipped, Unavailable } from "./rig/install.ts";
+import { debianTool, orSkipped, Unavailable } from "./rig/install.ts";
 import { installCommands } from "./rig/page-commands.ts";
+import { craneTool, LocalRegistry } from "./rig/registry.ts";
 import { builtRelease, hasImages } from "./rig/release.ts";
 
 const program = "fake-cloud-controller-manager";
@@ -27,9 +28,7 @@ const ran = (...command: readonly string[]): string => {
   return stdout.toString();
 };
 
-const crane = orSkipped("registry", () =>
-  goTool({ path: "github.com/google/go-containerregistry/cmd/crane", version: "v0.22.1", name: "crane" }),
-);
+const crane = orSkipped("registry", craneTool);
 const emulator = orSkipped("arm64", () => debianTool("qemu-aarch64-static", ["qemu-user-static"]));
 
 describe.skipIf(tools === undefined || !hasImages)("the container image", () => {
@@ -85,9 +84,9 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
     ] as const) {
       const root = join(unpack(architecture), "rootfs");
       const executable = join(root, "usr/local/bin", program);
-      const libraries = readdirSync(join(root, "lib"), { recursive: true, encoding: "utf8" });
+      const libraries = readdirSync(join(root, "usr/lib"), { recursive: true, encoding: "utf8" });
       const library = libraries.find((path) => path.endsWith("libc.so.6")) ?? "";
-      for (const path of [executable, join(root, "lib", library)]) {
+      for (const path of [executable, join(root, "usr/lib", library)]) {
         expect(readFileSync(path).readUInt16LE(18)).toBe(machine);
       }
       const authorities = readFileSync(join(root, "etc/ssl/certs/ca-certificates.crt"), "utf8");
@@ -105,27 +104,18 @@ describe.skipIf(tools === undefined || !hasImages)("the container image", () => 
   test.skipIf(crane === undefined)(
     "is pushed to a registry with both processors, as docs/install.md says",
     async () => {
-      const registry = startProcess([crane ?? "", "registry", "serve", "--address", "127.0.0.1:0"]);
-      try {
-        const port = await until(
-          "the registry to listen",
-          () => /serving on port (\d+)/.exec(registry.output())?.[1],
-          { explain: () => registry.output() },
-        );
-        const name = `127.0.0.1:${port}/owner/${program}:${version}`;
-        const [push = ""] = installCommands("Container image");
-        const command = push.replace("REGISTRY/OWNER", `127.0.0.1:${port}/owner`);
-        expect(command).toContain(`docker://${name}`);
-        const local = command.replace("copy", "copy --dest-tls-verify=false");
-        ran("sh", "-c", `cd ${builtRelease().folder} && ${local}`);
-        for (const architecture of ["amd64", "arm64"]) {
-          const options = ["--tls-verify=false", `--override-arch=${architecture}`];
-          const pulled = JSON.parse(ran("skopeo", "inspect", ...options, `docker://${name}`));
-          expect(pulled.Digest).toBe(inspect().Digest);
-          expect(pulled.Layers).toEqual(inspect(`--override-arch=${architecture}`).Layers);
-        }
-      } finally {
-        await registry.stop();
+      await using registry = await LocalRegistry.start(crane ?? "");
+      const name = `${registry.host}/owner/${program}:${version}`;
+      const [push = ""] = installCommands("Container image");
+      const command = push.replace("REGISTRY/OWNER", `${registry.host}/owner`);
+      expect(command).toContain(`docker://${name}`);
+      const local = command.replace("copy", "copy --dest-tls-verify=false");
+      ran("sh", "-c", `cd ${builtRelease().folder} && ${local}`);
+      for (const architecture of ["amd64", "arm64"]) {
+        const options = ["--tls-verify=false", `--override-arch=${architecture}`];
+        const pulled = JSON.parse(ran("skopeo", "inspect", ...options, `docker://${name}`));
+        expect(pulled.Digest).toBe(inspect().Digest);
+        expect(pulled.Layers).toEqual(inspect(`--override-arch=${architecture}`).Layers);
       }
     },
   );

@@ -4,11 +4,17 @@ import { describe, expect, test } from "bun:test";
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pythonPackages } from "../clients/rig/prepare.ts";
 import { tools as deployTools } from "./rig/deploy-tools.ts";
 import { needTool, orSkipped } from "./rig/install.ts";
 import { builtRelease, hasImages, releaseOptions, runRelease } from "./rig/release.ts";
 
 const tools = orSkipped("release", () => ["openssl", "sha256sum", "tar"].map(needTool));
+
+const python = orSkipped("SBOM schema", () =>
+  join(pythonPackages("the tools", join(import.meta.dir, "python")), "bin/python"),
+);
+const validate = join(import.meta.dir, "python/validate_sbom.py");
 
 const { version } = JSON.parse(readFileSync(`${import.meta.dir}/../../package.json`, "utf8")) as {
   readonly version: string;
@@ -90,6 +96,13 @@ describe.skipIf(tools === undefined)("a release", () => {
     expect(subject.map((each) => each.name)).toEqual(
       listed.filter((file) => file !== "provenance.intoto.json"),
     );
+  });
+
+  test.skipIf(python === undefined)("has SBOMs that match the schema of CycloneDX [F97]", () => {
+    const { folder } = builtRelease();
+    const lists = readdirSync(folder).filter((name) => name.endsWith(".cdx.json"));
+    expect(lists.length).toBeGreaterThan(1);
+    expect(shell(`${python} ${validate} ${lists.join(" ")}`, folder)).toEqual({ code: 0, output: "" });
   });
 
   test("has an archive that tar unpacks into an executable [F92]", () => {

@@ -5,11 +5,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { foldersOf, type TarEntry } from "../tar.ts";
-import { fetchPackages, unpack } from "./debian.ts";
-import type { LockedPackage } from "./lock.ts";
+import { fetchPackage, unpack } from "./debian.ts";
+import { debian, type ImageLock } from "./lock.ts";
 
 const libraries =
-  /^(usr\/)?lib\/[\w-]+\/(ld-linux-[\w-]+|libc|libdl|libgcc_s|libm|libpthread|libresolv|librt|libnss_(dns|files))\.so(\.\d+)+$/;
+  /^usr\/lib\/[\w-]+\/(ld-linux-[\w-]+|libc|libdl|libgcc_s|libm|libpthread|libresolv|librt|libnss_(dns|files))\.so(\.\d+)+$/;
 const certificates = /^usr\/share\/ca-certificates\/.+\.crt$/;
 const copyrights = /^usr\/share\/doc\/[^/]+\/copyright$/;
 
@@ -55,19 +55,26 @@ const identity: readonly TarEntry[] = [
   file("etc/passwd", "root:x:0:0:root:/:/sbin/nologin\nfairlead:x:65532:65532:Fairlead:/:/sbin/nologin\n"),
   file("etc/group", "root:x:0:\nfairlead:x:65532:\n"),
   file("etc/nsswitch.conf", "hosts: files dns\n"),
-  file("etc/os-release", 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="Debian GNU/Linux 12, parts of it"\n'),
+  file(
+    "etc/os-release",
+    `ID=debian\nVERSION_ID="${debian.version}"\nPRETTY_NAME="Debian GNU/Linux ${debian.version}, parts of it"\n`,
+  ),
 ];
 
 /** Where the kernel looks for the loader of each processor, if that is not the path in the package. */
 const loaders: readonly TarEntry[] = [
-  { path: "lib64/ld-linux-x86-64.so.2", mode: 0o777, link: "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" },
-  { path: "lib/ld-linux-aarch64.so.1", mode: 0o777, link: "/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1" },
+  { path: "lib64/ld-linux-x86-64.so.2", mode: 0o777, link: "/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2" },
+  {
+    path: "lib/ld-linux-aarch64.so.1",
+    mode: 0o777,
+    link: "/usr/lib/aarch64-linux-gnu/ld-linux-aarch64.so.1",
+  },
 ];
 
 /** All entries of the layer, folders first. */
-export function baseLayer(packages: readonly LockedPackage[]): readonly TarEntry[] {
-  const paths = fetchPackages(packages);
-  const contents = packages.flatMap(({ name }, index) => contentOf(name, paths[index] ?? ""));
+export async function baseLayer({ packages, snapshot }: ImageLock): Promise<readonly TarEntry[]> {
+  const contents: TarEntry[] = [];
+  for (const each of packages) contents.push(...contentOf(each.name, await fetchPackage(each, snapshot)));
   const found = new Set(contents.map(({ path }) => path));
   const links = loaders.filter(({ link = "" }) => found.has(link.slice(1)));
   const files = [...identity, ...contents, ...links].toSorted((a, b) => (a.path < b.path ? -1 : 1));

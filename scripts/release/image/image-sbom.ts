@@ -1,25 +1,32 @@
 // The SBOM of a container image, as CycloneDX: its Debian packages, and its executables, which have their own SBOMs. Pure.
 
 import { createHash } from "node:crypto";
-import { serialOf } from "../../build/sbom.ts";
-import { type LockedPackage, purlOf } from "./lock.ts";
+import { sbomMetadata, serialOf } from "../../build/sbom.ts";
+import { type Architecture, type LockedPackage, purlOf } from "./lock.ts";
 
 export interface ImageSbomInput {
   readonly name: string;
   readonly version: string;
+  /** Seconds since 1970 of the commit. */
+  readonly time: number;
   readonly packages: readonly LockedPackage[];
   /** The files of the release. */
-  readonly executables: readonly { readonly name: string; readonly content: Uint8Array }[];
+  readonly executables: readonly {
+    readonly name: string;
+    readonly architecture: Architecture;
+    readonly content: Uint8Array;
+  }[];
 }
 
 const sha256Of = (content: Uint8Array | string): string => createHash("sha256").update(content).digest("hex");
 
-export function imageSbom({ name, version, packages, executables }: ImageSbomInput) {
+export function imageSbom({ name, version, time, packages, executables }: ImageSbomInput) {
   const libraries = packages.map((each) => ({
     type: "library",
     "bom-ref": purlOf(each),
     name: each.name,
     version: each.version,
+    supplier: { name: "Debian", url: ["https://www.debian.org/"] },
     purl: purlOf(each),
     properties: [{ name: "fairlead:package-sha256", value: each.sha256 }],
   }));
@@ -38,8 +45,14 @@ export function imageSbom({ name, version, packages, executables }: ImageSbomInp
     // Derived from the content, so that the same image always has the same one.
     serialNumber: serialOf(sha256Of(JSON.stringify(components))),
     version: 1,
-    metadata: { component: { type: "container", "bom-ref": name, name, version } },
+    metadata: sbomMetadata({ type: "container", "bom-ref": name, name, version }, time),
     components,
-    dependencies: [{ ref: name, dependsOn: components.map((each) => each["bom-ref"]) }],
+    dependencies: [
+      { ref: name, dependsOn: components.map((each) => each["bom-ref"]) },
+      ...executables.map((program) => ({
+        ref: program.name,
+        dependsOn: packages.filter((each) => each.architecture === program.architecture).map(purlOf),
+      })),
+    ],
   };
 }

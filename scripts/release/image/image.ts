@@ -46,15 +46,17 @@ function optionsOf({ provider, sources }: Prepared): LayoutOptions {
   };
 }
 
-function imageOf(cloud: Prepared, architecture: Architecture, executable: Uint8Array): Image {
+async function imageOf(cloud: Prepared, architecture: Architecture, executable: Uint8Array): Promise<Image> {
   const { time } = cloud.sources;
-  const locked = readLock().filter((each) => each.architecture === architecture);
+  const { snapshot, packages } = readLock();
+  const locked = packages.filter((each) => each.architecture === architecture);
+  const base = await baseLayer({ snapshot, packages: locked });
   const path = `usr/local/bin/${cloud.provider.program}`;
   const program = { path, mode: 0o755, content: executable };
   return {
     architecture,
     layers: [
-      layer(baseLayer(locked), time, locked.map(({ name, version }) => `${name} ${version}`).join(", ")),
+      layer(base, time, locked.map(({ name, version }) => `${name} ${version}`).join(", ")),
       layer([...foldersOf([path]), program], time, `${cloud.provider.program} ${cloud.sources.version}`),
     ],
   };
@@ -67,7 +69,7 @@ function architecturesOf(targets: readonly Target[]): readonly Architecture[] {
 /** The Debian packages that the images of these targets contain. */
 export function packagesOf(targets: readonly Target[]): readonly LockedPackage[] {
   const chosen = architecturesOf(targets);
-  return readLock().filter(({ architecture }) => chosen.includes(architecture));
+  return readLock().packages.filter(({ architecture }) => chosen.includes(architecture));
 }
 
 /** No artefact if the targets have none of the processors. */
@@ -78,17 +80,20 @@ export function imageArtefacts(cloud: Prepared, targets: readonly Target[]): rea
   return [
     {
       name,
-      make: (folder) => {
+      make: async (folder) => {
         const executables = chosen.map((architecture) => {
           const file = executableName(cloud, imageTargets[architecture]);
           return { architecture, name: file, content: readFileSync(folder.at(file)) };
         });
         const { program } = cloud.provider;
-        const version = cloud.sources.released;
-        const list = imageSbom({ name: program, version, packages: packagesOf(targets), executables });
+        const { released: version, time } = cloud.sources;
+        const list = imageSbom({ name: program, version, time, packages: packagesOf(targets), executables });
         folder.write(`${program}-image.cdx.json`, `${JSON.stringify(list, undefined, 2)}\n`);
-        const images = executables.map(({ architecture, content }) => imageOf(cloud, architecture, content));
-        return folder.write(name, tar(ociLayout(images, optionsOf(cloud)), cloud.sources.time));
+        const images: Image[] = [];
+        for (const { architecture, content } of executables) {
+          images.push(await imageOf(cloud, architecture, content));
+        }
+        return folder.write(name, tar(ociLayout(images, optionsOf(cloud)), time));
       },
     },
   ];

@@ -83,9 +83,8 @@ export function accessObjects({
   return [
     {
       [comment]: [
-        "All permissions of the manager, without a wildcard. It writes to Nodes, Services, events, reviews and its Lease, and the volume",
-        "controller to claims, PersistentVolumes, VolumeAttachments and snapshots. SECURITY.md",
-        "explains each permission, and a cluster test runs the executable with exactly these.",
+        "All permissions of the manager with its flags, without a wildcard. SECURITY.md explains each permission, and a cluster test",
+        "runs the executable with exactly these.",
       ].join("\n"),
       ...rbac,
       kind: "ClusterRole",

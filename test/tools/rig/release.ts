@@ -3,10 +3,11 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { fetchPackages } from "../../../scripts/release/image/debian.ts";
-import { architectures, readLock } from "../../../scripts/release/image/lock.ts";
+import { ScriptError } from "../../../scripts/command-line.ts";
+import { fetchPackage } from "../../../scripts/release/image/debian.ts";
+import { readLock } from "../../../scripts/release/image/lock.ts";
 import { keepFolder } from "../../cluster/rig/kept-process.ts";
-import { installing, orSkipped } from "./install.ts";
+import { needTool, Unavailable } from "./install.ts";
 
 const root = resolve(import.meta.dir, "../../..");
 
@@ -25,16 +26,19 @@ export function runRelease(...options: readonly string[]): string {
   return stdout.toString();
 }
 
-/** Whether images can be built: their Debian packages are downloaded once, and not every machine has their sources. */
-export const hasImages: boolean =
-  orSkipped("image", () =>
-    installing("the Debian packages of the image", () => {
-      for (const architecture of architectures) {
-        fetchPackages(readLock().filter((each) => each.architecture === architecture));
-      }
-      return true;
-    }),
-  ) ?? false;
+/** Whether images can be built: their Debian packages are downloaded once. */
+export const hasImages: boolean = await (async () => {
+  const { snapshot, packages } = readLock();
+  try {
+    needTool("dpkg-deb");
+    for (const each of packages) await fetchPackage(each, snapshot);
+    return true;
+  } catch (error) {
+    if (!(error instanceof ScriptError || error instanceof Unavailable)) throw error;
+    process.stderr.write(`(skip) image: ${error.message}\n`);
+    return false;
+  }
+})();
 
 export const releaseOptions: readonly string[] = [
   ...["--allow-dirty", "--cloud=fake"],

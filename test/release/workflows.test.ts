@@ -1,0 +1,130 @@
+// The workflows in .github: what each job may do, in which order a release happens, and what keeps versions current.
+
+import { describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parse } from "yaml";
+import { readLock } from "../../scripts/release/image/lock.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const folder = join(root, ".github/workflows");
+const read = (path: string): string => readFileSync(join(root, path), "utf8");
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+
+interface Job {
+  readonly needs?: string;
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly steps?: readonly Step[];
+  readonly uses?: string;
+  readonly environment?: string;
+  readonly "timeout-minutes"?: number;
+}
+
+interface Workflow {
+  readonly permissions: object;
+  readonly concurrency?: object;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+const names = readdirSync(folder).toSorted();
+const workflow = (name: string): Workflow => parse(readFileSync(join(folder, name), "utf8")) as Workflow;
+const stepsOf = ({ jobs }: Workflow): readonly Step[] =>
+  Object.values(jobs).flatMap(({ steps = [] }) => steps);
+const { scripts } = JSON.parse(read("package.json")) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+
+describe.each(names)("%s", (name) => {
+  const { permissions, concurrency, jobs } = workflow(name);
+  const steps = stepsOf(workflow(name));
+
+  test("grants nothing by default, and each job what it needs", () => {
+    expect(permissions).toEqual({});
+    expect(concurrency).toBeDefined();
+    for (const job of Object.values(jobs)) {
+      expect(job.permissions).toBeDefined();
+      if (job.uses === undefined) expect(job["timeout-minutes"]).toBeGreaterThan(0);
+    }
+  });
+
+  test("pins every action to a commit, and keeps no credentials in the checkout", () => {
+    const used = steps.flatMap(({ uses }) => uses ?? []);
+    expect(used.filter((each) => !/^[\w-]+\/[\w/-]+@[0-9a-f]{40}$/.test(each))).toEqual([]);
+    for (const step of steps) {
+      if (step.uses?.startsWith("actions/checkout@") !== true) continue;
+      expect(step.with?.["persist-credentials"]).toBe(false);
+    }
+  });
+
+  test("puts no expression into a shell script, and runs scripts of package.json", () => {
+    const commands = steps.flatMap(({ run }) => run ?? []);
+    expect(commands.filter((command) => command.includes("${{"))).toEqual([]);
+    const called = commands.flatMap((command) => [...command.matchAll(/\bnpm (?:run )?([\w:]+)/g)]);
+    for (const [, script = ""] of called) expect(scripts[script]).toBeDefined();
+  });
+});
+
+test("CI runs the commands that CONTRIBUTING.md asks for before a change", () => {
+  const commands = stepsOf(workflow("ci.yml")).flatMap(({ run }) => run ?? []);
+  const [, before = ""] = read("CONTRIBUTING.md").split("Before you send a change:");
+  const asked = (before.split("After a change")[0] ?? "").match(/`(npm [^`]+)`/g) ?? [];
+  expect(asked.length).toBeGreaterThan(2);
+  for (const command of asked) expect(commands).toContain(command.replaceAll("`", ""));
+});
+
+describe("the release", () => {
+  const { jobs } = workflow("release.yml");
+
+  test("checks the tag first, tests, and publishes only after everything else", () => {
+    const order = ["check", "tests", "build", "draft", "images", "publish"];
+    expect(Object.keys(jobs)).toEqual(order);
+    expect(Object.values(jobs).map(({ needs }) => needs)).toEqual([undefined, ...order.slice(0, -1)]);
+    expect(jobs["tests"]?.uses).toBe("./.github/workflows/ci.yml");
+    expect(jobs["publish"]?.steps).toHaveLength(1);
+  });
+
+  test("gives write permission only to jobs that run no code of the repository", () => {
+    for (const { permissions, steps = [] } of Object.values(jobs)) {
+      const runsCode = /checkout|npm/.test(steps.map(({ run = "", uses = "" }) => run + uses).join());
+      if (runsCode) expect(permissions).toEqual({ contents: "read" });
+    }
+  });
+
+  test("reads the private key in one job, in its own environment", () => {
+    const users = Object.entries(jobs).filter(([, job]) =>
+      JSON.stringify(job).includes("FAIRLEAD_RELEASE_KEY"),
+    );
+    expect(users.map(([name, { environment }]) => [name, environment])).toEqual([["build", "release"]]);
+  });
+});
+
+describe("renovate.json", () => {
+  const { customManagers } = JSON.parse(read("renovate.json")) as {
+    readonly customManagers: readonly { readonly matchStrings: readonly string[] }[];
+  };
+  const found = (index: number, text: string) =>
+    (customManagers[index]?.matchStrings ?? []).flatMap((pattern) =>
+      [...text.matchAll(new RegExp(pattern, "g"))].map(({ groups = {} }) => groups),
+    );
+
+  test("finds each Debian package of the image", () => {
+    expect(found(0, read("deploy/image/packages.json"))).toEqual(
+      readLock().packages.map(({ name, version, architecture }) => ({
+        depName: name,
+        currentValue: version,
+        architecture,
+      })),
+    );
+  });
+
+  test("finds the Go tools of the tests by their module", () => {
+    const tools = found(1, read("test/tools/rig/deploy-tools.ts"));
+    expect(tools.map(({ depName }) => depName)).toContain("helm.sh/helm/v4");
+    expect(tools).toHaveLength(3);
+  });
+});

@@ -27,8 +27,8 @@ export async function complete(
 export const completionCommand: Command = {
   page: {
     name: "completion",
-    summary: "Print the completion of commands, flags and values for bash, zsh or fish.",
-    usage: ["bash|zsh|fish"],
+    summary: "Print the completion of commands, flags and values for bash, zsh, fish or PowerShell.",
+    usage: ["bash|zsh|fish|powershell"],
     words: shells,
     examples: [
       {

@@ -301,7 +301,9 @@ describe.skipIf(tools === undefined).each([
     expect(spec).toMatchObject({ revisionHistoryLimit: 3, strategy: { type: "Recreate" } });
     expect(spec).not.toHaveProperty("strategy.rollingUpdate");
     const byDefault = one(render({ cloud: "fake", image }), "DaemonSet").spec;
-    expect(byDefault).toMatchObject({ updateStrategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } } });
+    expect(byDefault).toMatchObject({
+      updateStrategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+    });
   });
 
   test("the dashboard is the one of deploy/monitoring, in a ConfigMap with the label of Grafana's sidecar", () => {

@@ -2,6 +2,7 @@
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { askedByShell, completionFor, shells } from "../completion/shells.ts";
+import { pluginFile } from "../plugin-name.ts";
 import type { Command, CommandPage } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -47,6 +48,7 @@ export const completionCommand: Command = {
       return;
     }
     if (invocation.refuse(invocation.unexpectedWords("completion", rest))) return;
-    await invocation.console.out(completionFor(shell, invocation.program));
+    const { console, program } = invocation;
+    await console.out(completionFor(shell, pluginFile(console.invokedAs ?? "") ?? program));
   },
 };

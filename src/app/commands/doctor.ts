@@ -54,7 +54,10 @@ export const doctorCommand: Command = {
   },
   async run(invocation) {
     const { diagnosisExitCode, diagnosisText } = await import("../../inspect/doctor/diagnose.ts");
-    const result = await diagnoseUntil(invocation, invocation.configuration.settings.flags.wait ?? milliseconds(0));
+    const result = await diagnoseUntil(
+      invocation,
+      invocation.configuration.settings.flags.wait ?? milliseconds(0),
+    );
     await invocation.print(result, diagnosisText(result));
     invocation.exitCode = diagnosisExitCode(result);
   },

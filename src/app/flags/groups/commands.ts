@@ -41,7 +41,11 @@ export const commandFields = {
     ),
   }),
   ...onlyFor(["doctor"], {
-    wait: { ...waitTime, kind: "switch", parse: (raw: string) => waitTime.parse(raw === "true" ? "5m" : raw) },
+    wait: {
+      ...waitTime,
+      kind: "switch",
+      parse: (raw: string) => waitTime.parse(raw === "true" ? "5m" : raw),
+    },
   }),
   ...onlyFor(["explain", "support-bundle"], {
     server: text(

@@ -8,6 +8,7 @@ import { newestPackages } from "./release/image/debian.ts";
 import { writeLock } from "./release/image/lock.ts";
 import { verifyCommand } from "./release/notes.ts";
 import { type ReleaseOptions, readOptions, usage } from "./release/options.ts";
+import { githubDownloads } from "./release/plugin.ts";
 import { release } from "./release/release.ts";
 import { makeKey, readKey } from "./release/signature.ts";
 
@@ -37,7 +38,9 @@ async function main(words: readonly string[]): Promise<void> {
   const key = keyOf(options);
   const outdir = options.outdir ?? resolve(root, "dist/release");
   const started = performance.now();
-  await release({ ...options, sources: readSources(), outdir, key, print });
+  const sources = readSources();
+  const downloads = options.downloads ?? githubDownloads(process.env, sources.released);
+  await release({ ...options, downloads, sources, outdir, key, print });
   print(`${outdir} is complete after ${((performance.now() - started) / 1000).toFixed(0)} s.`);
   print(
     key === undefined

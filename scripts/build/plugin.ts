@@ -18,7 +18,7 @@ export async function pluginModule(): Promise<ProgramModule> {
   return {
     entry: [
       runExecutableImport,
-      `import { chooseCloud } from ${JSON.stringify(join(root, "src/app/choose-cloud.ts"))};`,
+      `import { chooseCloud } from ${JSON.stringify(join(root, "src/app/commands/choose-cloud.ts"))};`,
       "const providers = {",
       ...loads,
       "};",

@@ -16,7 +16,7 @@ import { systemListen } from "../platform/system-listener.ts";
 import { programOf } from "../provider/program.ts";
 import type { AnyProvider } from "../provider/provider.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { ChosenCloud, CloudQuestion } from "./choose-cloud.ts";
+import type { ChosenCloud, CloudQuestion } from "./commands/choose-cloud.ts";
 import { runCommandLine } from "./commands/command-line.ts";
 import { Invocation } from "./commands/invocation.ts";
 import { readConfiguration } from "./configuration/configuration.ts";

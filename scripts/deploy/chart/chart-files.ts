@@ -22,8 +22,7 @@ import { defaultsOf, withHeader } from "./value-tree.ts";
 import { chartValues } from "./values.ts";
 import { valuesSchema } from "./values-schema.ts";
 
-const { version, license } = packageJson;
-const home = "https://fairlead.dev";
+const { version, license, homepage: home } = packageJson;
 
 function chart(): object {
   return withHeader(generated, {

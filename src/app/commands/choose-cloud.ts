@@ -1,21 +1,21 @@
 // Chooses the provider of kubectl-fairlead, which has all: that of --cloud-provider, else the one whose provider ids the Nodes have.
 
-import { minutes } from "../core/brand.ts";
-import { didYouMean } from "../core/did-you-mean.ts";
-import { textOf } from "../core/error-message.ts";
-import { isKubeError } from "../kube/errors/kube-error.ts";
-import { nodes } from "../kube/resources.ts";
-import { type AnyProvider, contractVersion } from "../provider/provider.ts";
-import { withDeadline } from "../runtime/deadline.ts";
-import { version } from "./build-info.ts";
-import { commandNames } from "./commands/command-line.ts";
-import { askedByShell } from "./completion/shells.ts";
-import type { ExitCode } from "./console.ts";
-import { readFlags } from "./flags/read-flags.ts";
-import { withUserKubeconfig } from "./kube-client.ts";
-import { readingApi } from "./operator.ts";
-import { isPluginCompletion } from "./plugin-name.ts";
-import type { ManagerPlatform } from "./system-platform.ts";
+import { minutes } from "../../core/brand.ts";
+import { didYouMean } from "../../core/did-you-mean.ts";
+import { textOf } from "../../core/error-message.ts";
+import { isKubeError } from "../../kube/errors/kube-error.ts";
+import { nodes } from "../../kube/resources.ts";
+import { type AnyProvider, contractVersion } from "../../provider/provider.ts";
+import { withDeadline } from "../../runtime/deadline.ts";
+import { version } from "../build-info.ts";
+import { askedByShell } from "../completion/shells.ts";
+import type { ExitCode } from "../console.ts";
+import { readFlags } from "../flags/read-flags.ts";
+import { withUserKubeconfig } from "../kube-client.ts";
+import { readingApi } from "../operator.ts";
+import { isPluginCompletion } from "../plugin-name.ts";
+import type { ManagerPlatform } from "../system-platform.ts";
+import { commandNames } from "./command-line.ts";
 
 /** Each loads the provider with this name. */
 export type LoadProviders = Readonly<Record<string, () => Promise<AnyProvider>>>;

@@ -3,14 +3,14 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { chooseCloud } from "../../src/app/choose-cloud.ts";
-import { asPlugin, isPluginCompletion, pluginFile, pluginName } from "../../src/app/plugin-name.ts";
-import { seededRandom } from "../../src/platform/random.ts";
-import type { AnyProvider } from "../../src/provider/provider.ts";
-import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
-import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import { chooseCloud } from "../../../src/app/commands/choose-cloud.ts";
+import { asPlugin, isPluginCompletion, pluginFile, pluginName } from "../../../src/app/plugin-name.ts";
+import { seededRandom } from "../../../src/platform/random.ts";
+import type { AnyProvider } from "../../../src/provider/provider.ts";
+import { MemoryFiles } from "../../../src/testing/virtual-time/memory-files.ts";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
-const folder = resolve(import.meta.dir, "../../providers");
+const folder = resolve(import.meta.dir, "../../../providers");
 const names = readdirSync(folder).toSorted();
 const all = names.join(", ");
 
@@ -86,7 +86,11 @@ describe("the cloud of kubectl-fairlead", () => {
 
   test.each([
     ["no Node has a provider id", [], "no Node has a provider id of a known cloud"],
-    ["the Nodes are of two clouds", ["aws:///a/i-1", "fake://m1"], "the Nodes have provider ids of aws and fake"],
+    [
+      "the Nodes are of two clouds",
+      ["aws:///a/i-1", "fake://m1"],
+      "the Nodes have provider ids of aws and fake",
+    ],
   ])("is asked for when %s", async (_, ids, why) => {
     expect(await choose(["doctor"], { ids })).toMatchObject({
       refused: `${why}; set --cloud-provider to one of ${all}`,
@@ -96,7 +100,9 @@ describe("the cloud of kubectl-fairlead", () => {
 
   test("is asked for when the Nodes cannot be read", async () => {
     const { refused } = (await choose(["doctor"], { status: 403 })) as { readonly refused?: string };
-    expect(refused).toStartWith("the Nodes, which show the cloud, cannot be read: The API server returned 403");
+    expect(refused).toStartWith(
+      "the Nodes, which show the cloud, cannot be read: The API server returned 403",
+    );
     expect(refused).toEndWith(`Or set --cloud-provider to one of ${all}.`);
   });
 
@@ -125,9 +131,12 @@ describe("the cloud of kubectl-fairlead", () => {
     expect(await choose(["doctor", "--cloud-provider=het"], { invokedAs })).toMatchObject({ requests: [] });
   });
 
-  test.each(["run", "csi-controller", "node-volumes"])("%s is refused, even with a cloud", async (command) => {
-    expect(await choose([command, "--cloud-provider=fake"])).toMatchObject({ exitCode: 2, loaded: [] });
-  });
+  test.each(["run", "csi-controller", "node-volumes"])(
+    "%s is refused, even with a cloud",
+    async (command) => {
+      expect(await choose([command, "--cloud-provider=fake"])).toMatchObject({ exitCode: 2, loaded: [] });
+    },
+  );
 });
 
 test.each([

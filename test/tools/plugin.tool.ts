@@ -77,7 +77,7 @@ describe.skipIf(krew === undefined && ruby === undefined)("a release of kubectl-
         expect(err).toBe("");
         expect(out).toContain("Node worker-1:");
         expect(fairlead("doctor").out).toContain("HCLOUD_TOKEN");
-        expect(fairlead("doctor", "--cloud-provider=fake").out).toContain("FAKE_TOKEN");
+        expect(fairlead("doctor", "--cloud-provider=fake").out).toContain("127.0.0.1:8620");
       } finally {
         await plane.stop();
       }

@@ -5,10 +5,11 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { programOf } from "../src/provider/program.ts";
 import { buildExecutable, prepare } from "./build/executable.ts";
+import { plugin } from "./build/plugin.ts";
 import { findModule } from "./build/provider-module.ts";
 import { readSources } from "./build/sources.ts";
 import { startTime } from "./build/start-time.ts";
-import { readTarget, type Target, targets } from "./build/targets.ts";
+import { endingOf, pluginTargets, readTarget, type Target, targets } from "./build/targets.ts";
 import { commandLine, fail, fromCaller, orFail } from "./command-line.ts";
 
 const root = resolve(import.meta.dir, "..");
@@ -16,11 +17,13 @@ const root = resolve(import.meta.dir, "..");
 const usage = `Usage: npm run build <provider> -- [options]
 
 Builds <provider>-cloud-controller-manager, with a checksum (.sha256) and an SBOM (.cdx.json).
-<provider> is a folder in providers/, such as fake, or the path of a provider module.
+<provider> is a folder in providers/, such as fake, or the path of a provider module. kubectl-fairlead builds the plugin of kubectl
+with all providers of the repository.
 
   --target <name>    platform to build for, repeatable (default: this one)
                      ${targets.slice(0, 4).join(", ")},
-                     ${targets.slice(4).join(", ")}
+                     ${targets.slice(4).join(", ")}; for kubectl-fairlead:
+                     ${pluginTargets.join(", ")}
   --all              build for all platforms
   --outdir <path>    output directory (default: dist)
   --runtime <path>   Bun executable to embed instead of the pinned one
@@ -44,8 +47,9 @@ function readOptions(): BuildOptions {
     },
     1,
   );
-  const named = values.target.flatMap((each) => each.split(",")).map(readTarget);
-  const chosen = new Set([...(values.all ? targets : []), ...named]);
+  const known = positionals[0] === plugin ? pluginTargets : targets;
+  const named = values.target.flatMap((each) => each.split(",")).map((each) => readTarget(each, known));
+  const chosen = new Set([...(values.all ? known : []), ...named]);
   return {
     wanted: positionals[0] ?? fail("Expected the name or the path of a provider.", usage),
     targets: chosen.size === 0 ? [undefined] : [...chosen],
@@ -55,7 +59,7 @@ function readOptions(): BuildOptions {
 }
 
 const fileName = (program: string, target: Target | undefined): string =>
-  target === undefined ? program : `${program}-${target}`;
+  target === undefined ? program : `${program}-${target}${endingOf(target)}`;
 
 const print = (text: string): boolean => process.stdout.write(`${text}\n`);
 
@@ -69,8 +73,8 @@ function removeEarlier(program: string, { targets: chosen, outdir }: BuildOption
 async function build(options: BuildOptions): Promise<void> {
   const { wanted, targets: chosen, outdir, runtime } = options;
   // The name in a module is unknown until the module is built; usually it is the name of the folder.
-  const name = basename(dirname(findModule(wanted, fromCaller("."))));
-  removeEarlier(programOf({ name }), options);
+  if (wanted !== plugin)
+    removeEarlier(programOf({ name: basename(dirname(findModule(wanted, fromCaller(".")))) }), options);
   const prepared = await prepare(wanted, fromCaller("."), readSources());
   const { provider, sources, contents, materials } = prepared;
   removeEarlier(provider.program, options);

@@ -9,6 +9,7 @@ import { writeLock } from "./release/image/lock.ts";
 import { newestLock } from "./release/image/newest.ts";
 import { verifyCommand } from "./release/notes.ts";
 import { type ReleaseOptions, readOptions, usage } from "./release/options.ts";
+import { githubDownloads } from "./release/plugin.ts";
 import { release } from "./release/release.ts";
 import { makeKey, readKey, requirePublicKey } from "./release/signature.ts";
 
@@ -55,7 +56,8 @@ async function main(words: readonly string[]): Promise<void> {
   }
   const outdir = options.outdir ?? resolve(root, "dist/release");
   const started = performance.now();
-  await release({ ...options, sources, changes, outdir, key, print });
+  const downloads = options.downloads ?? githubDownloads(process.env, sources.released);
+  await release({ ...options, downloads, sources, changes, outdir, key, print });
   print(`${outdir} is complete after ${((performance.now() - started) / 1000).toFixed(0)} s.`);
   print(
     key === undefined

@@ -1,10 +1,10 @@
 // Runs the bundler twice: once to list what an executable contains, once to compile it with that list. The entry point is
-// virtual and imports the program and one provider.
+// virtual and imports the program and its provider.
 
 import { resolve } from "node:path";
 import { defined } from "../../src/core/defined.ts";
 import { ScriptError } from "../command-line.ts";
-import { ccmImports, messagesText, type ProviderModule } from "./provider-module.ts";
+import { ccmImports, messagesText, type ProgramModule } from "./provider-module.ts";
 import { bunTarget, type Target } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -27,16 +27,10 @@ export const autoloadNothing = {
   autoloadPackageJson: false,
 } as const;
 
-function common({ path, exportName }: ProviderModule, defines: Readonly<Record<string, string>>) {
+function common({ entry: source }: ProgramModule, defines: Readonly<Record<string, string>>) {
   return {
     entrypoints: [entry],
-    files: {
-      [entry]: [
-        `import { runExecutable } from ${JSON.stringify(resolve(root, "src/app/run.ts"))};`,
-        `import { ${exportName} as provider } from ${JSON.stringify(path)};`,
-        "void runExecutable(provider as never);",
-      ].join("\n"),
-    },
+    files: { [entry]: source },
     plugins: [ccmImports],
     ...bundleOptions,
     define: Object.fromEntries(Object.entries(defines).map(([name, text]) => [name, JSON.stringify(text)])),
@@ -65,7 +59,7 @@ export interface Contents {
   readonly bytes: number;
 }
 
-export async function findContents(provider: ProviderModule): Promise<Contents> {
+export async function findContents(provider: ProgramModule): Promise<Contents> {
   const { metafile, outputs } = await build({ ...common(provider, {}), metafile: true });
   return {
     // Sorted, because the bundler lists files in the order in which it finished parsing them.
@@ -76,7 +70,7 @@ export async function findContents(provider: ProviderModule): Promise<Contents> 
 
 /** Writes the program as modules for Bun into the folder, and returns the path of the first one. */
 export async function bundle(
-  provider: ProviderModule,
+  provider: ProgramModule,
   defines: Readonly<Record<string, string>>,
   folder: string,
 ): Promise<string> {
@@ -95,7 +89,7 @@ export interface CompileOptions {
 }
 
 export async function compile(
-  provider: ProviderModule,
+  provider: ProgramModule,
   { target, outfile, runtime, defines }: CompileOptions,
 ): Promise<void> {
   await build({

@@ -6,7 +6,8 @@ import { basename, resolve } from "node:path";
 import { type Contents, compile, findContents } from "./compile.ts";
 import { type Material, packageFolders, readMaterial } from "./materials.ts";
 import { noticesText } from "./notices.ts";
-import { findModule, type ProviderModule, readModule } from "./provider-module.ts";
+import { plugin, pluginModule } from "./plugin.ts";
+import { findModule, type ProgramModule, readModule } from "./provider-module.ts";
 import { runtimeOf } from "./runtimes.ts";
 import { sbom } from "./sbom.ts";
 import type { Sources } from "./sources.ts";
@@ -15,16 +16,16 @@ import type { Target } from "./targets.ts";
 const root = resolve(import.meta.dir, "../..");
 
 export interface Prepared {
-  readonly provider: ProviderModule;
+  readonly provider: ProgramModule;
   readonly sources: Sources;
   readonly contents: Contents;
   readonly materials: readonly Material[];
   readonly notices: string;
 }
 
-/** `wanted` is the name of a folder in providers/, or a path relative to `from`. */
+/** `wanted` is the name of a folder in providers/, a path relative to `from`, or the name of the plugin with all of providers/. */
 export async function prepare(wanted: string, from: string, sources: Sources): Promise<Prepared> {
-  const provider = await readModule(findModule(wanted, from));
+  const provider = wanted === plugin ? await pluginModule() : await readModule(findModule(wanted, from));
   const contents = await findContents(provider);
   const materials = packageFolders(contents.files).map((folder) => readMaterial(resolve(root, folder)));
   const notices = noticesText(readFileSync(resolve(root, "LICENSE"), "utf8"), Bun.version, materials);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ScriptError } from "../command-line.ts";
 import { bundle } from "./compile.ts";
-import type { ProviderModule } from "./provider-module.ts";
+import type { ProgramModule } from "./provider-module.ts";
 
 export class ProgramOutput {
   readonly #folder: string;
@@ -17,7 +17,7 @@ export class ProgramOutput {
   }
 
   static async of(
-    provider: ProviderModule,
+    provider: ProgramModule,
     defines: Readonly<Record<string, string>>,
   ): Promise<ProgramOutput> {
     const folder = mkdtempSync(join(tmpdir(), "fairlead-program-"));

@@ -55,9 +55,12 @@ export function findModule(wanted: string, from: string): string {
   );
 }
 
-export interface ProviderModule {
-  readonly path: string;
-  readonly exportName: string;
+export const runExecutableImport = `import { runExecutable } from ${JSON.stringify(resolve(root, "src/app/run.ts"))};`;
+
+/** What an executable is built from. */
+export interface ProgramModule {
+  /** The source of the entry point. */
+  readonly entry: string;
   readonly name: string;
   /** The name of the executable. */
   readonly program: string;
@@ -71,6 +74,11 @@ export interface ProviderModule {
   readonly driver: string | undefined;
 }
 
+export interface ProviderModule extends ProgramModule {
+  readonly path: string;
+  readonly exportName: string;
+}
+
 function contractMismatch(name: string, contract: unknown): string {
   const mismatch = `The provider ${name} is written for contract ${contract}, but this version of Fairlead has contract ${contractVersion}.`;
   return typeof contract === "number" && contract > contractVersion
@@ -78,7 +86,7 @@ function contractMismatch(name: string, contract: unknown): string {
     : `${mismatch} Update it as docs/contract-${contractVersion}.md describes, set "contract: ${contractVersion}" in its definition, and build it again, or build it with an older release.`;
 }
 
-function variablesOf(config: Fields = {}): ProviderModule["variables"] {
+function variablesOf(config: Fields = {}): ProgramModule["variables"] {
   return Object.values<Field<unknown>>(config).flatMap(({ env, text, isSecret = false }) =>
     env === undefined || text.startsWith("No effect:") ? [] : [{ variable: env, text, isSecret }],
   );
@@ -124,6 +132,11 @@ export async function readModule(path: string): Promise<ProviderModule> {
   return {
     path,
     exportName,
+    entry: [
+      runExecutableImport,
+      `import { ${exportName} as provider } from ${JSON.stringify(path)};`,
+      "void runExecutable(provider as never);",
+    ].join("\n"),
     name,
     program: programOf({ name, executable }),
     variables: variablesOf(config),

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { ScriptError } from "../command-line.ts";
 import { cachedDownload } from "./cache.ts";
-import { runtimePackage, type Target } from "./targets.ts";
+import { endingOf, runtimePackage, type Target } from "./targets.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
@@ -54,13 +54,14 @@ export function checkIntegrity(what: string, bytes: Uint8Array, integrity: strin
 /** The path of the runtime. The first build for another platform downloads about 50 MB into the cache. */
 export async function runtimeOf(target: Target): Promise<string> {
   const { name, version, integrity } = lockedRuntime(target);
-  const installed = join(root, "node_modules", name, "bin/bun");
+  const path = `bin/bun${endingOf(target)}`;
+  const installed = join(root, "node_modules", name, path);
   if (existsSync(installed)) return installed;
   return cachedDownload(`runtimes/${name.replace("@oven/", "")}-${version}`, (folder) => {
     const packed = run(["npm", "pack", "--json", "--loglevel=error", `${name}@${version}`], folder);
     const [{ filename = "" } = {}] = JSON.parse(packed) as readonly { readonly filename?: string }[];
     checkIntegrity(`${name}@${version}`, readFileSync(join(folder, filename)), integrity);
-    run(["tar", "-xzf", filename, "package/bin/bun"], folder);
-    return join(folder, "package/bin/bun");
+    run(["tar", "-xzf", filename, `package/${path}`], folder);
+    return join(folder, "package", path);
   });
 }

@@ -12,7 +12,19 @@ export const targets = [
   "darwin-arm64",
 ] as const;
 
-export type Target = (typeof targets)[number];
+/** Those of kubectl-fairlead, which runs where kubectl runs. */
+export const pluginTargets = [
+  "linux-x64",
+  "linux-arm64",
+  "darwin-x64",
+  "darwin-arm64",
+  "windows-x64",
+] as const;
+
+export type Target = (typeof targets | typeof pluginTargets)[number];
+
+/** The ending of programs on the target. */
+export const endingOf = (target: Target): string => (target.startsWith("windows") ? ".exe" : "");
 
 /** Bun's name for the target. */
 export function bunTarget(target: Target): string {
@@ -25,11 +37,11 @@ export function runtimePackage(target: Target): string {
 }
 
 /** Accepts Bun's spelling too: `bun-linux-x64`, and `-baseline`, which is the same runtime since Bun 1.4. */
-export function readTarget(given: string): Target {
+export function readTarget(given: string, known: readonly Target[] = targets): Target {
   const word = given.replace(/^bun-/, "").replace("-baseline", "");
   return oneNamed(
     "target",
     word,
-    targets.map((name) => ({ name })),
+    known.map((name) => ({ name })),
   ).name;
 }

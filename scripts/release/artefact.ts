@@ -1,7 +1,7 @@
 // One step of a release, and the name of the file that most steps begin with.
 
 import type { Prepared } from "../build/executable.ts";
-import type { Target } from "../build/targets.ts";
+import { endingOf, type Target } from "../build/targets.ts";
 import type { ReleaseFolder } from "./folder.ts";
 
 /** One step of a release. */
@@ -13,5 +13,10 @@ export interface Artefact {
 
 /** The name of an executable in a release. */
 export function executableName({ provider }: Prepared, target: Target): string {
-  return `${provider.program}-${target}`;
+  return `${provider.program}-${target}${endingOf(target)}`;
+}
+
+/** The name of the archive with the executable. */
+export function archiveName({ provider }: Prepared, target: Target): string {
+  return `${provider.program}-${target}.tar.gz`;
 }

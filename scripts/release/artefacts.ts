@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { buildExecutable, type Prepared } from "../build/executable.ts";
-import type { Target } from "../build/targets.ts";
-import { type Artefact, executableName } from "./artefact.ts";
+import { endingOf, type Target } from "../build/targets.ts";
+import { type Artefact, archiveName, executableName } from "./artefact.ts";
 import { megabytes } from "./folder.ts";
 import { imageArtefacts } from "./image/image.ts";
 import { packageArtefacts } from "./packages/packages.ts";
@@ -13,21 +13,22 @@ import { gzip, tar } from "./tar.ts";
 
 const root = resolve(import.meta.dir, "../..");
 
-function archiveOf({ provider, sources }: Prepared, executable: Uint8Array): Uint8Array {
+function archiveOf({ provider, sources }: Prepared, target: Target, executable: Uint8Array): Uint8Array {
   const license = readFileSync(resolve(root, "LICENSE"));
   return gzip(
     tar(
       [
         { path: "LICENSE", mode: 0o644, content: license },
-        { path: provider.program, mode: 0o755, content: executable },
+        { path: `${provider.program}${endingOf(target)}`, mode: 0o755, content: executable },
       ],
       sources.time,
     ),
   );
 }
 
-function artefactsFor(cloud: Prepared, target: Target): readonly Artefact[] {
+export function artefactsFor(cloud: Prepared, target: Target): readonly Artefact[] {
   const name = executableName(cloud, target);
+  const archive = archiveName(cloud, target);
   return [
     {
       name,
@@ -35,8 +36,8 @@ function artefactsFor(cloud: Prepared, target: Target): readonly Artefact[] {
         megabytes((await buildExecutable(cloud, { target, outfile: folder.at(name) })).bytes),
     },
     {
-      name: `${name}.tar.gz`,
-      make: (folder) => folder.write(`${name}.tar.gz`, archiveOf(cloud, readFileSync(folder.at(name)))),
+      name: archive,
+      make: (folder) => folder.write(archive, archiveOf(cloud, target, readFileSync(folder.at(name)))),
     },
   ];
 }

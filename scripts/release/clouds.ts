@@ -1,7 +1,8 @@
-// The clouds of a release: every provider except the simulated cloud.
+// The programs of a release: every provider except the simulated cloud, and the plugin of kubectl.
 
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
+import { plugin } from "../build/plugin.ts";
 import { oneNamed } from "../command-line.ts";
 
 const providers = resolve(import.meta.dir, "../../providers");
@@ -18,6 +19,6 @@ export function readCloud(given: string): string {
   return oneNamed(
     "cloud",
     given,
-    allProviders().map((name) => ({ name })),
+    [...allProviders(), plugin].map((name) => ({ name })),
   ).name;
 }

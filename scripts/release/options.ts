@@ -1,5 +1,6 @@
 // The options of `npm run release`.
 
+import { plugin } from "../build/plugin.ts";
 import { readTarget, type Target, targets } from "../build/targets.ts";
 import { fromCaller, parseWords } from "../command-line.ts";
 import { readCloud, releasedClouds } from "./clouds.ts";
@@ -9,9 +10,11 @@ export const usage = `Usage: npm run release -- [options]
 Builds every cloud for every platform into dist/release: executables, archives, SBOMs, provenance, checksums and release notes.
 The checksums are signed if FAIRLEAD_RELEASE_KEY or --key has a private key.
 
-  --cloud <name>      only this cloud, repeatable (default: all except fake)
+  --cloud <name>      only this cloud, or kubectl-fairlead, repeatable (default: all except fake)
   --target <name>     only this platform, repeatable (default: all)
                       ${targets.join(", ")}
+  --downloads <url>   URL of the folder from which users download the files, for the krew manifest and the Homebrew formula
+                      (default: the release of GITHUB_REPOSITORY; without both, neither is written)
   --outdir <path>     output directory (default: dist/release)
   --key <path>        private key in PEM form; FAIRLEAD_RELEASE_KEY may hold the key itself
   --tag <name>        the tag of the release; it must be v and the version in package.json, CHANGELOG.md must have its
@@ -27,6 +30,7 @@ The checksums are signed if FAIRLEAD_RELEASE_KEY or --key has a private key.
 export interface ReleaseOptions {
   readonly clouds: readonly string[];
   readonly targets: readonly Target[];
+  readonly downloads: string | undefined;
   readonly outdir: string | undefined;
   readonly key: string | undefined;
   readonly tag: string | undefined;
@@ -47,6 +51,7 @@ export function readOptions(words: readonly string[]): ReleaseOptions {
     {
       cloud: repeatable,
       target: repeatable,
+      downloads: single,
       outdir: single,
       key: single,
       tag: single,
@@ -63,10 +68,11 @@ export function readOptions(words: readonly string[]): ReleaseOptions {
   ];
   const path = (value: string | undefined) => (value === undefined ? undefined : fromCaller(value));
   const clouds = list(values.cloud, readCloud);
-  const chosen = list(values.target, readTarget);
+  const chosen = list(values.target, (word) => readTarget(word));
   return {
-    clouds: clouds.length === 0 ? releasedClouds() : clouds,
+    clouds: clouds.length === 0 ? [...releasedClouds(), plugin] : clouds,
     targets: chosen.length === 0 ? targets : chosen,
+    downloads: values.downloads?.replace(/\/$/, ""),
     outdir: path(values.outdir),
     key: path(values.key),
     tag: values.tag,

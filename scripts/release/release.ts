@@ -5,6 +5,7 @@ import { createHash, type KeyObject } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { prepare } from "../build/executable.ts";
+import { plugin } from "../build/plugin.ts";
 import { lockedRuntime } from "../build/runtimes.ts";
 import type { Sources } from "../build/sources.ts";
 import { ScriptError } from "../command-line.ts";
@@ -15,6 +16,7 @@ import { ReleaseFolder } from "./folder.ts";
 import { packagesOf } from "./image/image.ts";
 import type { LockedPackage } from "./image/lock.ts";
 import { releaseNotes } from "./notes.ts";
+import { type PluginParts, pluginArtefacts, pluginTargetsOf } from "./plugin.ts";
 import { Progress } from "./progress.ts";
 import { provenance } from "./provenance.ts";
 import { signed } from "./signature.ts";
@@ -22,7 +24,7 @@ import { signed } from "./signature.ts";
 const root = resolve(import.meta.dir, "../..");
 const readText = (path: string): string => readFileSync(resolve(root, path), "utf8");
 
-export interface ReleasePlan extends Parts {
+export interface ReleasePlan extends Parts, PluginParts {
   readonly sources: Sources;
   readonly clouds: readonly string[];
   readonly outdir: string;
@@ -57,7 +59,9 @@ function statementOf(plan: ReleasePlan, folder: ReleaseFolder): string {
     commit: sources.commit,
     clouds,
     targets,
-    runtimes: targets.map(lockedRuntime),
+    runtimes: [...new Set([...targets, ...(clouds.includes(plugin) ? pluginTargetsOf(targets) : [])])].map(
+      lockedRuntime,
+    ),
     packages: packagesIn(plan),
     lockSha256: createHash("sha256").update(readText("package-lock.json")).digest("hex"),
     environment: process.env,
@@ -70,7 +74,10 @@ export async function release(plan: ReleasePlan): Promise<void> {
   checkSources(plan);
   const artefacts: Artefact[] = [];
   for (const name of plan.clouds) {
-    artefacts.push(...(await artefactsOf(await prepare(name, root, sources), plan)));
+    const prepared = await prepare(name, root, sources);
+    artefacts.push(
+      ...(name === plugin ? pluginArtefacts(prepared, plan) : await artefactsOf(prepared, plan)),
+    );
   }
   artefacts.push(chartArtefact(sources));
   const folder = new ReleaseFolder(plan.outdir);

@@ -16,6 +16,7 @@ import { systemListen } from "../platform/system-listener.ts";
 import { programOf } from "../provider/program.ts";
 import type { AnyProvider } from "../provider/provider.ts";
 import type { Log } from "../telemetry/log.ts";
+import type { ChosenCloud, CloudQuestion } from "./commands/choose-cloud.ts";
 import { runCommandLine } from "./commands/command-line.ts";
 import { Invocation } from "./commands/invocation.ts";
 import { readConfiguration } from "./configuration/configuration.ts";
@@ -23,6 +24,7 @@ import { ReloadRequests } from "./configuration/reload-requests.ts";
 import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { Console, ExitCode } from "./console.ts";
 import { RepeatedMessages } from "./logging/repeated-messages.ts";
+import { asPlugin, pluginName } from "./plugin-name.ts";
 import { runtimeVariables } from "./runtime-variables.ts";
 import { type ManagerPlatform, systemPlatform } from "./system-platform.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
@@ -57,8 +59,13 @@ export async function runProgram(
   return invocation.exitCode;
 }
 
-/** The whole program. The generated entry of an executable calls it with its provider. */
-export async function runExecutable(provider: AnyProvider): Promise<void> {
+/**
+ * The whole program. The generated entry of an executable calls it with its provider, and that of kubectl-fairlead with the choice among
+ * all.
+ */
+export async function runExecutable(
+  source: AnyProvider | ((question: CloudQuestion) => Promise<ChosenCloud>),
+): Promise<void> {
   keepLoopbackDirect();
   const controller = new AbortController();
   const reloads = new ReloadRequests();
@@ -66,6 +73,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
   const rejections = new RepeatedMessages(platform.clock, 10);
   let systemd: Systemd | undefined;
   let log: Log | undefined;
+  const invokedAs = typeof source === "function" ? asPlugin(systemProgram()) : systemProgram();
   const { exit, pid, stdout, stderr } = onSignals({
     stop: (name) => {
       systemd?.stopping();
@@ -77,7 +85,8 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
     },
     uncaught: (error) => {
       const what = firstLine(messageOf(platform.redaction?.clean(error) ?? error));
-      stderr(`${programOf(provider)}: internal error, please file a bug: ${what}\n`);
+      const program = typeof source === "function" ? "kubectl-fairlead" : programOf(source);
+      stderr(`${program}: internal error, please file a bug: ${what}\n`);
     },
     // In a manager, the work that needs the result fails and is retried. A command that runs once ends.
     unhandled: (error) => {
@@ -100,7 +109,7 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
     stdin: systemStdin,
     readLine: terminalLine(),
     pid,
-    invokedAs: systemProgram(),
+    invokedAs,
     systemd,
     reloads,
     onLog: (opened: Log) => {
@@ -109,8 +118,18 @@ export async function runExecutable(provider: AnyProvider): Promise<void> {
     serving,
   };
   removeVariables(runtimeVariables(platform.environment).forget);
+  const { signal } = controller;
+  const chosen =
+    typeof source === "function"
+      ? await source({ args: systemArguments(), invokedAs, platform, signal })
+      : { provider: source };
+  if ("refused" in chosen) {
+    stderr(`${pluginName(invokedAs)}: ${chosen.refused}\n`);
+    return exit(chosen.exitCode);
+  }
+  const { provider } = chosen;
   const { environment, args } = await withServiceCredentials(provider.config, platform, systemArguments());
-  const running = runProgram(provider, args, streams, { ...platform, environment }, controller.signal);
+  const running = runProgram(provider, args, streams, { ...platform, environment }, signal);
   exit(
     await running.finally(() => {
       log = undefined;

@@ -48,7 +48,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/rehearse.ts", ["cloud", "peer"]],
   ["scripts/cloud.ts", ["machines"]],
   ["scripts/build.ts", ["target"]],
-  ["scripts/release/options.ts", ["cloud", "target", "key", "tag", "make-key", "no-image", "lock-image"]],
+  ["scripts/release/options.ts", ["cloud", "target", "downloads", "key", "tag", "make-key", "no-image", "lock-image"]],
   ["scripts/new-provider.ts", ["dir"]],
   ["scripts/bench/options.ts", ["count", "clouds", "runs", "action", "flag", "output", "write"]],
   ["scripts/all-tests.ts", ["nightly"]],
@@ -58,6 +58,8 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   [undefined, ["client-name"]],
   // kubelet and kubectl.
   [undefined, ["node-ip", "provider-id", "tcp", "field-selector", "from-literal"]],
+  // krew.
+  [undefined, ["manifest-url"]],
   // Sidecars of CSI, and kube-controller-manager.
   [undefined, ["csi-address", "extra-create-metadata", "leader-election", "disable-force-detach-on-timeout"]],
   // sha256sum.

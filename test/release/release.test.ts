@@ -26,7 +26,7 @@ describe("options", () => {
   test("select every provider except the simulated cloud, and every target [F92 F93 F94]", () => {
     const { clouds, targets: chosen } = readOptions([]);
     const providers = readdirSync(join(root, "providers")).filter((name) => name !== "fake");
-    expect([clouds, chosen]).toEqual([providers.toSorted(), targets]);
+    expect([clouds, chosen]).toEqual([[...providers.toSorted(), "kubectl-fairlead"], targets]);
   });
 
   test("narrow the clouds and targets, also to the simulated cloud", () => {

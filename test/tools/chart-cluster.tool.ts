@@ -167,11 +167,27 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       image: { repository: "registry.example.com/ccm" },
       nameOverride: "everything",
       kind: "Deployment",
+      hostNetwork: false,
+      networkPolicy: { enabled: true, metricsFrom: [{ namespaceSelector: {} }] },
       podDisruptionBudget: { enabled: true },
+      topologySpreadConstraints: [
+        { maxSkew: 1, topologyKey: "topology.kubernetes.io/zone", whenUnsatisfiable: "ScheduleAnyway" },
+      ],
+      updateStrategy: { type: "Recreate" },
+      revisionHistoryLimit: 3,
+      extraObjects: [
+        {
+          apiVersion: "v1",
+          kind: "ResourceQuota",
+          metadata: { name: '{{ include "fairlead.name" . }}', namespace: "{{ .Release.Namespace }}" },
+          spec: { hard: { services: "100" } },
+        },
+      ],
       metrics: {
         scraper: { name: "prometheus" },
         serviceMonitor: { enabled: true, interval: "30s" },
         rules: { enabled: true },
+        dashboard: { enabled: true },
       },
       webhook: { enabled: true, certificateSecret: "webhook", caBundle: plane.ca },
     });
@@ -183,8 +199,10 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       "clusterrolebinding.rbac.authorization.k8s.io",
       "configmap",
       "deployment.apps",
+      "networkpolicy.networking.k8s.io",
       "poddisruptionbudget.policy",
       "prometheusrule.monitoring.coreos.com",
+      "resourcequota",
       "role.rbac.authorization.k8s.io",
       "rolebinding.rbac.authorization.k8s.io",
       "service",

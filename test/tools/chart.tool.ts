@@ -52,6 +52,14 @@ const valueSets: Readonly<Record<string, object>> = {
     additionalTolerations: [{ key: "dedicated", operator: "Exists" }],
     nodeSelector: { "node-role.kubernetes.io/control-plane": null, pool: "system" },
     affinity: { nodeAffinity: {} },
+    topologySpreadConstraints: [
+      { maxSkew: 1, topologyKey: "topology.kubernetes.io/zone", whenUnsatisfiable: "ScheduleAnyway" },
+    ],
+    updateStrategy: { type: "Recreate" },
+    revisionHistoryLimit: 3,
+    extraObjects: [
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name: '{{ include "fairlead.name" . }}-extra' } },
+    ],
     podLabels: { team: "platform" },
     podAnnotations: { a: "b" },
     extraVolumes: [{ name: "token", secret: { secretName: "token" } }],
@@ -60,6 +68,7 @@ const valueSets: Readonly<Record<string, object>> = {
     metrics: {
       scraper: { name: "prometheus-k8s" },
       serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "30s" },
+      dashboard: { enabled: true, annotations: { grafana_folder: "Kubernetes" } },
     },
     webhook: { enabled: true, certificateSecret: "webhook", caBundle: "PEM" },
   },
@@ -68,6 +77,7 @@ const valueSets: Readonly<Record<string, object>> = {
     kind: "Deployment",
     hostNetwork: false,
     dnsPolicy: "ClusterFirst",
+    networkPolicy: { enabled: true },
     priorityClassName: "",
     nodeSelector: { "node-role.kubernetes.io/control-plane": null },
     rbac: { create: false },
@@ -260,6 +270,76 @@ describe.skipIf(tools === undefined).each([
     expect(one(objects, "PrometheusRule").spec.groups).toEqual(groups);
   });
 
+  test("a Deployment of several replicas prefers different machines, unless affinity has a rule for that", () => {
+    const affinityOf = (values: object) => {
+      const objects = render({ cloud: "fake", image, kind: "Deployment", ...values });
+      return specOf(objects, "Deployment")["affinity"];
+    };
+    const labelSelector = {
+      matchLabels: { "app.kubernetes.io/name": "fairlead", "app.kubernetes.io/instance": "release" },
+    };
+    const term = { topologyKey: "kubernetes.io/hostname", labelSelector };
+    const preferred = [{ weight: 100, podAffinityTerm: term }];
+    const podAntiAffinity = { preferredDuringSchedulingIgnoredDuringExecution: preferred };
+    expect(affinityOf({})).toEqual({ podAntiAffinity });
+    expect(affinityOf({ affinity: { nodeAffinity: {} } })).toEqual({ podAntiAffinity, nodeAffinity: {} });
+    expect(affinityOf({ affinity: { podAntiAffinity: {} } })).toEqual({ podAntiAffinity: {} });
+    expect(affinityOf({ replicas: 1 })).toBeUndefined();
+  });
+
+  test("spread constraints count the pods of the release, and another update strategy replaces the default", () => {
+    const objects = render({ cloud: "fake", ...valueSets["a Deployment with everything"] });
+    expect(specOf(objects, "Deployment")["topologySpreadConstraints"]).toEqual([
+      expect.objectContaining({
+        maxSkew: 1,
+        labelSelector: {
+          matchLabels: { "app.kubernetes.io/name": "fairlead", "app.kubernetes.io/instance": "release" },
+        },
+      }),
+    ]);
+    const { spec } = one(objects, "Deployment");
+    expect(spec).toMatchObject({ revisionHistoryLimit: 3, strategy: { type: "Recreate" } });
+    expect(spec).not.toHaveProperty("strategy.rollingUpdate");
+    const byDefault = one(render({ cloud: "fake", image }), "DaemonSet").spec;
+    expect(byDefault).toMatchObject({
+      updateStrategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+    });
+  });
+
+  test("the dashboard is the one of deploy/monitoring, in a ConfigMap with the label of Grafana's sidecar", () => {
+    const objects = render({ cloud: "fake", ...valueSets["a Deployment with everything"] });
+    const { metadata, data } = one(objects, "ConfigMap", "-dashboard");
+    expect(metadata).toMatchObject({
+      labels: { grafana_dashboard: "1" },
+      annotations: { grafana_folder: "Kubernetes" },
+    });
+    const file = readFileSync(join(root, "deploy/monitoring/dashboard.json"), "utf8");
+    expect(JSON.parse(data?.["fairlead.json"] ?? "")).toEqual(JSON.parse(file));
+    expect(one(objects, "ConfigMap", "-extra").metadata.name).toBe("fake-cloud-controller-manager-extra");
+  });
+
+  test("the NetworkPolicy opens the ports of the manager, and DNS, the API server and the cloud", () => {
+    const tcp = (port: number) => ({ port, protocol: "TCP" });
+    const policyOf = (values: object) =>
+      one(render({ cloud: "fake", image, hostNetwork: false, ...values }), "NetworkPolicy").spec;
+    const egress = [{ ports: [{ port: 53, protocol: "UDP" }, tcp(53), tcp(443), tcp(6443)] }];
+    expect(policyOf({ networkPolicy: { enabled: true } })).toMatchObject({
+      ingress: [{ ports: [tcp(10258)] }],
+      egress,
+    });
+    const from = [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }];
+    const restricted = policyOf({
+      networkPolicy: { enabled: true, metricsFrom: from, egressPorts: [6443] },
+      webhook: { enabled: true, certificateSecret: "webhook", caBundle: "PEM" },
+    });
+    expect(restricted).toMatchObject({
+      ingress: [{ ports: [tcp(10258)], from }, { ports: [tcp(10260)] }],
+      egress: [{ ports: [{ port: 53, protocol: "UDP" }, tcp(53), tcp(6443)] }],
+    });
+    const closed = { configuration: { flags: { "secure-port": 0 } }, networkPolicy: { enabled: true } };
+    expect(policyOf(closed)).toMatchObject({ ingress: null });
+  });
+
   const wrong: readonly (readonly [string, object, string])[] = [
     ["no cloud", { image }, `cloud is required: one of ${clouds.join(", ")}`],
     ["an unknown cloud", { image, cloud: "hetzer" }, "at '/cloud': value must be one of"],
@@ -314,6 +394,11 @@ describe.skipIf(tools === undefined).each([
       "a ServiceMonitor without a Service",
       { cloud: "fake", image, metrics: { service: { enabled: false }, serviceMonitor: { enabled: true } } },
       "metrics.serviceMonitor.enabled needs metrics.service.enabled",
+    ],
+    [
+      "a NetworkPolicy for the network of the machine",
+      { cloud: "fake", image, networkPolicy: { enabled: true } },
+      "networkPolicy.enabled needs hostNetwork: false",
     ],
   ];
   test.each(wrong)("helm refuses %s [F95]", (_, values, text) => {

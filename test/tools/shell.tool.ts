@@ -135,6 +135,26 @@ zpty -r -m shell text '*node*service*' && print -r -- "offered: node service"
   expect(out).toContain("offered: node service");
 });
 
+const pwsh = orSkipped("PowerShell completion", () => needTool("pwsh"));
+test.if(pwsh !== undefined)("PowerShell completes commands, kinds, flags, values and files", async () => {
+  const script = await output(["completion", "powershell"]);
+  const complete = (line: string): readonly string[] => {
+    const typed = `${program} ${line}`;
+    const run = `Get-Content -Raw completion.ps1 | Invoke-Expression; (TabExpansion2 -inputScript '${typed}' -cursorColumn ${typed.length}).CompletionMatches.CompletionText`;
+    const { out, err } = withFile(script, "completion.ps1", () => [
+      ...[pwsh ?? "pwsh", "-NoProfile", "-NonInteractive", "-Command", run],
+    ]);
+    expect(err).toBe("");
+    return out.split("\n").filter((word) => word !== "");
+  };
+  expect(complete("expl")).toEqual(["explain"]);
+  expect(complete("explain ")).toEqual(["node", "service", "pvc", "pv"]);
+  expect(complete("explain --output=")).toEqual(["--output=text", "--output=json", "--output=github"]);
+  expect(complete("explain -o j")).toEqual(["json"]);
+  expect(complete("explain service ")).toEqual([]);
+  expect(complete("lint serv").join()).toContain("service.yaml");
+});
+
 const pages = [
   ["fake", fake],
   ["hetzner", hetzner],

@@ -81,6 +81,17 @@ httpGet:
 {{- end }}
 {{- end -}}
 
+{{/* Replicas of a Deployment prefer different machines, unless affinity has a rule for that. */}}
+{{- define "fairlead.affinity" -}}
+{{- $affinity := .Values.affinity }}
+{{- if and (eq .Values.kind "Deployment") (gt (int .Values.replicas) 1) (not (hasKey $affinity "podAntiAffinity")) }}
+{{- $term := dict "topologyKey" "kubernetes.io/hostname" "labelSelector" (dict "matchLabels" (include "fairlead.selectorLabels" . | fromYaml)) }}
+{{- $preferred := list (dict "weight" 100 "podAffinityTerm" $term) }}
+{{- $affinity = merge (dict "podAntiAffinity" (dict "preferredDuringSchedulingIgnoredDuringExecution" $preferred)) $affinity }}
+{{- end }}
+{{- toYaml $affinity }}
+{{- end -}}
+
 {{/* The template of the pods. */}}
 {{- define "fairlead.pod" -}}
 metadata:
@@ -119,9 +130,16 @@ spec:
   tolerations:
     {{- toYaml . | nindent 4 }}
   {{- end }}
-  {{- with .Values.affinity }}
+  {{- with include "fairlead.affinity" . | fromYaml }}
   affinity:
     {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- range . }}
+    {{- $counted := dict "labelSelector" (dict "matchLabels" (include "fairlead.selectorLabels" $ | fromYaml)) }}
+    - {{- merge (dict) . $counted | toYaml | nindent 6 }}
+    {{- end }}
   {{- end }}
   securityContext:
     runAsNonRoot: true

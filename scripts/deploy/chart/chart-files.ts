@@ -12,6 +12,8 @@ import {
 import { nodeVolumesObjects } from "../../../src/app/manifests/node-volumes.ts";
 import { toYaml } from "../../../src/app/manifests/to-yaml.ts";
 import { type AccessNeeds, type AccessUser, allNeeds } from "../../../src/app/permissions.ts";
+import { dashboard } from "../../docs/dashboard/dashboard.ts";
+import { releasedClouds } from "../../release/clouds.ts";
 import { alertRules } from "../alerts.ts";
 import { credentialVariables, deployedClouds } from "../clouds.ts";
 import { type Files, generated, plainInstallation } from "../static-files.ts";
@@ -20,7 +22,7 @@ import { defaultsOf, withHeader } from "./value-tree.ts";
 import { chartValues } from "./values.ts";
 import { valuesSchema } from "./values-schema.ts";
 
-const { version } = packageJson;
+const { version, license, homepage: home } = packageJson;
 
 function chart(): object {
   return withHeader(generated, {
@@ -31,6 +33,17 @@ function chart(): object {
     version,
     appVersion: version,
     kubeVersion: ">=1.21.0-0",
+    home,
+    keywords: ["cloud-controller-manager", "load-balancer", ...releasedClouds()],
+    maintainers: [{ name: "The maintainers of Fairlead", url: home }],
+    annotations: {
+      "artifacthub.io/category": "networking",
+      "artifacthub.io/license": license,
+      "artifacthub.io/links": toYaml([
+        { name: "Documentation", url: `${home}/docs` },
+        { name: "Runbooks", url: `${home}/docs/runbooks` },
+      ]),
+    },
   });
 }
 
@@ -111,5 +124,6 @@ export function chartFiles(): Files {
     "chart/files/webhook.yaml": toYaml(webhook()),
     "chart/files/node-volumes.yaml": toYaml(nodeVolumes()),
     "chart/files/alerts.yaml": alertRules(),
+    "chart/files/dashboard.json": `${JSON.stringify(JSON.parse(dashboard()))}\n`,
   };
 }

@@ -96,15 +96,43 @@ export const chartValues: ValueTree = {
   }),
   tolerations: objects("Taints that the pods tolerate.", tolerations),
   additionalTolerations: objects("More taints that the pods tolerate, added to tolerations."),
-  affinity: object("Affinity of the pods."),
+  affinity: object(
+    "Affinity of the pods. Without a podAntiAffinity, replicas of a Deployment prefer different machines.",
+  ),
+  topologySpreadConstraints: objects(
+    "How the pods spread over zones or machines. Without a labelSelector, the pods of this release count.",
+  ),
+  updateStrategy: object(
+    "How an update replaces the pods. By default one at a time and without an additional pod, which would need the port of an old one on the network of the machine.",
+    { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+  ),
+  revisionHistoryLimit: value("Number of old revisions that are kept for a rollback.", 10, {
+    type: "integer",
+    minimum: 0,
+  }),
   podLabels: labels("More labels of the pods."),
   podAnnotations: labels("Annotations of the pods."),
   resources: object("Resources of the container.", { requests: { cpu: "50m", memory: "96Mi" } }),
   extraVolumes: objects("More volumes of the pods, for example with a token file."),
   extraVolumeMounts: objects("Where the extraVolumes are mounted."),
+  extraObjects: objects("More objects of the release. Their strings may contain templates."),
   podDisruptionBudget: group("For a Deployment. A DaemonSet is not evicted.", {
     enabled: boolean("Create a PodDisruptionBudget.", false),
     maxUnavailable: count("Number of pods that may be evicted at once.", 1),
+  }),
+  networkPolicy: group("For pods that do not use the network of the machine.", {
+    enabled: boolean(
+      "Create a NetworkPolicy: in, to the secure port and the webhook; out, to DNS and to egressPorts.",
+      false,
+    ),
+    egressPorts: value(
+      "TCP ports of the API server and the cloud. OpenStack usually has 5000, 8774, 8776, 9696 and 9876; the metadata of AWS has 80.",
+      [443, 6443],
+      { type: "array", items: { type: "integer", minimum: 1, maximum: 65_535 } },
+    ),
+    metricsFrom: objects(
+      "Peers that may reach the secure port, such as a namespaceSelector. By default all; a request needs a token anyway.",
+    ),
   }),
   metrics: group("What a scraper needs. Metrics are on the secure port, with HTTPS and a token.", {
     service: group("A Service without a cluster IP, so that each replica is scraped.", {
@@ -131,6 +159,11 @@ export const chartValues: ValueTree = {
         false,
       ),
       labels: labels("Labels by which your Prometheus selects it."),
+    }),
+    dashboard: group("The dashboard for Grafana, as a ConfigMap for its sidecar.", {
+      enabled: boolean("Create the ConfigMap.", false),
+      labels: labels("Labels by which the sidecar selects it.", { grafana_dashboard: "1" }),
+      annotations: labels("Annotations of the ConfigMap, such as the folder in Grafana."),
     }),
   }),
   volumes: group("Volumes (docs/volumes.md). The cloud must have a CSI driver here.", {

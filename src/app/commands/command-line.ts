@@ -49,7 +49,7 @@ const commands: readonly Command[] = [
   ...[versionCommand, helpCommand],
 ];
 const pages = commands.map(({ page }) => page);
-const names = pages.map(({ name }) => name);
+export const commandNames = pages.map(({ name }) => name);
 
 const isUnset = ({ severity, reason }: Problem): boolean =>
   severity === "error" && reason === "MissingSetting";
@@ -89,7 +89,7 @@ function wordsOf({ flags, positional }: ReadFlags, isPlugin: boolean): string[] 
   if (isPlugin && positional.length === 0) return ["help"];
   if (!flags.notices && flags.version === "false") return [...positional];
   const [first = ""] = positional;
-  return ["version", ...positional.slice(names.includes(first) ? 1 : 0)];
+  return ["version", ...positional.slice(commandNames.includes(first) ? 1 : 0)];
 }
 
 /** `args` are the words and flags as they were given. */
@@ -112,7 +112,7 @@ export async function runCommandLine(invocation: Invocation, args: readonly stri
     if (runtimeCodeOf(error) !== "E_UNKNOWN_COMMAND") throw error;
     const [word = ""] = words;
     // Which settings are required depends on the command.
-    const unknown = invocation.unknownCommand(word, commandHint(word, names));
+    const unknown = invocation.unknownCommand(word, commandHint(word, commandNames));
     invocation.refuse([...configuration.flagProblems, ...unknown]);
   }
 }

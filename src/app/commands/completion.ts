@@ -2,6 +2,7 @@
 
 import { didYouMean } from "../../core/did-you-mean.ts";
 import { askedByShell, completionFor, shells } from "../completion/shells.ts";
+import { pluginFile } from "../plugin-name.ts";
 import type { Command, CommandPage } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -27,8 +28,8 @@ export async function complete(
 export const completionCommand: Command = {
   page: {
     name: "completion",
-    summary: "Print the completion of commands, flags and values for bash, zsh or fish.",
-    usage: ["bash|zsh|fish"],
+    summary: "Print the completion of commands, flags and values for bash, zsh, fish or PowerShell.",
+    usage: ["bash|zsh|fish|powershell"],
     words: shells,
     examples: [
       {
@@ -47,6 +48,7 @@ export const completionCommand: Command = {
       return;
     }
     if (invocation.refuse(invocation.unexpectedWords("completion", rest))) return;
-    await invocation.console.out(completionFor(shell, invocation.program));
+    const { console, program } = invocation;
+    await console.out(completionFor(shell, pluginFile(console.invokedAs ?? "") ?? program));
   },
 };

@@ -1,6 +1,34 @@
 // `doctor`: checks the set-up of the cluster, the cloud and this machine, and says how to fix what is wrong.
 
+import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { sleep } from "../../platform/clock.ts";
 import type { Command } from "./command.ts";
+import type { Invocation } from "./invocation.ts";
+
+const interval = seconds(10);
+
+/** Diagnoses until no error is left or the time is over. Reports the errors whenever they change. */
+async function diagnoseUntil(invocation: Invocation, wait: Milliseconds) {
+  const [{ gatherFacts }, { diagnose, errorsText }] = await Promise.all([
+    import("../../inspect/doctor/gather.ts"),
+    import("../../inspect/doctor/diagnose.ts"),
+  ]);
+  const { platform, signal, configuration } = invocation;
+  const operator = await invocation.operator("doctor");
+  // They are read once, so no wait ends their errors.
+  const areSettingsValid = configuration.problems.every(({ severity }) => severity !== "error");
+  const end = platform.clock.monotonic() + (areSettingsValid ? wait : 0);
+  let reported: string | undefined;
+  for (;;) {
+    const result = diagnose(await gatherFacts(operator));
+    const errors = errorsText(result);
+    const left = end - platform.clock.monotonic();
+    if (errors === undefined || left <= 0) return result;
+    if (errors !== reported) invocation.writeError(`waiting for ${errors}`);
+    reported = errors;
+    await sleep(platform.clock, milliseconds(Math.min(left, interval)), signal);
+  }
+}
 
 export const doctorCommand: Command = {
   page: {
@@ -10,25 +38,27 @@ export const doctorCommand: Command = {
     details: [
       "Pass the same flags, files and variables as to the manager. It works with and without a running manager, and writes nothing: it reads, asks the API server about permissions, and lists one page of machines of the cloud.",
       "If a DaemonSet or Deployment of this program exists, the permissions of its service account are checked, else those of the kubeconfig. What the kubeconfig may not read is shown as not checked.",
+      "With --wait, it repeats the checks until no error is left, for example after an installation. Each change of the errors is one line on stderr, and the last diagnosis is printed.",
     ],
-    flags: ["output", "timeout", "kubeconfig", "context"],
+    flags: ["wait", "output", "timeout", "kubeconfig", "context"],
     exitCodes: {
       "0": "no problems",
-      "3": "at least one error: something does not work",
+      "3": "at least one error: something does not work; with --wait, still after that time",
       "4": "only warnings, or something could not be checked",
     },
     examples: [
       { text: "Before the first start", words: "doctor --cluster-name=prod" },
+      { text: "After an installation", words: "doctor --wait=10m" },
       { text: "In the pod of the manager, for a script", words: "doctor --output=json" },
     ],
   },
   async run(invocation) {
-    const [{ gatherFacts }, { diagnose, diagnosisExitCode, diagnosisText }] = await Promise.all([
-      import("../../inspect/doctor/gather.ts"),
-      import("../../inspect/doctor/diagnose.ts"),
-    ]);
-    const diagnosis = diagnose(await gatherFacts(await invocation.operator("doctor")));
-    await invocation.print(diagnosis, diagnosisText(diagnosis));
-    invocation.exitCode = diagnosisExitCode(diagnosis);
+    const { diagnosisExitCode, diagnosisText } = await import("../../inspect/doctor/diagnose.ts");
+    const result = await diagnoseUntil(
+      invocation,
+      invocation.configuration.settings.flags.wait ?? milliseconds(0),
+    );
+    await invocation.print(result, diagnosisText(result));
+    invocation.exitCode = diagnosisExitCode(result);
   },
 };

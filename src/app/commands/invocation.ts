@@ -12,6 +12,7 @@ import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Console, ExitCode } from "../console.ts";
 import { withUserKubeconfig } from "../kube-client.ts";
 import type { Operator } from "../operator.ts";
+import { isPluginCompletion, pluginFile, pluginName } from "../plugin-name.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 
 export interface InvocationOptions {
@@ -85,25 +86,22 @@ export class Invocation {
 
   /** Whether kubectl started the executable as its plugin. */
   get isPlugin(): boolean {
-    return /(^|\/)kubectl-[^/]+$/.test(this.console.invokedAs ?? "");
+    return pluginFile(this.console.invokedAs ?? "") !== undefined;
   }
 
   /** Whether kubectl started the executable to complete words of its plugin. */
   get isCompletion(): boolean {
-    return /(^|\/)kubectl_complete-[^/]+$/.test(this.console.invokedAs ?? "");
+    return isPluginCompletion(this.console.invokedAs ?? "");
   }
 
   /** How the user types it: the program, or `kubectl fairlead`. */
   get spokenName(): string {
-    const [, plugin] = /(?:^|\/)kubectl-([^/]+)$/.exec(this.console.invokedAs ?? "") ?? [];
-    return plugin === undefined
-      ? this.program
-      : `kubectl ${plugin.replaceAll("-", " ").replaceAll("_", "-")}`;
+    return pluginName(this.console.invokedAs ?? "") ?? this.program;
   }
 
   /** Writes one line to stderr, after the name of the program. */
   writeError(text: string): void {
-    this.console.err(`${this.program}: ${text}\n`);
+    this.console.err(`${this.spokenName}: ${text}\n`);
   }
 
   /** Reports errors and sets exit code 2. Returns whether there were any; warnings are ignored. */

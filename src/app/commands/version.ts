@@ -12,7 +12,7 @@ export const versionCommand: Command = {
     examples: [{ text: "All details of the build", words: "--version=raw" }],
   },
   async run(invocation) {
-    const { program, console, configuration } = invocation;
+    const { spokenName: program, console, configuration } = invocation;
     const { flags } = configuration.settings;
     if (flags.notices) await console.out(notices);
     else await console.out(flags.version === "raw" ? buildDetails(program) : `${program} ${version}\n`);

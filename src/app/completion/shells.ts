@@ -1,4 +1,4 @@
-// The completion scripts for bash, zsh and fish, which need nothing but the shell. Each asks the program, as kubectl does. Pure.
+// The completion scripts for bash, zsh, fish and PowerShell, which need nothing but the shell. Each asks the program, as kubectl does. Pure.
 
 /** The hidden first word with which a shell asks for offers, as in cobra: the words of the command line follow. */
 export const askedByShell = "__complete";
@@ -71,6 +71,31 @@ function ${name}
 end
 
 complete -c ${program} -f -a '(${name})'
+`,
+  powershell: (
+    program: string,
+  ) => `# PowerShell completion for ${program}. To load it: ${program} completion powershell | Out-String | Invoke-Expression
+
+Register-ArgumentCompleter -Native -CommandName '${program}' -ScriptBlock {
+  param($wordToComplete, $commandAst, $cursorPosition)
+  $words = @($commandAst.CommandElements | Select-Object -Skip 1 | ForEach-Object {
+    $length = $cursorPosition - $_.Extent.StartOffset
+    if ($length -gt 0) { $_.Extent.Text.Substring(0, [Math]::Min($length, $_.Extent.Text.Length)) }
+  })
+  # Before 7.3, an empty argument needs quotes that reach the program.
+  $isQuoted = "$PSNativeCommandArgumentPassing" -notin 'Standard', 'Windows'
+  if ($wordToComplete -eq '') { $words += $(if ($isQuoted) { '""' } else { '' }) }
+  $program = $commandAst.GetCommandName()
+  $lines = @(& $program ${askedByShell} @words 2> $null)
+  # Without an answer, PowerShell completes paths.
+  if ($lines.Count -eq 0 -or $lines[-1] -eq ':0') { return }
+  if ($lines.Count -eq 1) { return '' }
+  $lines | Select-Object -SkipLast 1 | ForEach-Object {
+    $offer, $text = $_ -split "\`t", 2
+    $tip = if ($text) { $text } else { $offer }
+    [System.Management.Automation.CompletionResult]::new($offer, $offer, 'ParameterValue', $tip)
+  }
+}
 `,
 } as const;
 

@@ -100,6 +100,15 @@ export function diagnosisExitCode({ checks }: Diagnosis): ExitCode {
   return checks.every(({ status }) => status === "ok") ? 0 : 4;
 }
 
+/** What `doctor --wait` waits for, on one line; undefined without an error. */
+export function errorsText({ checks }: Diagnosis): string | undefined {
+  const errors = checks.flatMap(({ name, findings }) =>
+    findings.flatMap(({ severity, reason }) => (severity === "error" ? [`${reason} (${name})`] : [])),
+  );
+  if (errors.length === 0) return undefined;
+  return `${countOf(errors.length, "error")}: ${[...new Set(errors)].join(", ")}`;
+}
+
 const width = 100;
 const indent = "    ";
 

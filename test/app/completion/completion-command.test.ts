@@ -31,11 +31,21 @@ const commands = [
   "help",
 ];
 
-test.each(["bash", "zsh", "fish"])("the completion for %s asks the program", async (shell) => {
+test.each(["bash", "zsh", "fish", "powershell"])("the completion for %s asks the program", async (shell) => {
   const { code, out, err } = await run("completion", shell);
   expect([code, err]).toEqual([0, ""]);
   expect(out).toContain("fake-cloud-controller-manager");
   expect(out).toContain(" __complete ");
+});
+
+/** What a script does with each kind of answer of the program, as cobra's scripts do. */
+test.each([
+  ["asks with an empty last word after a space", "if ($wordToComplete -eq '') { $words +="],
+  ["lets PowerShell complete paths when the program offers files", "-eq ':0') { return }"],
+  ["suppresses paths when the program offers nothing", "if ($lines.Count -eq 1) { return '' }"],
+  ["splits the description from the word at the tab", '-split "`t", 2'],
+])("the completion for PowerShell %s", async (_, line) => {
+  expect((await run("completion", "powershell")).out).toContain(line);
 });
 
 test("completion has every flag that has an effect, also those of the cloud", () => {
@@ -46,7 +56,7 @@ test("completion has every flag that has an effect, also those of the cloud", ()
 });
 
 test.each([
-  [["completion"], "completion requires a shell; use bash, zsh, fish"],
+  [["completion"], "completion requires a shell; use bash, zsh, fish, powershell"],
   [["completion", "bsh"], 'completion knows no shell "bsh"; did you mean bash?'],
   [["completion", "bash", "zsh"], 'unexpected argument "zsh" after completion'],
   [

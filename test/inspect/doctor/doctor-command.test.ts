@@ -216,6 +216,53 @@ describe("the command doctor", () => {
   });
 });
 
+describe("doctor --wait", () => {
+  const healthy = {
+    "/apis/apps/v1/daemonsets": () => list(),
+    "/api/v1/namespaces/kube-system/pods": () => list(),
+    "/apis/certificates.k8s.io/v1/certificatesigningrequests": () => list(),
+  };
+  const rejectCredentials = (w: ServiceWorld, calls: number) =>
+    w.cloud.faults.add({ operation: "GET /machines", kind: "status", status: 401, calls });
+  const wait = (w: ServiceWorld, ...args: readonly string[]) =>
+    doctor(w, ["--leader-elect=false", ...args], { changed: healthy });
+
+  test("repeats the checks until no error is left, and reports each change of the errors once [N7]", async () => {
+    const w = open();
+    // Rejected credentials are read again, so each check sends two requests.
+    rejectCredentials(w, 4);
+    const before = w.clock.monotonic();
+    const { code, out, err, cloud } = await wait(w, "--wait");
+    expect(err).toBe("fake-cloud-controller-manager: waiting for 1 error: CloudAuthFailed (cloud)\n");
+    expect(cloud).toHaveLength(5);
+    expect(out.match(/^Doctor: /gm)).toHaveLength(1);
+    expect(out).toContain("Doctor: 0 errors");
+    expect(code).toBe(4);
+    expect(w.clock.monotonic() - before).toBeWithin(20_000, 25_000);
+  });
+
+  test("ends with the errors that are left after the time [N7]", async () => {
+    const w = open();
+    rejectCredentials(w, 100);
+    const { code, out, cloud } = await wait(w, "--wait=25s");
+    expect([code, cloud.length]).toEqual([3, 8]);
+    expect(out).toContain("error: CloudAuthFailed");
+  });
+
+  test("does not wait for invalid settings, which are read once, nor without an error [N7]", async () => {
+    const invalid = await wait(open(), "--wait", "--config-set=latency=x");
+    expect([invalid.code, invalid.err]).toEqual([3, ""]);
+    const fine = await wait(open(), "--wait");
+    expect([fine.code, fine.err, fine.cloud.length]).toEqual([4, "", 1]);
+  });
+
+  test("rejects a value that is no duration", async () => {
+    const { code, err } = await wait(open(), "--wait=soon");
+    expect(code).toBe(2);
+    expect(err).toContain('--wait must be a duration such as 15s or 1h30m of at least 1s, got "soon"');
+  });
+});
+
 describe("the command rbac", () => {
   const rbac = async (...args: readonly string[]) => (await runCommandIn(open(), ["rbac", ...args])).out;
 

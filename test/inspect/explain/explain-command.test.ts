@@ -667,5 +667,5 @@ test("kubectl fairlead with an unknown flag alone fails with the nearest name [F
   const plugin = { invokedAs: "/usr/local/bin/kubectl-fairlead" };
   const { code, out, err } = await runCommandIn(world, ["--contxt=prod"], plugin);
   expect([code, out]).toEqual([2, ""]);
-  expect(err).toBe("fake-cloud-controller-manager: unknown flag --contxt; did you mean --context?\n");
+  expect(err).toBe("kubectl fairlead: unknown flag --contxt; did you mean --context?\n");
 });

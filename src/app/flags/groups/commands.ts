@@ -1,6 +1,6 @@
 // Flags of single commands: what to print, explain, plan, check or delete, from where, and in which format. All other commands refuse them.
 
-import { milliseconds } from "../../../core/brand.ts";
+import { milliseconds, seconds } from "../../../core/brand.ts";
 import { duration, flag, oneOf, text } from "../../../core/fields.ts";
 import { repeated } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
@@ -9,6 +9,11 @@ import { onlyFor, shorthand } from "../flag-notes.ts";
 /** What `manifests` prints. */
 const manifestKinds = ["daemonset", "deployment", "static-pod", "systemd", "rbac", "node-volumes"] as const;
 export type ManifestKind = (typeof manifestKinds)[number];
+
+const waitTime = duration(
+  "Repeat the checks every 10s until no error is left, for this time, as in --wait=10m; 5m without a value.",
+  { min: seconds(1) },
+);
 
 export const commandFields = {
   ...onlyFor(["manifests"], { as: oneOf("What manifests prints.", manifestKinds) }),
@@ -34,6 +39,13 @@ export const commandFields = {
       "Time for the API server and the cloud to answer; 1m if unset. For cleanup, the time until everything must be deleted; 10m if unset.",
       { min: milliseconds(1000) },
     ),
+  }),
+  ...onlyFor(["doctor"], {
+    wait: {
+      ...waitTime,
+      kind: "switch",
+      parse: (raw: string) => waitTime.parse(raw === "true" ? "5m" : raw),
+    },
   }),
   ...onlyFor(["explain", "support-bundle"], {
     server: text(

@@ -1,0 +1,22 @@
+// How kubectl starts the executable, from the name or path of the process: as its plugin, or to complete the words of a plugin. Pure.
+
+/** On Windows, paths have backslashes and programs an ending. */
+const program = (prefix: string): RegExp =>
+  new RegExp(`(?:^|[\\\\/])(${prefix}([^\\\\/]+?))(?:\\.exe)?$`, "i");
+const plugin = program("kubectl-");
+const completion = program("kubectl_complete-");
+
+/** The name of the file, such as kubectl-fairlead; undefined if the process is no plugin. */
+export const pluginFile = (invokedAs: string): string | undefined => plugin.exec(invokedAs)?.[1];
+
+/** What the user types, such as `kubectl fairlead`; undefined if the process is no plugin. */
+export function pluginName(invokedAs: string): string | undefined {
+  const words = plugin.exec(invokedAs)?.[2];
+  return words === undefined ? undefined : `kubectl ${words.replaceAll("-", " ").replaceAll("_", "-")}`;
+}
+
+export const isPluginCompletion = (invokedAs: string): boolean => completion.test(invokedAs);
+
+/** The name of a program that is only a plugin: a renamed file still never starts a manager without a command. */
+export const asPlugin = (invokedAs: string): string =>
+  isPluginCompletion(invokedAs) || pluginFile(invokedAs) !== undefined ? invokedAs : "kubectl-fairlead";

@@ -40,7 +40,7 @@ test.each([
   [["three", "two", "one"]],
   [["missing", "three", "one", "two"]],
   [["two"]],
-])("Fairlead and kubectl read the same from KUBECONFIG with %j [F91]", async (names) => {
+])("Fairlead and kubectl read the same from KUBECONFIG with %j", async (names) => {
   await using cluster = await openCluster();
   cluster.file("ca.crt", "an authority");
   for (const [name, content] of Object.entries({ one, two, three }))
@@ -73,7 +73,7 @@ test.each([
   });
 });
 
-test("the API server sees the impersonated user, uid, group and extra fields of a kubeconfig [F91]", async () => {
+test("the API server sees the impersonated user, uid, group and extra fields of a kubeconfig", async () => {
   await using cluster = await openCluster();
   const own = Bun.YAML.parse(await Bun.file(cluster.kubeconfig).text()) as {
     readonly users: readonly { readonly name: string; readonly user: object }[];

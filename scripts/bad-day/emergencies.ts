@@ -1,11 +1,12 @@
 // Thirteen emergencies: how each begins, where an operator must find its cause and remedy, and the remedy.
 
 import { createServer, type Server } from "node:net";
+import type { KubernetesObject } from "@kubernetes/client-node";
 import { allNeeds, permissionsOf } from "../../src/app/permissions.ts";
 import { milliseconds } from "../../src/core/brand.ts";
+import { defined } from "../../src/core/defined.ts";
 import { leases, services } from "../../src/kube/resources.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-import { never } from "../../test/kube/cluster/connect.ts";
 import { nodeNames, type Scene, type Surface, token } from "./scene.ts";
 
 export interface Emergency {
@@ -48,15 +49,8 @@ function outage(scene: Scene, status: number, code: string): void {
 /** Grants everything that a manager needs, except for some permissions. */
 async function grant(scene: Scene, user: string, isMissing: (resource: string, verb: string) => boolean) {
   const group = "rbac.authorization.k8s.io";
-  const create = (plural: string, namespace: string | undefined, body: object) => {
-    const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
-    const path = `/apis/${group}/v1${within}/${plural}`;
-    const apiVersion = `${group}/v1`;
-    return scene.cluster.api.request(
-      { verb: "create", resource: plural, path, body: { apiVersion, ...body } },
-      never,
-    );
-  };
+  const create = (body: object) =>
+    scene.cluster.api.objects.create({ apiVersion: `${group}/v1`, ...body } as KubernetesObject);
   const needed = permissionsOf(allNeeds, { namespace: "kube-system", name: scene.cluster.leaseName });
   for (const namespace of [undefined, "kube-system"]) {
     const kind = namespace === undefined ? "ClusterRole" : "Role";
@@ -68,16 +62,11 @@ async function grant(scene: Scene, user: string, isMissing: (resource: string, v
         verbs: [verb],
         ...(name !== undefined && { resourceNames: [name] }),
       }));
-    const metadata = { name: user };
-    await create(`${kind.toLowerCase()}s`, namespace, { kind, metadata, rules });
+    const metadata = { name: user, ...defined({ namespace }) };
+    await create({ kind, metadata, rules });
     const roleRef = { apiGroup: group, kind, name: user };
     const subjects = [{ kind: "User", name: user, apiGroup: group }];
-    await create(`${kind.toLowerCase()}bindings`, namespace, {
-      kind: `${kind}Binding`,
-      metadata,
-      roleRef,
-      subjects,
-    });
+    await create({ kind: `${kind}Binding`, metadata, roleRef, subjects });
   }
 }
 
@@ -89,7 +78,7 @@ const restart = async (scene: Scene, options: Parameters<Scene["start"]>[0] = {}
 function annotate(scene: Scene, name: string, onDelete: string): Promise<unknown> {
   const contentType = "application/merge-patch+json";
   const body = { metadata: { annotations: { "fairlead.dev/on-delete": onDelete } } };
-  return scene.cluster.api.patch(services, { namespace: "default", name }, { contentType, body }, never);
+  return scene.cluster.api.patch(services, { namespace: "default", name }, { contentType, body });
 }
 
 const newService = (scene: Scene) => scene.createService("new");
@@ -251,12 +240,7 @@ export const emergencies: readonly Emergency[] = [
     name: "deleted-lease",
     what: "A user deletes the Lease.",
     begin: async (scene) => {
-      await scene.cluster.api.delete(
-        leases,
-        { namespace: "kube-system", name: scene.cluster.leaseName },
-        {},
-        never,
-      );
+      await scene.cluster.api.delete(leases, { namespace: "kube-system", name: scene.cluster.leaseName });
     },
     shows: { log: /The Lease \S+ was deleted/, events: /LeaseDeleted/ },
     remedy: async () => undefined,
@@ -268,7 +252,7 @@ export const emergencies: readonly Emergency[] = [
       await scene.createService("gone");
       await scene.settle();
       await annotate(scene, "gone", "keep");
-      await scene.cluster.api.delete(services, { namespace: "default", name: "gone" }, {}, never);
+      await scene.cluster.api.delete(services, { namespace: "default", name: "gone" });
     },
     shows: {
       log: /on-delete/,

@@ -14,7 +14,6 @@ import type { ControlPlane } from "../../test/cluster/rig/control-plane.ts";
 import { freePort } from "../../test/cluster/rig/free-port.ts";
 import { type KeptProcess, startProcess } from "../../test/cluster/rig/kept-process.ts";
 import { until } from "../../test/cluster/rig/until.ts";
-import { never } from "../../test/kube/cluster/connect.ts";
 
 /** Where an operator looks. `offline` is `explain` without a manager. */
 export const surfaces = ["log", "events", "explain", "offline", "status", "doctor"] as const;
@@ -78,7 +77,7 @@ export class Scene implements AsyncDisposable {
   createService(name: string, annotations: Readonly<Record<string, string>> = {}): Promise<Service> {
     const spec = { type: "LoadBalancer", selector: { app: name }, ports: [{ port: 80, protocol: "TCP" }] };
     const metadata = { name, namespace: "default", annotations };
-    return this.cluster.api.create(services, { metadata, spec } as never, never);
+    return this.cluster.api.create(services, { metadata, spec } as never);
   }
 
   /** Starts a manager with the environment of the Go manager. Commands get the same flags and environment. */
@@ -107,11 +106,11 @@ export class Scene implements AsyncDisposable {
     const key = { namespace: "kube-system", name: leaseName };
     const now = (): string => new Date().toISOString().replace("Z", "000Z");
     const spec = { holderIdentity: holder, leaseDurationSeconds: 15, acquireTime: now(), renewTime: now() };
-    await api.create(leases, { metadata: key, spec } as never, never);
+    await api.create(leases, { metadata: key, spec } as never);
     const renewal = setInterval(() => {
       const contentType = "application/merge-patch+json";
       const patch = { contentType, body: { spec: { renewTime: now() } } } as const;
-      api.patch(leases, key, patch, never).catch(() => undefined);
+      api.patch(leases, key, patch).catch(() => undefined);
     }, 2000);
     this.#others.push(async () => clearInterval(renewal));
   }
@@ -142,7 +141,7 @@ export class Scene implements AsyncDisposable {
       "the cluster to settle",
       async () => {
         const nodes = await Promise.all(nodeNames.map((name) => this.cluster.node(name)));
-        const { items } = await this.cluster.api.listPage(services, {}, never);
+        const items = await this.cluster.api.list(services);
         const wanted = items.filter(({ spec }) => spec.type === "LoadBalancer");
         return (
           nodes.every((node) => node?.spec.providerID !== undefined) &&
@@ -233,7 +232,7 @@ export class Scene implements AsyncDisposable {
   }
 
   async #events(): Promise<string> {
-    const { items } = await this.cluster.api.listPage(events, {}, never);
+    const items = await this.cluster.api.list(events);
     return items
       .map((event) => ({ ...event, at: Date.parse(event.lastTimestamp ?? event.eventTime ?? "") }))
       .filter(({ at }) => at >= this.#since - 1000)

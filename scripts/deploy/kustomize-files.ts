@@ -1,7 +1,9 @@
 // The generated files of deploy/kustomize: a base for every cloud, and one overlay per cloud.
 
+import type { V1PodSpec } from "@kubernetes/client-node";
 import packageJson from "../../package.json" with { type: "json" };
 import { nodeVolumesManifest } from "../../src/app/manifests/kubernetes-manifests.ts";
+import type { Rendered } from "../../src/app/manifests/rendered-object.ts";
 import { comment, podLabels, toYaml, toYamlStream } from "../../src/app/manifests/to-yaml.ts";
 import { hostFolder } from "../../src/app/manifests/workloads.ts";
 import { configurationKind, configurationVersion } from "../../src/config-file/parse-configuration.ts";
@@ -45,7 +47,7 @@ function patch(cloud: DeployedCloud): object {
             },
           ],
           volumes: [{ name: "configuration", configMap: { name } }],
-        },
+        } satisfies Rendered<V1PodSpec>,
       },
     },
   };

@@ -56,9 +56,15 @@ function connectionWith(token: TokenSource, connection: Connection): Connection 
   };
 }
 
-export function connectionSource(flags: Flags, environment: Environment): ConnectionSource {
+/** The flags of a command that a person runs. */
+type CommandFlags = Flags & {
+  /** Instead of --kubeconfig: the files that kubectl would merge. */
+  readonly kubeconfigs?: readonly string[];
+};
+
+export function connectionSource(flags: CommandFlags, environment: Environment): ConnectionSource {
   return defined({
-    kubeconfig: flags.kubeconfig,
+    kubeconfigs: flags.kubeconfig ? [flags.kubeconfig] : flags.kubeconfigs,
     context: flags.context,
     master: flags.master,
     inCluster: defined({
@@ -81,21 +87,22 @@ function withoutSecretMessages(transport: Transport, redact: (text: string) => s
 }
 
 /**
- * With the kubeconfig of the person who runs a command, found as kubectl finds it: --kubeconfig, KUBECONFIG, then ~/.kube/config. In a
- * pod, the service account is used.
+ * With the kubeconfig of the person who runs a command, found as kubectl finds it: --kubeconfig, else the files of KUBECONFIG, else
+ * ~/.kube/config. In a pod, the service account is used instead of the last.
  */
 export async function withUserKubeconfig(
   flags: Flags,
   { environment, files }: { readonly environment: Environment; readonly files: Pick<Files, "version"> },
-): Promise<Flags> {
+): Promise<CommandFlags> {
   const { KUBECONFIG = "", HOME = "", KUBERNETES_SERVICE_HOST: pod } = environment;
   if (flags.kubeconfig !== undefined || flags.master !== undefined) return flags;
   const isInPod = pod !== undefined && pod !== "";
-  const candidates = [...KUBECONFIG.split(":"), ...(isInPod || HOME === "" ? [] : [`${HOME}/.kube/config`])];
-  for (const path of candidates) {
-    if (path !== "" && (await files.version(path)) !== undefined) return { ...flags, kubeconfig: path };
-  }
-  return flags;
+  const listed = KUBECONFIG.split(":").filter((path) => path !== "");
+  const candidates = listed.length > 0 || isInPod || HOME === "" ? listed : [`${HOME}/.kube/config`];
+  const versions = await Promise.all(candidates.map((path) => files.version(path)));
+  const existing = candidates.filter((_, index) => versions[index] !== undefined);
+  // If none exists, the error names them. A pod does not need them.
+  return { ...flags, kubeconfigs: existing.length > 0 || isInPod ? existing : listed };
 }
 
 /** How many file descriptors this process may have. */

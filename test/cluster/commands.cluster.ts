@@ -4,7 +4,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { services } from "../../src/kube/resources.ts";
-import { never } from "../kube/cluster/connect.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { freePort } from "./rig/free-port.ts";
@@ -42,15 +41,11 @@ const kubectlFairlead = async (...args: readonly string[]) => {
 };
 
 const createService = (name: string, annotations: Readonly<Record<string, string>> = {}) =>
-  cluster.api.create(
-    services,
-    {
-      metadata: { name, namespace: "default", annotations },
-      spec: { type: "LoadBalancer", ports: [{ port: 80, protocol: "TCP" }], selector: { app: name } },
-      status: {},
-    },
-    never,
-  );
+  cluster.api.create(services, {
+    metadata: { name, namespace: "default", annotations },
+    spec: { type: "LoadBalancer", ports: [{ port: 80, protocol: "TCP" }], selector: { app: name } },
+    status: {},
+  });
 
 test("kubectl fairlead explain queries the leader, and shows why a Service is pending [F91 N7]", async () => {
   const port = await freePort();
@@ -139,7 +134,7 @@ test("plan shows what a start would do, and the manager then does it; afterwards
   await cluster.initialized("worker-1");
   await cluster.ready("worker-1", true);
   await cluster.until("the address", async () => {
-    const { status } = await cluster.api.get(services, { name: "web", namespace: "default" }, never);
+    const { status } = await cluster.api.get(services, { name: "web", namespace: "default" });
     return (status.loadBalancer?.ingress ?? []).length > 0;
   });
   // Next to the running manager, too.

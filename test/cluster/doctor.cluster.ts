@@ -3,10 +3,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import type { Diagnosis } from "../../src/inspect/doctor/diagnose.ts";
 import { toMicroTime } from "../../src/kube/objects.ts";
-import { leases } from "../../src/kube/resources.ts";
+import { certificateSigningRequests, leases } from "../../src/kube/resources.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-import { connect, never } from "../kube/cluster/connect.ts";
 import { signingRequest } from "../support/create-signing-request.ts";
+import { OfficialClient } from "../support/official-client.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { createKubectl, type Kubectl } from "./rig/kubectl.ts";
@@ -95,31 +95,19 @@ test("doctor finds several things that are broken at once, and changes nothing [
   // A kubelet without --cloud-provider=external registers without the taint.
   await cluster.join("worker-1", { taints: [] });
   const user = plane.issue("system:node:worker-1", ["system:nodes"]);
-  const kubelet = await connect(
+  const kubelet = OfficialClient.open(
     cluster.file("kubelet", writeKubeconfig(plane.ca, [{ name: "kubelet", server: plane.server, ...user }])),
   );
-  const group = "certificates.k8s.io";
-  await kubelet.request(
-    {
-      verb: "create",
-      resource: "certificatesigningrequests",
-      path: `/apis/${group}/v1/certificatesigningrequests`,
-      body: {
-        apiVersion: `${group}/v1`,
-        kind: "CertificateSigningRequest",
-        metadata: { name: "csr-worker-1" },
-        spec: {
-          request: btoa(signingRequest({ commonName: "system:node:worker-1", dnsNames: ["worker-1"] })),
-          signerName: "kubernetes.io/kubelet-serving",
-          usages: ["digital signature", "server auth"],
-        },
-      },
+  await kubelet.create(certificateSigningRequests, {
+    metadata: { name: "csr-worker-1" },
+    spec: {
+      request: btoa(signingRequest({ commonName: "system:node:worker-1", dnsNames: ["worker-1"] })),
+      signerName: "kubernetes.io/kubelet-serving",
+      usages: ["digital signature", "server auth"],
     },
-    never,
-  );
+  });
   cluster.cloud.faults.add({ kind: "status", operation: "GET /machines", status: 401, calls: 1000 });
   // Another manager holds the Lease and renews it.
-  const other = cluster.api.as({ userAgent: "hcloud-cloud-controller-manager/v1.30" });
   const now = () => toMicroTime(Date.now());
   const spec = () => ({
     holderIdentity: "m1_a",
@@ -128,12 +116,15 @@ test("doctor finds several things that are broken at once, and changes nothing [
     acquireTime: now(),
   });
   const key = { name: cluster.leaseName, namespace: "kube-system" };
-  let lease = await other.create(leases, { metadata: key, spec: spec() }, never);
+  await cluster.api.create(leases, { metadata: key, spec: spec() });
   let isRenewing = true;
   const renewing = (async () => {
     while (isRenewing) {
       await Bun.sleep(500);
-      lease = await other.replace(leases, { ...lease, spec: { ...lease.spec, ...spec() } }, never);
+      await cluster.api.patch(leases, key, {
+        contentType: "application/merge-patch+json",
+        body: { spec: spec() },
+      });
     }
   })();
 

@@ -7,7 +7,6 @@ import { milliseconds } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
 import { services } from "../../src/kube/resources.ts";
 import { systemClock } from "../../src/platform/clock.ts";
-import { never } from "../kube/cluster/connect.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import type { KeptProcess } from "./rig/kept-process.ts";
 
@@ -52,7 +51,7 @@ function start(): KeptProcess {
 }
 
 const service = async (): Promise<Service | undefined> =>
-  (await cluster.api.listPage(services, {}, never)).items.find(({ metadata }) => metadata.name === "shop");
+  (await cluster.api.list(services)).find(({ metadata }) => metadata.name === "shop");
 
 test("the Hetzner manager handles Nodes, load balancers and routes of a Hetzner project, and restarts without a change [S1 F26 F58]", async () => {
   const { servers, networks, balancers } = cloud.project;
@@ -77,7 +76,7 @@ test("the Hetzner manager handles Nodes, load balancers and routes of a Hetzner 
 
   const spec = { type: "LoadBalancer", selector: { app: "shop" }, ports: [{ port: 80, protocol: "TCP" }] };
   const metadata = { name: "shop", namespace: "default" };
-  await cluster.api.create(services, { metadata, spec } as never, never);
+  await cluster.api.create(services, { metadata, spec } as never);
   await cluster.until(
     "the address of the Service",
     async () => (await service())?.status.loadBalancer?.ingress?.length,
@@ -104,7 +103,7 @@ test("the Hetzner manager handles Nodes, load balancers and routes of a Hetzner 
   // The target is gone with its server. Until the Node is gone too, the cloud may refuse it as a target.
   expect(accepted().filter((operation) => !operation.endsWith("delete_route"))).toEqual([]);
 
-  await cluster.api.delete(services, metadata, {}, never);
+  await cluster.api.delete(services, metadata);
   await cluster.until("the deletion of the load balancer", () => balancers.list().length === 0);
   await cluster.until("the deletion of the Service", async () => (await service()) === undefined);
 });

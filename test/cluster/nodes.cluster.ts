@@ -9,6 +9,7 @@ import { nodes } from "../../src/kube/resources.ts";
 import { watch } from "../../src/kube/watch/watch.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemRandom } from "../../src/platform/random.ts";
+import { connect } from "../kube/cluster/connect.ts";
 import { type Cluster, isUninitialized, openCluster } from "./rig/cluster.ts";
 
 let cluster: Cluster;
@@ -42,7 +43,8 @@ const listed = (count: number): Promise<true> => {
 };
 
 test("a new Node gets addresses, provider id and labels before it loses its taint [F1 S4]", async () => {
-  const { cloud, api, join } = cluster;
+  const { cloud, join } = cluster;
+  const api = await connect(cluster.kubeconfig);
   const machine = cloud.machines.add("worker-1");
   const stop = new AbortController();
   const states: Node[] = [];

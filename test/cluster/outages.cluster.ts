@@ -3,10 +3,10 @@
 
 import { expect, test } from "bun:test";
 import { renameSync } from "node:fs";
+import type { V1ClusterRoleBinding } from "@kubernetes/client-node";
 import { milliseconds } from "../../src/core/brand.ts";
 import { serviceAccounts } from "../../src/kube/resources.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-import { never } from "../kube/cluster/connect.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { startTcpRelay } from "./rig/tcp-relay.ts";
@@ -113,43 +113,18 @@ onOwnPlane(
   async (cluster, plane) => {
     const { api, cloud } = cluster;
     const tokenOf = async (name: string): Promise<string> => {
-      await api.create(serviceAccounts, { metadata: { name, namespace: "kube-system" } }, never);
-      const answer = (await api.request(
-        {
-          verb: "create",
-          resource: "serviceaccounts/token",
-          path: `/api/v1/namespaces/kube-system/serviceaccounts/${name}/token`,
-          body: {
-            apiVersion: "authentication.k8s.io/v1",
-            kind: "TokenRequest",
-            spec: { expirationSeconds: 3600 },
-          },
-        },
-        never,
-      )) as { readonly status: { readonly token: string } };
-      return answer.status.token;
+      const account = { name, namespace: "kube-system" };
+      await api.create(serviceAccounts, { metadata: account });
+      return api.tokenOf(account);
     };
-    await api.request(
-      {
-        verb: "create",
-        resource: "clusterrolebindings",
-        path: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-        body: {
-          apiVersion: "rbac.authorization.k8s.io/v1",
-          kind: "ClusterRoleBinding",
-          metadata: { name: "rotated" },
-          roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
-          subjects: [
-            {
-              kind: "Group",
-              name: "system:serviceaccounts:kube-system",
-              apiGroup: "rbac.authorization.k8s.io",
-            },
-          ],
-        },
-      },
-      never,
-    );
+    const apiGroup = "rbac.authorization.k8s.io";
+    await api.objects.create<V1ClusterRoleBinding>({
+      apiVersion: `${apiGroup}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: { name: "rotated" },
+      roleRef: { apiGroup, kind: "ClusterRole", name: "cluster-admin" },
+      subjects: [{ kind: "Group", name: "system:serviceaccounts:kube-system", apiGroup }],
+    });
     const rotate = (token: string): void =>
       renameSync(cluster.file("token.new", token), `${cluster.folder}/token`);
     const caFile = cluster.file("ca.crt", plane.ca);
@@ -171,7 +146,7 @@ onOwnPlane(
       if (index !== 20) continue;
       rotate(await tokenOf("second"));
       // From now on the first token is invalid.
-      await api.delete(serviceAccounts, { name: "first", namespace: "kube-system" }, {}, never);
+      await api.delete(serviceAccounts, { name: "first", namespace: "kube-system" });
     }
     for (const name of names) await cluster.initialized(name);
     expect(manager.exitCode()).toBeNull();

@@ -3,13 +3,14 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import type { KubernetesObject } from "@kubernetes/client-node";
 import { type AccessUser, allNeeds, type Permission, permissionsOf } from "../../src/app/permissions.ts";
 import { accountOf } from "../../src/app/service-account-token.ts";
-import { certificateSigningRequests, serviceAccounts, services } from "../../src/kube/resources.ts";
+import { defined } from "../../src/core/defined.ts";
+import { certificateSigningRequests, leases, serviceAccounts, services } from "../../src/kube/resources.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-import { connect, never } from "../kube/cluster/connect.ts";
 import { signingRequest } from "../support/create-signing-request.ts";
-import { orUndefined } from "./rig/clean-slate.ts";
+import { OfficialClient, orUndefined } from "../support/official-client.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { freePort } from "./rig/free-port.ts";
@@ -50,43 +51,35 @@ const ruleOf = ({ group, resource, verb, name }: Permission) => ({
 const grant = async (cluster: Cluster, user: string, granted: readonly Permission[]): Promise<void> => {
   const group = "rbac.authorization.k8s.io";
   const apiVersion = `${group}/v1`;
-  const create = (plural: string, namespace: string | undefined, body: object) => {
-    const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
-    const path = `/apis/${apiVersion}${within}/${plural}`;
-    return cluster.api.request({ verb: "create", resource: plural, path, body }, never);
-  };
+  const { objects } = cluster.api;
   const subjects = [{ kind: "User", name: user, apiGroup: group }];
   for (const namespace of [undefined, "kube-system"]) {
     const kind = namespace === undefined ? "ClusterRole" : "Role";
     const rules = granted.filter((each) => each.namespace === namespace).map(ruleOf);
-    const metadata = { name: user };
-    await create(`${kind.toLowerCase()}s`, namespace, { apiVersion, kind, metadata, rules });
+    const metadata = { name: user, ...defined({ namespace }) };
+    await objects.create({ apiVersion, kind, metadata, rules } as KubernetesObject);
     const roleRef = { apiGroup: group, kind, name: user };
     const binding = { apiVersion, kind: `${kind}Binding`, metadata, roleRef, subjects };
-    await create(`${kind.toLowerCase()}bindings`, namespace, binding);
+    await objects.create(binding as KubernetesObject);
   }
 };
 
 const createService = (cluster: Cluster, annotations: Readonly<Record<string, string>>) =>
-  cluster.api.create(
-    services,
-    {
-      metadata: { name: "web", namespace: "default", annotations },
-      spec: { type: "LoadBalancer", ports: [{ port: 80, protocol: "TCP" }], selector: { app: "web" } },
-      status: {},
-    },
-    never,
-  );
+  cluster.api.create(services, {
+    metadata: { name: "web", namespace: "default", annotations },
+    spec: { type: "LoadBalancer", ports: [{ port: 80, protocol: "TCP" }], selector: { app: "web" } },
+    status: {},
+  });
 
 /** As the kubelet of the Node `stays`. */
 const requestCertificate = async (cluster: Cluster, name: string): Promise<void> => {
   const user = "system:node:stays";
   const credentials = { name: user, server: plane.server, ...plane.issue(user, ["system:nodes"]) };
-  const kubelet = await connect(cluster.file("kubelet", writeKubeconfig(plane.ca, [credentials])));
+  const kubelet = OfficialClient.open(cluster.file("kubelet", writeKubeconfig(plane.ca, [credentials])));
   const request = btoa(signingRequest({ commonName: user, dnsNames: ["stays"] }));
   const usages = ["digital signature", "server auth"];
   const spec = { request, signerName: "kubernetes.io/kubelet-serving", usages };
-  await kubelet.create(certificateSigningRequests, { metadata: { name }, spec }, never);
+  await kubelet.create(certificateSigningRequests, { metadata: { name }, spec });
 };
 
 const clusterCIDR = "10.244.0.0/16";
@@ -127,7 +120,7 @@ class Scenario implements AsyncDisposable {
     await createService(cluster, { "fairlead.dev/target-policy": "endpoints" });
     await requestCertificate(cluster, user);
     // Those of an earlier test: each scenario with --use-service-account-credentials creates its own.
-    for (const name of accounts) await orUndefined(cluster.api.delete(serviceAccounts, name, {}, never));
+    for (const name of accounts) await orUndefined(cluster.api.delete(serviceAccounts, name));
     const port = freePort();
     const credentials = { name: user, server: plane.server, ...plane.issue(user, []) };
     const manager = cluster.manager({
@@ -158,7 +151,7 @@ class Scenario implements AsyncDisposable {
     "cloud-node": async () => ((await this.cluster.node("joins"))?.spec.providerID ?? "") !== "",
     "cloud-node-lifecycle": async () => (await this.cluster.node("left")) === undefined,
     service: async () => {
-      const { status } = await this.cluster.api.get(services, { name: "web", namespace: "default" }, never);
+      const { status } = await this.cluster.api.get(services, { name: "web", namespace: "default" });
       return (status.loadBalancer?.ingress ?? []).length > 0;
     },
     "node-route": async () =>
@@ -166,7 +159,7 @@ class Scenario implements AsyncDisposable {
         ({ type, status }) => type === "NetworkUnavailable" && status === "False",
       ),
     "kubelet-serving-csr": async () => {
-      const { status } = await this.cluster.api.get(certificateSigningRequests, { name: this.#user }, never);
+      const { status } = await this.cluster.api.get(certificateSigningRequests, { name: this.#user });
       return (status?.conditions ?? []).some(({ type }) => type === "Approved");
     },
   };
@@ -177,10 +170,7 @@ class Scenario implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.manager.stop();
-    const path = `/apis/coordination.k8s.io/v1/namespaces/${lease.namespace}/leases/${lease.name}`;
-    await this.cluster.api
-      .request({ verb: "delete", resource: "leases", path }, never)
-      .catch(() => undefined);
+    await orUndefined(this.cluster.api.delete(leases, lease));
     await this.cluster[Symbol.asyncDispose]();
   }
 }
@@ -193,18 +183,10 @@ let token = "";
 const scrape = (scenario: Scenario): Promise<string> => scenario.page("/metrics", token);
 
 const createScraper = async (): Promise<string> => {
-  const api = await connect(plane.kubeconfig);
-  const accounts = "/api/v1/namespaces/default/serviceaccounts";
-  const create = (resource: string, path: string, body: object) =>
-    api.request({ verb: "create", resource, path, body }, never);
-  await create("serviceaccounts", accounts, {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    metadata: { name: "scraper" },
-  });
-  const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
-  const issued = await create("serviceaccounts/token", `${accounts}/scraper/token`, request);
-  return (issued as { readonly status: { readonly token: string } }).status.token;
+  const api = OfficialClient.open(plane.kubeconfig);
+  const scraper = { name: "scraper", namespace: "default" };
+  await api.create(serviceAccounts, { metadata: scraper });
+  return api.tokenOf(scraper);
 };
 
 interface AuditEvent {
@@ -238,22 +220,16 @@ test("the manager uses each of its permissions, and no request is refused [F79]"
     const annotate = async (value: string | null, reason: string, count: number): Promise<void> => {
       const body = { metadata: { annotations: { "balancer.fake.example/algorithm": value } } };
       const patch = { contentType: "application/merge-patch+json", body } as const;
-      await scenario.cluster.api.patch(services, { name: "web", namespace: "default" }, patch, never);
+      await scenario.cluster.api.patch(services, { name: "web", namespace: "default" }, patch);
       await scenario.cluster.until(`${count} of ${reason}`, async () => {
-        const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=web";
-        const list = await scenario.cluster.api.request({ verb: "list", resource: "events", path }, never);
-        const { items } = list as { items: readonly { reason: string; count?: number }[] };
+        const items = await scenario.cluster.eventsOf("web");
         return value === null || items.some((each) => each.reason === reason && (each.count ?? 1) >= count);
       });
     };
     await annotate("fastest", "InvalidAnnotation", 1);
     await annotate(null, "", 0);
     await scenario.cluster.until("the end of the problem", async () => {
-      const { status } = await scenario.cluster.api.get(
-        services,
-        { name: "web", namespace: "default" },
-        never,
-      );
+      const { status } = await scenario.cluster.api.get(services, { name: "web", namespace: "default" });
       return !(status.conditions ?? []).some(({ reason }) => reason === "InvalidAnnotation");
     });
     await annotate("fastest", "InvalidAnnotation", 2);

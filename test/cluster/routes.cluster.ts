@@ -4,7 +4,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Node } from "../../src/kube/objects.ts";
 import { nodes } from "../../src/kube/resources.ts";
-import { never } from "../kube/cluster/connect.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { createKubectl } from "./rig/kubectl.ts";
 
@@ -32,7 +31,7 @@ const withoutNetwork = {
 const setNetworkUnavailable = (name: string): Promise<unknown> => {
   const contentType = "application/strategic-merge-patch+json";
   const body = { status: { conditions: [withoutNetwork] } };
-  return cluster.api.patch(nodes, { name }, { contentType, body, subresource: "status" }, never);
+  return cluster.api.patch(nodes, { name }, { contentType, body, subresource: "status" });
 };
 
 /** Returns the id of the Node's machine. */
@@ -122,7 +121,7 @@ test("a restart changes neither the cloud nor any Node [F58]", async () => {
   for (const number of [1, 2, 3]) await hasNetwork(`worker-${number}`);
   await first.stop();
   const versions = async () =>
-    (await cluster.api.listPage(nodes, {}, never)).items.map(({ metadata }) => metadata.resourceVersion);
+    (await cluster.api.list(nodes)).map(({ metadata }) => metadata.resourceVersion);
   const before = await versions();
   const { seen } = cluster.cloud;
   const since = seen.length;

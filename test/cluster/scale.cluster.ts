@@ -1,9 +1,8 @@
 // A thousand Nodes that join at once, with a real API server. Times are printed, not asserted; `npm run bench` measures them.
 
 import { expect, test } from "bun:test";
-import type { Event, Node } from "../../src/kube/objects.ts";
+import type { Event } from "../../src/kube/objects.ts";
 import { events, nodes } from "../../src/kube/resources.ts";
-import { never } from "../kube/cluster/connect.ts";
 import { isUninitialized, openCluster } from "./rig/cluster.ts";
 import { inParallel } from "./rig/in-parallel.ts";
 
@@ -21,24 +20,10 @@ test("1,000 Nodes that join at once are initialized with at most 100 cloud calls
   const started = performance.now();
   await inParallel(names, 32, (name) => cluster.join(name));
   const created = performance.now();
-  const listAll = async (): Promise<readonly Node[]> => {
-    const all: Node[] = [];
-    let token: string | undefined;
-    do {
-      const page = await api.listPage(
-        nodes,
-        { limit: 500, ...(token !== undefined && { continue: token }) },
-        never,
-      );
-      all.push(...page.items);
-      token = page.continue;
-    } while (token !== undefined);
-    return all;
-  };
   const all = await cluster.until(
     "all Nodes to be initialized",
     async () => {
-      const found = await listAll();
+      const found = await api.list(nodes);
       return found.length === count && !found.some(isUninitialized) && found;
     },
     { everyMs: 250 },
@@ -53,11 +38,7 @@ test("1,000 Nodes that join at once are initialized with at most 100 cloud calls
   const synced = await cluster.until(
     "every Synced event to be written",
     async () => {
-      const { items } = await api.listPage(
-        events,
-        { namespace: "default", fieldSelector: "reason=Synced" },
-        never,
-      );
+      const items = await api.list(events, { namespace: "default", fieldSelector: "reason=Synced" });
       const matching = items.filter(({ involvedObject }: Event) => uids.has(involvedObject.uid ?? ""));
       return matching.length >= count && matching;
     },

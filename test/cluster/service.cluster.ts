@@ -4,10 +4,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { KubernetesObject } from "@kubernetes/client-node";
 import { holderOf } from "../../src/kube/leader-election/lease-record.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-import { never } from "../kube/cluster/connect.ts";
 import { openDatagramSocket } from "../support/datagram-socket.ts";
+import { balancedServices } from "./rig/balanced-services.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import { startProcess } from "./rig/kept-process.ts";
@@ -39,27 +40,13 @@ const user = "fairlead-on-a-host";
 /** Creates the shipped roles, bound to a user instead of the service account. */
 const grant = async (): Promise<void> => {
   const text = readFileSync(resolve(import.meta.dir, "../../deploy/rbac.yaml"), "utf8");
-  const paths: Readonly<Record<string, string>> = {
-    ClusterRole: "clusterroles",
-    Role: "roles",
-    ClusterRoleBinding: "clusterrolebindings",
-    RoleBinding: "rolebindings",
-  };
   for (const manifest of Bun.YAML.parse(text) as readonly Manifest[]) {
-    const plural = paths[manifest.kind];
-    if (plural === undefined) continue;
-    const { namespace } = manifest.metadata;
-    const within = namespace === undefined ? "" : `/namespaces/${namespace}`;
+    if (!/^(Cluster)?Role(Binding)?$/.test(manifest.kind)) continue;
     const subject = { kind: "User", name: user, apiGroup: "rbac.authorization.k8s.io" };
-    await cluster.api.request(
-      {
-        verb: "create",
-        resource: plural,
-        path: `/apis/rbac.authorization.k8s.io/v1${within}/${plural}`,
-        body: { ...manifest, ...(manifest.subjects !== undefined && { subjects: [subject] }) },
-      },
-      never,
-    );
+    await cluster.api.objects.create({
+      ...manifest,
+      ...(manifest.subjects !== undefined && { subjects: [subject] }),
+    } as KubernetesObject);
   }
 };
 const kubeconfig = (): string =>
@@ -164,21 +151,7 @@ test.each([
   cluster.cloud.faults.add({ kind: "hang", operation: "POST /balancers", calls: 1000 });
   const manager = cluster.manager({ flags: ["--drain-timeout=60s", "--secure-port=0"] });
   await cluster.until("the replica to lead", () => manager.output().includes("Acquired leadership"));
-  await cluster.api.request(
-    {
-      verb: "create",
-      resource: "services",
-      path: "/api/v1/namespaces/default/services",
-      body: {
-        apiVersion: "v1",
-        kind: "Service",
-        metadata: { name: `slow-${name.toLowerCase()}` },
-        spec: { type: "LoadBalancer", ports: [{ port: 80 }] },
-      },
-    },
-    never,
-  );
-
+  await balancedServices(cluster).create(`slow-${name.toLowerCase()}`);
   await cluster.until("the request for the load balancer", () =>
     cluster.cloud.seen.some(({ operation }) => operation === "POST /balancers"),
   );

@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { finalizer } from "../../src/controllers/service/predicates.ts";
 import { services as resource } from "../../src/kube/resources.ts";
-import { never } from "../kube/cluster/connect.ts";
 import { type BalancedServices, balancedServices, changesIn, ownerOf } from "./rig/balanced-services.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { createKubectl, type Kubectl } from "./rig/kubectl.ts";
@@ -68,7 +67,7 @@ test("a Service that becomes a ClusterIP loses load balancer, address and finali
   // The API server rejects an address in the status of a ClusterIP Service.
   const body = { status: { loadBalancer: { ingress: [{ ip: before.balancer.ip }] } } };
   const patch = { contentType: "application/merge-patch+json", body, subresource: "status" } as const;
-  await expect(cluster.api.patch(resource, plain.metadata, patch, never)).rejects.toThrow("ingress");
+  await expect(cluster.api.patch(resource, plain.metadata, patch)).rejects.toThrow("ingress");
   await kubectl("patch", "service", "web", "--patch", '{"spec":{"type":"LoadBalancer"}}');
   const after = await services.served("web");
   expect(after.balancer.id).not.toBe(before.balancer.id);

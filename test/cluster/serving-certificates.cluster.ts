@@ -7,8 +7,8 @@ import type { CertificateSigningRequest, Node } from "../../src/kube/objects.ts"
 import { certificateSigningRequests } from "../../src/kube/resources.ts";
 import { implicit, objectID, octets, sequence } from "../../src/pki/der.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-import { connect, never } from "../kube/cluster/connect.ts";
 import { type SigningRequestOptions, signingRequest } from "../support/create-signing-request.ts";
+import { OfficialClient } from "../support/official-client.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import type { KeptProcess } from "./rig/kept-process.ts";
@@ -59,25 +59,21 @@ let count = 0;
 const ask = async ({ by = "worker-1", usages, ...content }: Asked): Promise<string> => {
   const user = `system:node:${by}`;
   const credentials = { name: user, server: plane.server, ...plane.issue(user, ["system:nodes"]) };
-  const kubelet = await connect(cluster.file("kubelet", writeKubeconfig(plane.ca, [credentials])));
+  const kubelet = OfficialClient.open(cluster.file("kubelet", writeKubeconfig(plane.ca, [credentials])));
   count += 1;
   const name = `csr-${count}`;
-  await kubelet.create(
-    certificateSigningRequests,
-    {
-      metadata: { name },
-      spec: {
-        request: btoa(signingRequest({ commonName: user, ...content })),
-        signerName: "kubernetes.io/kubelet-serving",
-        usages: [...(usages ?? ["digital signature", "server auth"])],
-      },
+  await kubelet.create(certificateSigningRequests, {
+    metadata: { name },
+    spec: {
+      request: btoa(signingRequest({ commonName: user, ...content })),
+      signerName: "kubernetes.io/kubelet-serving",
+      usages: [...(usages ?? ["digital signature", "server auth"])],
     },
-    never,
-  );
+  });
   return name;
 };
 
-const read = (name: string) => cluster.api.get(certificateSigningRequests, { name }, never);
+const read = (name: string) => cluster.api.get(certificateSigningRequests, { name });
 
 const conditionOf = ({ status }: CertificateSigningRequest) => status?.conditions?.[0];
 
@@ -169,18 +165,14 @@ test("requests with forged names, users, usages and signatures are denied with t
     expect((await read(name)).status?.certificate).toBeUndefined();
   }
   // A user that is no kubelet.
-  const { metadata } = await cluster.api.create(
-    certificateSigningRequests,
-    {
-      metadata: { name: "csr-admin" },
-      spec: {
-        request: btoa(signingRequest({ commonName: "system:node:worker-1", dnsNames: ["worker-1"] })),
-        signerName: "kubernetes.io/kubelet-serving",
-        usages: ["digital signature", "server auth"],
-      },
+  const { metadata } = await cluster.api.create(certificateSigningRequests, {
+    metadata: { name: "csr-admin" },
+    spec: {
+      request: btoa(signingRequest({ commonName: "system:node:worker-1", dnsNames: ["worker-1"] })),
+      signerName: "kubernetes.io/kubelet-serving",
+      usages: ["digital signature", "server auth"],
     },
-    never,
-  );
+  });
   expect(await decided(metadata.name)).toMatchObject({
     type: "Denied",
     message: expect.stringContaining("Only kubelets get serving certificates"),

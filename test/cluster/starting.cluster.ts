@@ -36,7 +36,11 @@ const admin = () => plane.issue("admin", ["system:masters"]);
 
 describe("an invalid kubeconfig ends the process with 2", () => {
   const cases: readonly (readonly [string, () => string, string])[] = [
-    ["missing", () => `${cluster.folder}/nowhere`, "/nowhere (ENOENT). Check --kubeconfig."],
+    [
+      "missing",
+      () => `${cluster.folder}/nowhere`,
+      "/nowhere (ENOENT). Check that the file exists and is readable.",
+    ],
     ["malformed", () => cluster.file("kubeconfig", "clusters: [\n  {"), "is invalid:"],
     ["empty", () => cluster.file("kubeconfig", ""), "kubeconfig"],
     [

@@ -6,7 +6,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "bun:te
 import type { PersistentVolumeClaim, VolumeAttachment } from "../../src/kube/objects.ts";
 import { persistentVolumeClaims, persistentVolumes, volumeAttachments } from "../../src/kube/resources.ts";
 import { writeKubeconfig } from "../../src/testing/apiserver/serving/https-server.ts";
-import { never } from "../kube/cluster/connect.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";
 import { type ControlPlane, startControlPlane } from "./rig/control-plane.ts";
 import type { KeptProcess } from "./rig/kept-process.ts";
@@ -82,10 +81,10 @@ spec:
 `;
 
 const claim = (): Promise<PersistentVolumeClaim> =>
-  cluster.api.get(persistentVolumeClaims, { name: "data", namespace: "default" }, never);
+  cluster.api.get(persistentVolumeClaims, { name: "data", namespace: "default" });
 
 const attachments = async (): Promise<readonly VolumeAttachment[]> =>
-  (await cluster.api.listPage(volumeAttachments, {}, never)).items;
+  await cluster.api.list(volumeAttachments);
 
 test("a claim becomes a volume, which a pod attaches, and which is expanded, detached and deleted [N22 S10]", async () => {
   const kubectl = createKubectl(cluster.kubeconfig, cluster.folder);
@@ -101,11 +100,7 @@ test("a claim becomes a volume, which a pod attaches, and which is expanded, det
   await cluster.until("the claim is bound", async () => (await claim()).status?.phase === "Bound");
   const [volume] = cluster.cloud.volumes.list();
   expect(volume).toMatchObject({ size: 2, machine: null });
-  const { spec } = await cluster.api.get(
-    persistentVolumes,
-    { name: (await claim()).spec?.volumeName ?? "" },
-    never,
-  );
+  const { spec } = await cluster.api.get(persistentVolumes, { name: (await claim()).spec?.volumeName ?? "" });
   expect(spec?.csi?.volumeHandle).toBe(volume?.id ?? "");
   const inZone = cluster.cloud.machines.list().find(({ zone }) => zone === volume?.zone);
   const node = inZone?.name ?? "";
@@ -126,8 +121,8 @@ test("a claim becomes a volume, which a pod attaches, and which is expanded, det
   expect(cluster.cloud.volumes.get(volume?.id ?? "").machine).toBeNull();
   await kubectl("delete", "pvc", "data");
   await cluster.until("deleted", async () => {
-    const left = await cluster.api.listPage(persistentVolumes, {}, never);
-    return left.items.length === 0 && cluster.cloud.volumes.list().length === 0;
+    const left = await cluster.api.list(persistentVolumes);
+    return left.length === 0 && cluster.cloud.volumes.list().length === 0;
   });
   const described = await kubectl("get", "events", "-o", "custom-columns=REASON:.reason", "--no-headers");
   for (const reason of ["Provisioning", "ProvisioningSucceeded", "Resizing", "FileSystemResizeRequired"])

@@ -16,7 +16,7 @@ import { inParallel } from "../cluster/rig/in-parallel.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../cluster/rig/kept-process.ts";
 import { kubeletNode } from "../cluster/rig/kubelet-objects.ts";
 import { until } from "../cluster/rig/until.ts";
-import { connect, never } from "../kube/cluster/connect.ts";
+import { OfficialClient } from "../support/official-client.ts";
 
 export const executable = resolve(import.meta.dir, "../../dist/fake-cloud-controller-manager");
 
@@ -66,10 +66,10 @@ export const openWorld = async (options: WorldOptions = {}) => {
       return process;
     },
     async join(count: number): Promise<void> {
-      const api = await connect(kubeconfig);
+      const api = OfficialClient.open(kubeconfig);
       const names = Array.from({ length: count }, (_, index) => `node-${index}`);
       for (const name of names) cloud.machines.add(name);
-      await inParallel(names, 32, (name) => api.create(nodes, kubeletNode(name), never));
+      await inParallel(names, 32, (name) => api.create(nodes, kubeletNode(name)));
     },
     async initialized(process: KeptProcess, count: number): Promise<void> {
       await this.areInitialized(
@@ -81,12 +81,12 @@ export const openWorld = async (options: WorldOptions = {}) => {
       );
     },
     async areInitialized(count: number, explain: () => string, check = (): void => {}): Promise<void> {
-      const api = await connect(kubeconfig);
+      const api = OfficialClient.open(kubeconfig);
       await until(
         `${count} Nodes to be initialized`,
         async () => {
           check();
-          const { items } = await api.listPage(nodes, {}, never);
+          const items = await api.list(nodes);
           return items.length === count && !items.some(isTainted);
         },
         // Listing thousands of Nodes takes processor time that the manager needs.

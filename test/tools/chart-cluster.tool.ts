@@ -19,7 +19,7 @@ import { keepFolder, startProcess } from "../cluster/rig/kept-process.ts";
 import { createKubectl, type Kubectl } from "../cluster/rig/kubectl.ts";
 import { kubeletNode, readyCondition } from "../cluster/rig/kubelet-objects.ts";
 import { until } from "../cluster/rig/until.ts";
-import { connect, never } from "../kube/cluster/connect.ts";
+import { OfficialClient } from "../support/official-client.ts";
 import { chart, mustRun, objectsIn, overlayCopy, run, tools, valuesFile } from "./rig/deploy-tools.ts";
 import { goModule, orSkipped, Unavailable } from "./rig/install.ts";
 
@@ -266,13 +266,13 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
     ]);
     const explain = () => manager.output().slice(-4000);
     try {
-      const api = await connect(plane.kubeconfig);
+      const api = OfficialClient.open(plane.kubeconfig);
       for (const [index, each] of ["east-1", "east-2"].entries()) {
         cloud.machines.add(each);
-        await api.create(nodes, kubeletNode(each, { podCIDR: `10.0.${index}.0/24` }), never);
+        await api.create(nodes, kubeletNode(each, { podCIDR: `10.0.${index}.0/24` }));
         await until(
           `${each} to be initialized`,
-          async () => !isUninitialized(await api.get(nodes, { name: each }, never)),
+          async () => !isUninitialized(await api.get(nodes, { name: each })),
           { explain },
         );
       }
@@ -280,17 +280,13 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       await until(
         "the address of the Service",
         async () =>
-          (await api.get(services, { namespace: "default", name: "web" }, never)).status?.loadBalancer
-            ?.ingress !== undefined,
+          (await api.get(services, { namespace: "default", name: "web" })).status?.loadBalancer?.ingress !==
+          undefined,
         { explain },
       );
       cloud.machines.remove("east-2");
-      await api.patch(nodes, { name: "east-2" }, readyCondition(false), never);
-      await until(
-        "the deletion of the Node",
-        async () => (await api.listPage(nodes, {}, never)).items.length === 1,
-        { explain },
-      );
+      await api.patch(nodes, { name: "east-2" }, readyCondition(false));
+      await until("the deletion of the Node", async () => (await api.list(nodes)).length === 1, { explain });
 
       // The scraper is authorized through the manager's own reviews.
       const metrics = async (token?: string): Promise<number> => {
@@ -331,8 +327,8 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
   });
 
   test("a release whose nodeSelector selects no Node is refused, because no pod would run [F95]", async () => {
-    const api = await connect(plane.kubeconfig);
-    await api.create(nodes, kubeletNode("unlabelled"), never);
+    const api = OfficialClient.open(plane.kubeconfig);
+    await api.create(nodes, kubeletNode("unlabelled"));
     const options = { KUBECONFIG: plane.kubeconfig };
     const values = { cloud: "fake", image: { repository: "x" }, nodeSelector: { pool: "none" } };
     const { code, err } = run(
@@ -345,6 +341,6 @@ describe.skipIf(tools === undefined || operator === undefined)("on a real API se
       [helm, "template", "x", chart, "--dry-run=server", "--values", valuesFile(folder, everywhere)],
       options,
     );
-    await api.delete(nodes, { name: "unlabelled" }, {}, never);
+    await api.delete(nodes, { name: "unlabelled" });
   });
 });

@@ -1,6 +1,8 @@
 // The manifest that registers the admission webhook with the API server. open-webhook.ts finds its CA.
 
+import type { V1ValidatingWebhookConfiguration } from "@kubernetes/client-node";
 import { defined } from "../../core/defined.ts";
+import type { Wire } from "../../kube/objects.ts";
 import { serviceWebhook } from "../flags/webhook-names.ts";
 
 /** DNS names of the Service through which the API server calls the webhook. */
@@ -38,7 +40,7 @@ export function webhookManifest(program: string, port: number, ca: string | unde
           ],
         },
       ],
-    },
+    } satisfies Wire<V1ValidatingWebhookConfiguration>,
     undefined,
     2,
   )}\n`;

@@ -1,6 +1,7 @@
 // The objects that grant the manager its permissions: roles, bindings and the service account. deploy/rbac.yaml, the Helm chart, the
 // kustomize base, `rbac` and `manifests` print them. Pure.
 
+import type { V1PolicyRule } from "@kubernetes/client-node";
 import {
   type AccessNeeds,
   accountGrants,
@@ -11,10 +12,13 @@ import {
   verbsOf,
 } from "../permissions.ts";
 import { accountNamespace } from "../service-account-token.ts";
-import { type Commented, comment, keyComments, type RenderedObject } from "./to-yaml.ts";
+import type { Rendered, RenderedObject } from "./rendered-object.ts";
+import { type Commented, comment, keyComments } from "./to-yaml.ts";
 
 const rbac = { apiVersion: "rbac.authorization.k8s.io/v1" } as const;
 const rbacGroup = "rbac.authorization.k8s.io";
+
+type Metadata = RenderedObject["metadata"];
 
 export interface Rule extends Commented {
   readonly apiGroups: readonly string[];
@@ -72,14 +76,24 @@ export function accessObjects({
     account,
     ...(user === undefined ? [] : [{ kind: "User", apiGroup: rbacGroup, name: user }]),
   ];
-  const binding = (role: "ClusterRole" | "Role", of: string) => ({
-    roleRef: { apiGroup: rbacGroup, kind: role, name: of },
+  const roleOf = (metadata: Metadata, rules: readonly Rule[]): RenderedObject => ({
+    ...rbac,
+    kind: "Role",
+    metadata,
+    rules,
+  });
+  const roleBinding = (metadata: Metadata, role = metadata.name): RenderedObject => ({
+    ...rbac,
+    kind: "RoleBinding",
+    metadata,
+    roleRef: { apiGroup: rbacGroup, kind: "Role", name: role },
     subjects,
   });
   const ofLease = leaseRules(lease.name, needs);
   const ofAccounts = accountRules(needs);
   const role = { name, namespace: lease.namespace };
   const accountRole = { name: `${name}-service-accounts`, namespace: accountNamespace };
+  const authenticationReader = { name: `${name}-authentication-reader`, namespace: "kube-system" };
   return [
     {
       [comment]: [
@@ -91,32 +105,27 @@ export function accessObjects({
       metadata: { name },
       rules: clusterRules(needs),
     },
-    ...(ofLease.length === 0 ? [] : [{ ...rbac, kind: "Role", metadata: role, rules: ofLease }]),
-    { ...rbac, kind: "ClusterRoleBinding", metadata: { name }, ...binding("ClusterRole", name) },
-    ...(ofLease.length === 0
-      ? []
-      : [{ ...rbac, kind: "RoleBinding", metadata: role, ...binding("Role", name) }]),
+    ...(ofLease.length === 0 ? [] : [roleOf(role, ofLease)]),
+    {
+      ...rbac,
+      kind: "ClusterRoleBinding",
+      metadata: { name },
+      roleRef: { apiGroup: rbacGroup, kind: "ClusterRole", name },
+      subjects,
+    },
+    ...(ofLease.length === 0 ? [] : [roleBinding(role)]),
     ...(ofAccounts.length === 0
       ? []
       : [
-          {
-            [comment]: "For --use-service-account-credentials.",
-            ...rbac,
-            kind: "Role",
-            metadata: accountRole,
-            rules: ofAccounts,
-          },
-          { ...rbac, kind: "RoleBinding", metadata: accountRole, ...binding("Role", accountRole.name) },
+          { [comment]: "For --use-service-account-credentials.", ...roleOf(accountRole, ofAccounts) },
+          roleBinding(accountRole),
         ]),
     ...(needs.users.has("secure-port")
       ? [
           {
             [comment]:
               "Reads the certificate authorities of the cluster, for client certificates on the secure port.",
-            ...rbac,
-            kind: "RoleBinding",
-            metadata: { name: `${name}-authentication-reader`, namespace: "kube-system" },
-            ...binding("Role", "extension-apiserver-authentication-reader"),
+            ...roleBinding(authenticationReader, "extension-apiserver-authentication-reader"),
           },
         ]
       : []),
@@ -125,7 +134,9 @@ export function accessObjects({
 }
 
 /** What a scraper may read. */
-export const metricsRules = [{ nonResourceURLs: ["/metrics", "/metrics/slis"], verbs: ["get"] }] as const;
+export const metricsRules = [
+  { nonResourceURLs: ["/metrics", "/metrics/slis"], verbs: ["get"] },
+] as const satisfies readonly Rendered<V1PolicyRule>[];
 
 export interface ScraperOptions {
   readonly name: string;
@@ -136,7 +147,7 @@ export interface ScraperOptions {
 /** The role that may read the metrics, and its binding to the scraper. */
 export function scraperObjects({ name: ofManager, scraper }: ScraperOptions): readonly RenderedObject[] {
   const name = `${ofManager}-metrics`;
-  const role = { ...rbac, kind: "ClusterRole", metadata: { name }, rules: metricsRules };
+  const role: RenderedObject = { ...rbac, kind: "ClusterRole", metadata: { name }, rules: metricsRules };
   if (scraper === undefined) {
     return [
       { [comment]: "Bind it to the service account of your scraper (docs/kubernetes-install.md).", ...role },

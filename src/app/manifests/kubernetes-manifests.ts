@@ -6,7 +6,8 @@ import type { Credential } from "./cloud-inputs.ts";
 import { type NodeVolumesOptions, nodeVolumesObjects } from "./node-volumes.ts";
 import type { EnvironmentVariable, PodOptions } from "./pod.ts";
 import type { ManifestValues } from "./read-set.ts";
-import { comment, keyComments, labelsOf, podLabels, type RenderedObject } from "./to-yaml.ts";
+import type { RenderedObject } from "./rendered-object.ts";
+import { comment, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
 import { daemonSet, deployment, hostFolder, staticPod, type WorkloadOptions } from "./workloads.ts";
 
 export interface Installation extends Pick<PodOptions, "args" | "bindAddress" | "securePort"> {

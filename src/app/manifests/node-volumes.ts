@@ -1,9 +1,11 @@
 // The objects for volumes: the DaemonSet that runs `node-volumes` on each Node with what it may read, the CSIDriver, and a StorageClass to
 // start with. Pure.
 
+import type { V1PodSpec } from "@kubernetes/client-node";
 import type { VolumeDriver } from "../../provider/volumes.ts";
 import { nodeVolumesVariable } from "./pod.ts";
-import { comment, keyComments, type RenderedObject } from "./to-yaml.ts";
+import type { Rendered, RenderedObject } from "./rendered-object.ts";
+import { comment, keyComments } from "./to-yaml.ts";
 
 export interface NodeVolumesOptions {
   readonly driver: Pick<VolumeDriver, "name">;
@@ -71,7 +73,7 @@ function podSpec({ driver, image, name, priorityClass, kubeletFolder, args }: No
       terminationGracePeriodSeconds: "A format that has begun is not interrupted.",
       volumes: "The programs of the machine format and mount: the image has none.",
     },
-  };
+  } satisfies Rendered<V1PodSpec>;
 }
 
 function access({ name, namespace }: NodeVolumesOptions): readonly RenderedObject[] {

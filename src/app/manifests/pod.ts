@@ -1,7 +1,9 @@
 // The pod of the manager: one container without privileges, with probes, on the host network by default. Pure.
 
+import type { V1Container, V1PodSpec, V1Toleration } from "@kubernetes/client-node";
 import type { IpAddress } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import type { Rendered } from "./rendered-object.ts";
 import { keyComments } from "./to-yaml.ts";
 
 /** User and group of the process. They own no files. */
@@ -61,7 +63,7 @@ function probesOf({ bindAddress, securePort }: PodOptions) {
       timeoutSeconds: 15,
     },
     readinessProbe: { httpGet: request("/readyz"), periodSeconds: 10, timeoutSeconds: 15 },
-  };
+  } satisfies Partial<Rendered<V1Container>>;
 }
 
 function container(options: PodOptions) {
@@ -79,7 +81,7 @@ function container(options: PodOptions) {
     },
     resources: { requests: { cpu: "50m", memory: "96Mi" } },
     ...probesOf(options),
-  };
+  } satisfies Rendered<V1Container>;
 }
 
 /** The parts of a pod that every kind of installation has. */
@@ -102,7 +104,7 @@ export function podSpec(options: PodOptions) {
       ...(hostNetwork && { hostNetwork: "It runs before CNI and cluster DNS." }),
       terminationGracePeriodSeconds: "Longer than --drain-timeout (10s) plus the release of the Lease.",
     },
-  };
+  } satisfies Rendered<V1PodSpec>;
 }
 
 /**
@@ -113,4 +115,4 @@ export const tolerations = [
   { key: "node-role.kubernetes.io/control-plane", operator: "Exists", effect: "NoSchedule" },
   { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoSchedule" },
   { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute" },
-] as const;
+] as const satisfies readonly Rendered<V1Toleration>[];

@@ -1,4 +1,4 @@
-// The objects of the manifests, with their common labels, and their YAML, with the comments that they carry under the symbols below. Pure.
+// The common labels of the objects in the manifests, and their YAML, with the comments that they carry under the symbols below. Pure.
 
 import { Document, isMap, isSeq, type Node, Pair, Scalar, YAMLMap, YAMLSeq } from "yaml";
 
@@ -57,19 +57,6 @@ export function toYaml(value: unknown): string {
 
 /** Several documents, separated by `---`. */
 export const toYamlStream = (objects: readonly unknown[]): string => objects.map(toYaml).join("---\n");
-
-/** The shape of the objects in the manifests. */
-export interface RenderedObject {
-  readonly [comment]?: string;
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace?: string;
-    readonly labels?: Readonly<Record<string, string>>;
-  };
-  readonly [field: string]: unknown;
-}
 
 /** Selects the pods of one installation. They can never change: selectors of workloads are immutable. */
 export function podLabels(workload: string): Readonly<Record<string, string>> {

@@ -1,7 +1,9 @@
 // The objects that run the pod: a DaemonSet, a Deployment, or a static pod.
 
+import type { V1PodTemplateSpec } from "@kubernetes/client-node";
 import { type PodOptions, podSpec, tolerations, unprivilegedId } from "./pod.ts";
-import { comment, keyComments, labelsOf, podLabels, type RenderedObject } from "./to-yaml.ts";
+import type { Rendered, RenderedObject } from "./rendered-object.ts";
+import { comment, keyComments, labelsOf, podLabels } from "./to-yaml.ts";
 
 export interface WorkloadOptions extends PodOptions {
   /** The name of the workload. */
@@ -29,10 +31,10 @@ function template(options: WorkloadOptions) {
       containers: files === undefined ? containers : containers.map((each) => ({ ...each, volumeMounts })),
       ...(files !== undefined && { volumes: [{ name: "fairlead", secret: { secretName: files } }] }),
     },
-  };
+  } satisfies Rendered<V1PodTemplateSpec>;
 }
 
-const workload = (kind: "DaemonSet" | "Deployment", { name, namespace }: WorkloadOptions) => ({
+const workload = <Kind extends string>(kind: Kind, { name, namespace }: WorkloadOptions) => ({
   apiVersion: "apps/v1",
   kind,
   metadata: { name, namespace, labels: labelsOf(name) },

@@ -6,13 +6,13 @@ import { runtimeCodeOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import { KubeError } from "../errors/kube-error.ts";
+import { chooseContext, type KubeconfigContext } from "./choose-context.ts";
 import { type Access, Credentials } from "./credentials.ts";
-import { type KubeconfigCluster, type KubeconfigUser, readKubeconfig } from "./kubeconfig.ts";
 import { chooseProxy, type ProxySettings } from "./proxy.ts";
 
 export interface ConnectionSource {
-  /** Path of --kubeconfig. */
-  readonly kubeconfig?: string;
+  /** The path of --kubeconfig, or the files that kubectl would merge. */
+  readonly kubeconfigs?: readonly string[];
   /** The context to use instead of current-context. */
   readonly context?: string;
   /** --master: overrides the server's address. */
@@ -44,51 +44,30 @@ function invalid(message: string, cause?: unknown): KubeError {
   return new KubeError("configuration", message, { operation, cause });
 }
 
-interface Endpoint {
-  readonly cluster: KubeconfigCluster;
-  readonly user: KubeconfigUser;
-  readonly path: string;
-  readonly namespace?: string;
-}
-
-async function fromKubeconfig(path: string, source: ConnectionSource, files: Files): Promise<Endpoint> {
-  let text: string;
-  try {
-    text = await files.read(path);
-  } catch (cause) {
-    throw invalid(
-      `Cannot read the kubeconfig ${path} (${runtimeCodeOf(cause) || "unknown error"}). Check --kubeconfig.`,
-      cause,
-    );
-  }
-  const { config, problems } = readKubeconfig(text);
-  if (config === undefined) throw invalid(`The kubeconfig ${path} is invalid: ${problems.join(" ")}`);
-  const name = source.context ?? config.currentContext;
-  const contexts = [...config.contexts.keys()].join(", ") || "none";
-  if (name === undefined) {
-    throw invalid(`The kubeconfig ${path} has no current-context. Set it to one of: ${contexts}.`);
-  }
-  const context = config.contexts.get(name);
-  if (context === undefined) {
-    throw invalid(
-      `The kubeconfig ${path} has no context ${JSON.stringify(name)}. Its contexts are: ${contexts}.`,
-    );
-  }
-  const missing = (kind: "cluster" | "user", missingName: string | undefined) =>
-    invalid(
-      `Context ${JSON.stringify(name)} in the kubeconfig ${path} refers to the ${kind} ${JSON.stringify(missingName)}, which the file does not define.`,
-    );
-  const cluster = config.clusters.get(context.cluster);
-  if (cluster === undefined) throw missing("cluster", context.cluster);
-  const user = context.user === undefined ? {} : config.users.get(context.user);
-  if (user === undefined) throw missing("user", context.user);
-  return { cluster, user, path, ...defined({ namespace: context.namespace }) };
+async function fromKubeconfigs(
+  paths: readonly string[],
+  context: string | undefined,
+  files: Files,
+): Promise<KubeconfigContext> {
+  const read = async (path: string) => {
+    try {
+      return { path, text: await files.read(path) };
+    } catch (cause) {
+      throw invalid(
+        `Cannot read the kubeconfig ${path} (${runtimeCodeOf(cause) || "unknown error"}). Check that the file exists and is readable.`,
+        cause,
+      );
+    }
+  };
+  const { context: chosen, problem } = chooseContext(await Promise.all(paths.map(read)), context);
+  if (chosen === undefined) throw invalid(problem);
+  return chosen;
 }
 
 async function fromPod(
   { host, port }: { readonly host?: string; readonly port?: string },
   files: Files,
-): Promise<Endpoint> {
+): Promise<KubeconfigContext> {
   const name = host?.includes(":") === true && !host.startsWith("[") ? `[${host}]` : host;
   const namespace = await files.read(`${serviceAccount}/namespace`).catch(() => undefined);
   return {
@@ -103,8 +82,9 @@ async function fromPod(
   };
 }
 
-function findEndpoint(source: ConnectionSource, files: Files): Promise<Endpoint> {
-  if (source.kubeconfig) return fromKubeconfig(source.kubeconfig, source, files);
+function findEndpoint(source: ConnectionSource, files: Files): Promise<KubeconfigContext> {
+  const { kubeconfigs = [], context } = source;
+  if (kubeconfigs.length > 0) return fromKubeconfigs(kubeconfigs, context, files);
   if (source.master) {
     return Promise.resolve({
       cluster: { server: source.master, skipVerification: false },

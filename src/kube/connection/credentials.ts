@@ -2,7 +2,6 @@
 // they change; while a rotation is incomplete, the previous pair stays in use. PEM texts are validated before they are used.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { dirname, isAbsolute, join } from "node:path";
 import { defined } from "../../core/defined.ts";
 import { runtimeCodeOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -70,15 +69,13 @@ export class Credentials {
   constructor(
     cluster: KubeconfigCluster,
     user: KubeconfigUser,
-    /** Relative file names are relative to its folder. */
     kubeconfigPath: string,
     { files, clock }: { readonly files: Files; readonly clock: Clock },
   ) {
-    const resolve = (path: string) => (isAbsolute(path) ? path : join(dirname(kubeconfigPath), path));
     const source = (description: string, path: string | undefined, inline: string | undefined): Source => {
       // As in Go, inline data takes precedence over a file.
       const isFile = inline === undefined && path !== undefined;
-      return { description, inline, file: isFile ? new WatchedFile(resolve(path), files, clock) : undefined };
+      return { description, inline, file: isFile ? new WatchedFile(path, files, clock) : undefined };
     };
     this.#cluster = cluster;
     this.#user = user;
@@ -92,11 +89,8 @@ export class Credentials {
       token: source("token file", user.tokenFile, user.tokenFile === undefined ? user.token : undefined),
     };
     if (user.exec === undefined) return;
-    const { command } = user.exec;
-    this.#plugin = new ExecCredential(
-      { ...user.exec, command: command.includes("/") ? resolve(command) : command },
-      { cluster, ca: () => read(this.#sources.ca), files, clock },
-    );
+    const ca = () => read(this.#sources.ca);
+    this.#plugin = new ExecCredential(user.exec, { cluster, ca, files, clock });
   }
 
   async current(signal: AbortSignal): Promise<Access> {
@@ -110,13 +104,11 @@ export class Credentials {
     const given = this.#plugin === undefined || token !== undefined ? {} : await this.#plugin.current(signal);
     this.#updateTls(caText, certText ?? given.cert, keyText ?? given.key?.reveal());
     const authorization = bearerToken(token, given);
-    const { impersonate } = this.#user;
     return {
-      headers: defined({
-        authorization: authorization === undefined ? undefined : `Bearer ${authorization}`,
-        "impersonate-user": impersonate?.user,
-        "impersonate-uid": impersonate?.uid,
-      }) as Readonly<Record<string, string>>,
+      headers: {
+        ...(authorization !== undefined && { authorization: `Bearer ${authorization}` }),
+        ...this.#user.impersonation,
+      },
       tls: this.#cluster.server.startsWith("https:") ? this.#tls : undefined,
     };
   }

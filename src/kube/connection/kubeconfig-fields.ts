@@ -1,13 +1,34 @@
-// Reads the fields of a parsed document with their expected types, and collects every problem.
+// Reads the fields of a parsed kubeconfig with their expected types, and collects every problem of the file. Pure.
+
+import { dirname, isAbsolute, join } from "node:path";
 
 export type Fields = Readonly<Record<string, unknown>>;
 export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A cluster, user or context that was not read yet. */
+export interface Entry {
+  readonly read: FieldReader;
+  readonly fields: Fields;
+  /** For messages. */
+  readonly at: string;
+}
+
 export class FieldReader {
+  /** Of the file. */
+  readonly path: string;
   /** All of them are reported at once, so that one attempt is enough to correct the file. */
   readonly problems: string[] = [];
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** A path, which may be relative to the folder of the file. */
+  resolve(path: string | undefined): string | undefined {
+    return path === undefined || isAbsolute(path) ? path : join(dirname(this.path), path);
+  }
 
   text(fields: Fields, key: string, path: string): string | undefined {
     const value = fields[key];
@@ -38,7 +59,7 @@ export class FieldReader {
     return value === true;
   }
 
-  texts(fields: Fields, key: string, path: string): string[] {
+  texts(fields: Fields, key: string, path: string): readonly string[] {
     const value = fields[key];
     if (value === undefined || value === null) return [];
     if (Array.isArray(value)) return value.map(String);
@@ -46,31 +67,22 @@ export class FieldReader {
     return [];
   }
 
-  /** A list of entries with a name and a body under `inner`. As in Go, the first of two entries with one name wins. */
-  named<T>(
-    fields: Fields,
-    key: string,
-    inner: string,
-    read: (fields: Fields, path: string) => T | undefined,
-  ): Map<string, T> {
-    const found = new Map<string, T>();
-    const list = fields[key];
-    if (list === undefined || list === null) return found;
+  /** Adds the entries of a list, which have a name and a body under `inner`. The first entry of a name wins. */
+  addNamed(entries: Map<string, Entry>, fields: Fields, key: string, inner: string): void {
+    const list = fields[key] ?? [];
     if (!Array.isArray(list)) {
       this.problems.push(`${key} must be a list.`);
-      return found;
+      return;
     }
     for (const [index, entry] of list.entries()) {
-      const path = `${key}[${index}]`;
-      const name = isFields(entry) ? this.text(entry, "name", path) : undefined;
+      const at = `${key}[${index}]`;
+      const name = isFields(entry) ? this.text(entry, "name", at) : undefined;
       const body = isFields(entry) ? (entry[inner] ?? {}) : undefined;
       if (name === undefined || !isFields(body)) {
-        this.problems.push(`${path} must have a name and a ${inner}.`);
-        continue;
+        this.problems.push(`${at} must have a name and a ${inner}.`);
+      } else if (!entries.has(name)) {
+        entries.set(name, { read: this, fields: body, at: `${key}[${name}].${inner}` });
       }
-      const value = read(body, `${key}[${name}].${inner}`);
-      if (value !== undefined && !found.has(name)) found.set(name, value);
     }
-    return found;
   }
 }

@@ -1,9 +1,9 @@
-// Parses the text of a kubeconfig into validated values, or reports every problem in it. It opens no file that the text
-// refers to, and does not choose a context. Pure.
+// Reads a cluster and a user of a kubeconfig as validated values, and reports every problem in them. It opens no file that they refer
+// to. Pure.
 
 import { defined } from "../../core/defined.ts";
-import { messageOf } from "../../core/error-message.ts";
-import { FieldReader, type Fields, isFields } from "./kubeconfig-fields.ts";
+import { impersonationHeaders } from "./impersonation.ts";
+import { type Entry, type FieldReader, isFields } from "./kubeconfig-fields.ts";
 
 export interface KubeconfigCluster {
   readonly server: string;
@@ -31,25 +31,9 @@ export interface KubeconfigUser {
   readonly keyFile?: string;
   readonly keyData?: string;
   readonly exec?: ExecPlugin;
-  readonly impersonate?: { readonly user: string; readonly uid?: string };
+  /** Headers that make the API server act as another user. */
+  readonly impersonation?: Readonly<Record<string, string>>;
 }
-
-export interface KubeconfigContext {
-  readonly cluster: string;
-  readonly user?: string;
-  readonly namespace?: string;
-}
-
-export interface Kubeconfig {
-  readonly currentContext?: string;
-  readonly clusters: ReadonlyMap<string, KubeconfigCluster>;
-  readonly users: ReadonlyMap<string, KubeconfigUser>;
-  readonly contexts: ReadonlyMap<string, KubeconfigContext>;
-}
-
-export type KubeconfigResult =
-  | { readonly config: Kubeconfig; readonly problems: readonly [] }
-  | { readonly config?: undefined; readonly problems: readonly string[] };
 
 const execVersions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 
@@ -57,7 +41,7 @@ function isWebAddress(address: string): boolean {
   return /^https?:$/.test(URL.parse(address)?.protocol ?? "");
 }
 
-function readCluster(read: FieldReader, fields: Fields, path: string): KubeconfigCluster | undefined {
+export function readCluster({ read, fields, at: path }: Entry): KubeconfigCluster | undefined {
   const server = read.text(fields, "server", path);
   if (server === undefined || !isWebAddress(server)) {
     read.problems.push(
@@ -67,13 +51,15 @@ function readCluster(read: FieldReader, fields: Fields, path: string): Kubeconfi
   }
   const proxy = read.text(fields, "proxy-url", path);
   if (proxy !== undefined && !isWebAddress(proxy)) {
-    read.problems.push(`${path}.proxy-url must be an http:// or https:// address (SOCKS is not supported).`);
+    read.problems.push(
+      `${path}.proxy-url must be an http:// or https:// address. Fairlead supports no SOCKS proxy, unlike kubectl. Set an HTTP proxy, or forward a local port to the API server and set it as server.`,
+    );
   }
   return {
     server,
     skipVerification: read.flag(fields, "insecure-skip-tls-verify", path),
     ...defined({
-      caFile: read.text(fields, "certificate-authority", path),
+      caFile: read.resolve(read.text(fields, "certificate-authority", path)),
       caData: read.decoded(fields, "certificate-authority-data", path),
       serverName: read.text(fields, "tls-server-name", path),
       proxy,
@@ -99,6 +85,7 @@ function readExec(read: FieldReader, fields: unknown, path: string): ExecPlugin 
     return undefined;
   }
   const command = read.text(fields, "command", path);
+  const isPath = command?.includes("/") === true;
   const apiVersion = read.text(fields, "apiVersion", path) ?? "";
   if (command === undefined) read.problems.push(`${path}.command is missing.`);
   if (!execVersions.includes(apiVersion)) {
@@ -113,7 +100,7 @@ function readExec(read: FieldReader, fields: unknown, path: string): ExecPlugin 
   }
   return {
     apiVersion,
-    command: command ?? "",
+    command: (isPath ? read.resolve(command) : command) ?? "",
     args: read.texts(fields, "args", path),
     env: readEnvironment(read, fields["env"], `${path}.env`),
     provideClusterInfo: read.flag(fields, "provideClusterInfo", path),
@@ -121,75 +108,35 @@ function readExec(read: FieldReader, fields: unknown, path: string): ExecPlugin 
   };
 }
 
-function readImpersonation(read: FieldReader, fields: Fields, path: string): KubeconfigUser["impersonate"] {
-  const user = read.text(fields, "as", path);
-  const uid = read.text(fields, "as-uid", path);
-  return user === undefined ? undefined : { user, ...defined({ uid }) };
+/** Kubernetes removed `azure` and `gcp` in 1.26; `oidc` is the only provider that kubectl has. */
+function authProviderProblem(fields: unknown, path: string): string | undefined {
+  if (!isFields(fields)) return undefined;
+  const name = String(fields["name"]);
+  return name === "oidc"
+    ? `${path} is oidc, which kubectl supports and Fairlead does not. Use exec with a plugin for OpenID Connect, such as kubelogin.`
+    : `${path} is ${name}, which Kubernetes 1.26 removed. Use exec with the plugin of the cloud.`;
 }
 
-function readUser(read: FieldReader, fields: Fields, path: string): KubeconfigUser {
+export function readUser({ read, fields, at: path }: Entry): KubeconfigUser {
   if (fields["username"] || fields["password"]) {
     read.problems.push(
       `${path} has a username and password, which Kubernetes removed in 1.19. Use a token, a certificate or exec.`,
     );
   }
-  if (isFields(fields["auth-provider"])) {
-    read.problems.push(`${path}.auth-provider was removed in Kubernetes 1.26. Use exec.`);
-  }
-  for (const key of ["as-groups", "as-user-extra"]) {
-    if (fields[key] != null) {
-      read.problems.push(`${path}.${key} is not supported. Impersonate with "as" alone.`);
-    }
-  }
+  const problem = authProviderProblem(fields["auth-provider"], `${path}.auth-provider`);
+  if (problem !== undefined) read.problems.push(problem);
   const user = defined({
     token: read.text(fields, "token", path),
-    tokenFile: read.text(fields, "tokenFile", path),
-    certFile: read.text(fields, "client-certificate", path),
+    tokenFile: read.resolve(read.text(fields, "tokenFile", path)),
+    certFile: read.resolve(read.text(fields, "client-certificate", path)),
     certData: read.decoded(fields, "client-certificate-data", path),
-    keyFile: read.text(fields, "client-key", path),
+    keyFile: read.resolve(read.text(fields, "client-key", path)),
     keyData: read.decoded(fields, "client-key-data", path),
     exec: readExec(read, fields["exec"], `${path}.exec`),
-    impersonate: readImpersonation(read, fields, path),
+    impersonation: impersonationHeaders(read, fields, path),
   });
   if ((user.certFile ?? user.certData) !== undefined && (user.keyFile ?? user.keyData) === undefined) {
     read.problems.push(`${path} has a client certificate but no client-key or client-key-data.`);
   }
   return user;
-}
-
-function readContext(read: FieldReader, fields: Fields, path: string): KubeconfigContext | undefined {
-  const cluster = read.text(fields, "cluster", path);
-  if (cluster === undefined) {
-    read.problems.push(`${path}.cluster is missing.`);
-    return undefined;
-  }
-  const user = read.text(fields, "user", path);
-  const namespace = read.text(fields, "namespace", path);
-  return { cluster, ...defined({ user, namespace }) };
-}
-
-export function readKubeconfig(source: string): KubeconfigResult {
-  let parsed: unknown;
-  try {
-    parsed = Bun.YAML.parse(source);
-  } catch (error) {
-    return { problems: [`It is not valid YAML: ${messageOf(error)}.`] };
-  }
-  if (!isFields(parsed)) {
-    return {
-      problems: ["It is empty or not a mapping. Expected kind: Config with clusters, users and contexts."],
-    };
-  }
-  const read = new FieldReader();
-  if (parsed["kind"] !== undefined && parsed["kind"] !== "Config") {
-    read.problems.push(`kind must be Config, got ${JSON.stringify(parsed["kind"])}.`);
-  }
-  const currentContext = read.text(parsed, "current-context", "kubeconfig");
-  const config: Kubeconfig = {
-    clusters: read.named(parsed, "clusters", "cluster", (fields, path) => readCluster(read, fields, path)),
-    users: read.named(parsed, "users", "user", (fields, path) => readUser(read, fields, path)),
-    contexts: read.named(parsed, "contexts", "context", (fields, path) => readContext(read, fields, path)),
-    ...defined({ currentContext }),
-  };
-  return read.problems.length > 0 ? { problems: read.problems } : { config, problems: [] };
 }

@@ -5,9 +5,8 @@ import { expect, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { holderOf } from "../../../src/kube/leader-election/lease-record.ts";
 import { leases } from "../../../src/kube/resources.ts";
-import { never } from "../../kube/cluster/connect.ts";
+import { orUndefined } from "../../support/official-client.ts";
 import { balancedServices } from "../rig/balanced-services.ts";
-import { orUndefined } from "../rig/clean-slate.ts";
 import { openCluster } from "../rig/cluster.ts";
 import { startProcess } from "../rig/kept-process.ts";
 
@@ -23,7 +22,7 @@ test("the migrated controllers start when kube-controller-manager releases the s
   const { api, cloud, until, kubeconfig } = cluster;
   const migration = { namespace: "kube-system", name: "cloud-provider-extraction-migration" };
   const holder = async (): Promise<string> => {
-    const lease = await orUndefined(api.get(leases, migration, never));
+    const lease = await orUndefined(api.get(leases, migration));
     return lease === undefined ? "" : holderOf(lease);
   };
   const old = startProcess([
@@ -60,6 +59,6 @@ test("the migrated controllers start when kube-controller-manager releases the s
     expect(await holder()).not.toBe(first);
   } finally {
     await old.stop();
-    await orUndefined(api.delete(leases, migration, {}, never));
+    await orUndefined(api.delete(leases, migration));
   }
 });

@@ -4,8 +4,7 @@ import type { SimulatedBalancer } from "../../../providers/fake/simulator/balanc
 import type { Draft } from "../../../src/kube/client/api.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { nodes, services } from "../../../src/kube/resources.ts";
-import { never } from "../../kube/cluster/connect.ts";
-import { orUndefined } from "./clean-slate.ts";
+import { orUndefined } from "../../support/official-client.ts";
 import type { Cluster } from "./cluster.ts";
 import { kubeletNode } from "./kubelet-objects.ts";
 
@@ -25,7 +24,7 @@ export const loadBalancer = (
 });
 
 export const balancedServices = ({ api, cloud, until }: Cluster) => {
-  const get = (name: string) => orUndefined(api.get(services, { namespace, name }, never));
+  const get = (name: string) => orUndefined(api.get(services, { namespace, name }));
   const balancersOf = ({ metadata }: Service): readonly SimulatedBalancer[] =>
     cloud.balancers.list().filter((balancer) => ownerOf(balancer) === metadata.uid);
   return {
@@ -36,19 +35,17 @@ export const balancedServices = ({ api, cloud, until }: Cluster) => {
       const { id } = cloud.machines.add(name);
       const draft = kubeletNode(name, { providerID: `fake://${id}`, taints: [] });
       const labels = { ...draft.metadata.labels, ...(isTarget ? {} : excluded) };
-      await api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
+      await api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } });
       return id;
     },
-    create: (...args: Parameters<typeof loadBalancer>) => api.create(services, loadBalancer(...args), never),
+    create: (...args: Parameters<typeof loadBalancer>) => api.create(services, loadBalancer(...args)),
     edit: (name: string, body: object) =>
-      api.patch(services, { namespace, name }, { contentType: "application/merge-patch+json", body }, never),
-    delete: (name: string) => api.delete(services, { namespace, name }, {}, never),
+      api.patch(services, { namespace, name }, { contentType: "application/merge-patch+json", body }),
+    delete: (name: string) => api.delete(services, { namespace, name }),
     all: async (): Promise<readonly Service[]> =>
-      (await api.listPage(services, { namespace, limit: 5000 }, never)).items.filter(
-        ({ metadata }) => metadata.name !== "kubernetes",
-      ),
+      (await api.list(services, { namespace })).filter(({ metadata }) => metadata.name !== "kubernetes"),
     nodeNames: async (): Promise<readonly string[]> =>
-      (await api.listPage(nodes, { limit: 5000 }, never)).items.map(({ metadata }) => metadata.name),
+      (await api.list(nodes)).map(({ metadata }) => metadata.name),
     /** Waits until the Service has a load balancer and its address. */
     served: (name: string): Promise<{ readonly service: Service; readonly balancer: SimulatedBalancer }> =>
       until(`the load balancer of Service ${name}`, async () => {

@@ -8,12 +8,11 @@ import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import { type ServedCloud, serveFakeCloud } from "../../../providers/fake/simulator/http.ts";
 import { uninitializedTaint } from "../../../src/controllers/well-known.ts";
 import { defined } from "../../../src/core/defined.ts";
-import type { KubeApi } from "../../../src/kube/client/api.ts";
 import type { Event, Lease, Node } from "../../../src/kube/objects.ts";
 import { events, leases, nodes } from "../../../src/kube/resources.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
-import { connect, never } from "../../kube/cluster/connect.ts";
-import { cleanSlate, orUndefined } from "./clean-slate.ts";
+import { OfficialClient, orUndefined } from "../../support/official-client.ts";
+import { cleanSlate } from "./clean-slate.ts";
 import { type KeptProcess, keepFolder, startProcess } from "./kept-process.ts";
 import { kubeletNode, readyCondition } from "./kubelet-objects.ts";
 import { sharedKubeconfig, sharedPlanesVariable } from "./shared-plane.ts";
@@ -30,7 +29,7 @@ export interface ManagerOptions {
 }
 
 export interface Cluster extends AsyncDisposable {
-  readonly api: KubeApi;
+  readonly api: OfficialClient;
   readonly kubeconfig: string;
   readonly cloud: FakeCloud;
   /** Where the simulated cloud is served. */
@@ -63,7 +62,7 @@ export const isUninitialized = (node: Node): boolean =>
 export const openCluster = async (
   kubeconfig: string = required(sharedPlanesVariable, sharedKubeconfig()),
 ): Promise<Cluster> => {
-  const api = await connect(kubeconfig);
+  const api = OfficialClient.open(kubeconfig);
   const folder = mkdtempSync(join(tmpdir(), "fairlead-cluster-"));
   keepFolder(folder);
   const cloud = new FakeCloud({ clock: systemClock });
@@ -72,7 +71,7 @@ export const openCluster = async (
   const managers: KeptProcess[] = [];
   await cleanSlate(api);
 
-  const node = (name: string) => orUndefined(api.get(nodes, { name }, never));
+  const node = (name: string) => orUndefined(api.get(nodes, { name }));
   const logs = (): string =>
     managers.map((each, index) => `--- manager ${index + 1}\n${each.output().slice(-3000)}`).join("\n");
   const waitFor: typeof until = <T>(
@@ -111,15 +110,15 @@ export const openCluster = async (
       managers.push(started);
       return started;
     },
-    join: (name, changes = {}) => api.create(nodes, kubeletNode(name, changes), never),
+    join: (name, changes = {}) => api.create(nodes, kubeletNode(name, changes)),
     node,
     ready: async (name, isReady) => {
-      await api.patch(nodes, { name }, readyCondition(isReady), never);
+      await api.patch(nodes, { name }, readyCondition(isReady));
     },
-    lease: () => orUndefined(api.get(leases, { namespace: "kube-system", name: leaseName }, never)),
-    eventsOf: async (name) => {
+    lease: () => orUndefined(api.get(leases, { namespace: "kube-system", name: leaseName })),
+    eventsOf: (name) => {
       const selection = { namespace: "default", fieldSelector: `involvedObject.name=${name}` };
-      return (await api.listPage(events, selection, never)).items;
+      return api.list(events, selection);
     },
     until: waitFor,
     initialized: (name) =>

@@ -5,8 +5,7 @@ import { milliseconds } from "../../../src/core/brand.ts";
 import type { Node, Service } from "../../../src/kube/objects.ts";
 import { nodes, services } from "../../../src/kube/resources.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
-import { never } from "../../kube/cluster/connect.ts";
-import { orUndefined } from "./clean-slate.ts";
+import { orUndefined } from "../../support/official-client.ts";
 import { type Cluster, openCluster } from "./cluster.ts";
 import type { KeptProcess } from "./kept-process.ts";
 import { kubeletNode } from "./kubelet-objects.ts";
@@ -76,34 +75,30 @@ export class RancherCluster {
   }
 
   async nodes(): Promise<readonly Node[]> {
-    return (await this.cluster.api.listPage(nodes, { limit: 5000 }, never)).items;
+    return await this.cluster.api.list(nodes);
   }
 
   service(name: string): Promise<Service | undefined> {
-    return orUndefined(this.cluster.api.get(services, { namespace, name }, never));
+    return orUndefined(this.cluster.api.get(services, { namespace, name }));
   }
 
   async services(): Promise<readonly Service[]> {
-    const { items } = await this.cluster.api.listPage(services, { namespace }, never);
+    const items = await this.cluster.api.list(services, { namespace });
     return items.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
 
   async createService(name: string, port: number, annotations: Annotations = {}): Promise<Service> {
     const full = Object.entries(annotations).map(([key, value]) => [prefix + key, value]);
-    return this.cluster.api.create(
-      services,
-      {
-        metadata: { name, namespace, annotations: Object.fromEntries(full) },
-        spec: { type: "LoadBalancer", selector: { app: name }, ports: [{ port, protocol: "TCP" }] },
-        status: {},
-      },
-      never,
-    );
+    return this.cluster.api.create(services, {
+      metadata: { name, namespace, annotations: Object.fromEntries(full) },
+      spec: { type: "LoadBalancer", selector: { app: name }, ports: [{ port, protocol: "TCP" }] },
+      status: {},
+    });
   }
 
   async editService(name: string, body: object): Promise<void> {
     const patch = { contentType: "application/merge-patch+json", body } as const;
-    await this.cluster.api.patch(services, { namespace, name }, patch, never);
+    await this.cluster.api.patch(services, { namespace, name }, patch);
   }
 
   async annotate(name: string, annotations: Readonly<Record<string, string | null>>): Promise<void> {
@@ -112,21 +107,21 @@ export class RancherCluster {
   }
 
   async deleteService(name: string): Promise<void> {
-    await this.cluster.api.delete(services, { namespace, name }, {}, never);
+    await this.cluster.api.delete(services, { namespace, name });
   }
 
   /** Registers a Node as a kubelet does, with the label that excludes it from load balancers if it is no target. */
   async join(name: string, isTarget: boolean): Promise<void> {
     const draft = kubeletNode(name);
     const labels = { ...draft.metadata.labels, ...(isTarget ? {} : { [excludedLabel]: "" }) };
-    await this.cluster.api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
+    await this.cluster.api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } });
   }
 
   /** Whether the Node is excluded from load balancers. */
   async exclude(name: string, isExcluded: boolean): Promise<void> {
     const labels = { [excludedLabel]: isExcluded ? "" : null };
     const patch = { contentType: "application/merge-patch+json", body: { metadata: { labels } } } as const;
-    await this.cluster.api.patch(nodes, { name }, patch, never);
+    await this.cluster.api.patch(nodes, { name }, patch);
   }
 
   /** Waits until the Service has an address. */

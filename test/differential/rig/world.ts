@@ -6,16 +6,15 @@ import { dirname, join } from "node:path";
 import { FakeCloud } from "../../../providers/fake/simulator/fake-cloud.ts";
 import { type ServedCloud, serveFakeCloud } from "../../../providers/fake/simulator/http.ts";
 import type { SimulatedMachine } from "../../../providers/fake/simulator/machines.ts";
-import type { KubeApi } from "../../../src/kube/client/api.ts";
 import type { Event, Node, Service } from "../../../src/kube/objects.ts";
 import { events, namespaces, nodes, services } from "../../../src/kube/resources.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
-import { cleanSlate, orUndefined } from "../../cluster/rig/clean-slate.ts";
+import { cleanSlate } from "../../cluster/rig/clean-slate.ts";
 import { type KeptProcess, startProcess } from "../../cluster/rig/kept-process.ts";
 import { createKubectl, type Kubectl } from "../../cluster/rig/kubectl.ts";
 import { kubeletNode, readyCondition } from "../../cluster/rig/kubelet-objects.ts";
 import { until } from "../../cluster/rig/until.ts";
-import { connect, never } from "../../kube/cluster/connect.ts";
+import { OfficialClient, orUndefined } from "../../support/official-client.ts";
 import { type CloudCall, recordCalls } from "./cloud-calls.ts";
 import { type State, stateOf } from "./compared-state.ts";
 import type { Manager } from "./managers.ts";
@@ -33,7 +32,7 @@ export interface NodeChanges {
 
 export class World implements AsyncDisposable {
   readonly plane: Plane;
-  readonly api: KubeApi;
+  readonly api: OfficialClient;
   readonly kubectl: Kubectl;
   /** The uid of the namespace kube-system. */
   readonly clusterUID: string;
@@ -49,7 +48,7 @@ export class World implements AsyncDisposable {
   #last: Manager | undefined;
   #log = "";
 
-  private constructor(plane: Plane, api: KubeApi, clusterUID: string) {
+  private constructor(plane: Plane, api: OfficialClient, clusterUID: string) {
     this.clusterUID = clusterUID;
     this.plane = plane;
     this.api = api;
@@ -57,8 +56,8 @@ export class World implements AsyncDisposable {
   }
 
   static async open(plane: Plane): Promise<World> {
-    const api = await connect(plane.kubeconfig);
-    const { metadata } = await api.get(namespaces, { name: "kube-system" }, never);
+    const api = OfficialClient.open(plane.kubeconfig);
+    const { metadata } = await api.get(namespaces, { name: "kube-system" });
     return new World(plane, api, metadata.uid);
   }
 
@@ -67,7 +66,7 @@ export class World implements AsyncDisposable {
     await this.stop();
     await cleanSlate(this.api);
     const left = await this.events();
-    await Promise.all(left.map(({ metadata }) => orUndefined(this.api.delete(events, metadata, {}, never))));
+    await Promise.all(left.map(({ metadata }) => orUndefined(this.api.delete(events, metadata))));
     await this.#served?.[Symbol.asyncDispose]();
     this.cloud = new FakeCloud({ clock: systemClock });
     this.calls = recordCalls(this.cloud);
@@ -119,27 +118,27 @@ export class World implements AsyncDisposable {
       labels: { ...draft.metadata.labels, ...labels },
       annotations: { ...draft.metadata.annotations, ...annotations },
     };
-    await this.api.create(nodes, { ...draft, metadata }, never);
+    await this.api.create(nodes, { ...draft, metadata });
   }
 
   async ready(name: string, isReady: boolean): Promise<void> {
-    await this.api.patch(nodes, { name }, readyCondition(isReady), never);
+    await this.api.patch(nodes, { name }, readyCondition(isReady));
   }
 
   async editNode(name: string, body: object): Promise<void> {
-    await this.api.patch(nodes, { name }, { contentType: mergePatch, body }, never);
+    await this.api.patch(nodes, { name }, { contentType: mergePatch, body });
   }
 
   async editNodeStatus(name: string, body: object): Promise<void> {
-    await this.api.patch(nodes, { name }, { contentType: mergePatch, body, subresource: "status" }, never);
+    await this.api.patch(nodes, { name }, { contentType: mergePatch, body, subresource: "status" });
   }
 
   async deleteNode(name: string): Promise<void> {
-    await this.api.delete(nodes, { name }, {}, never);
+    await this.api.delete(nodes, { name });
   }
 
   node(name: string): Promise<Node | undefined> {
-    return orUndefined(this.api.get(nodes, { name }, never));
+    return orUndefined(this.api.get(nodes, { name }));
   }
 
   /** `spec` is added to that of a load balancer with one port. */
@@ -150,38 +149,38 @@ export class World implements AsyncDisposable {
       spec: { type: "LoadBalancer", selector: { app: name }, ports, ...spec },
       status: {},
     };
-    this.serviceNames.set((await this.api.create(services, draft, never)).metadata.uid, name);
+    this.serviceNames.set((await this.api.create(services, draft)).metadata.uid, name);
   }
 
   async editService(name: string, body: object): Promise<void> {
-    await this.api.patch(services, { namespace, name }, { contentType: mergePatch, body }, never);
+    await this.api.patch(services, { namespace, name }, { contentType: mergePatch, body });
   }
 
   async editServiceStatus(name: string, body: object): Promise<void> {
     const patch = { contentType: mergePatch, body, subresource: "status" } as const;
-    await this.api.patch(services, { namespace, name }, patch, never);
+    await this.api.patch(services, { namespace, name }, patch);
   }
 
   async deleteService(name: string): Promise<void> {
-    await this.api.delete(services, { namespace, name }, {}, never);
+    await this.api.delete(services, { namespace, name });
   }
 
   service(name: string): Promise<Service | undefined> {
-    return orUndefined(this.api.get(services, { namespace, name }, never));
+    return orUndefined(this.api.get(services, { namespace, name }));
   }
 
   async nodes(): Promise<readonly Node[]> {
-    return (await this.api.listPage(nodes, {}, never)).items;
+    return await this.api.list(nodes);
   }
 
   /** Of all namespaces. */
   async services(): Promise<readonly Service[]> {
-    const { items } = await this.api.listPage(services, {}, never);
+    const items = await this.api.list(services);
     return items.filter(({ metadata }) => metadata.name !== "kubernetes");
   }
 
   async events(): Promise<readonly Event[]> {
-    return (await this.api.listPage(events, {}, never)).items;
+    return await this.api.list(events);
   }
 
   /** Writes a file, and returns its path. */

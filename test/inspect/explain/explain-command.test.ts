@@ -613,7 +613,7 @@ test.each(wrong)("explain %j is refused with exit code 2 [F91 N7]", async (args,
   expect(err).toContain(text);
 });
 
-test("the kubeconfig is found as by kubectl, and --context selects the cluster [F91 N7]", async () => {
+test("kubeconfigs are found and merged as by kubectl, and --context selects the cluster [F91 N7]", async () => {
   const w = await setUp();
   const of = (server: string) => `apiVersion: v1
 kind: Config
@@ -625,11 +625,25 @@ contexts:
   - { name: other, context: { cluster: other } }
   - { name: here, context: { cluster: here, namespace: default } }
 `;
-  const files = { "/home/ada/.kube/config": of("http://test-api-server") };
-  const environment = { HOME: "/home/ada", KUBECONFIG: "/nowhere" };
-  const run = (...args: readonly string[]) =>
-    runCommandIn(w, ["explain", "service", "storefront", ...args], { files, environment });
-  expect(await run("--context=here")).toMatchObject({ code: 0 });
+  const users = `apiVersion: v1
+kind: Config
+current-context: here
+`;
+  const files = { "/home/ada/.kube/config": of("http://test-api-server"), "/first": users };
+  const run = (KUBECONFIG: string, ...args: readonly string[]) => {
+    const environment = { HOME: "/home/ada", KUBECONFIG };
+    return runCommandIn(w, ["explain", "service", "storefront", ...args], { files, environment });
+  };
+  expect(await run("", "--context=here")).toMatchObject({ code: 0 });
+  expect(await run("/nowhere:/first:/home/ada/.kube/config")).toMatchObject({ code: 0 });
+  // As for kubectl, KUBECONFIG replaces ~/.kube/config.
+  const missing = await run("/nowhere");
+  expect([missing.code, missing.err]).toEqual([
+    2,
+    expect.stringContaining(
+      "Cannot read the kubeconfig /nowhere (ENOENT). Check that the file exists and is readable.",
+    ),
+  ]);
   const none = await runCommandIn(w, ["explain", "service", "storefront"]);
   expect([none.code, none.err]).toEqual([2, expect.stringContaining("Set --kubeconfig.")]);
 });

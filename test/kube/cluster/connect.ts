@@ -18,7 +18,7 @@ export const connect = async (
 ): Promise<KubeApi> => {
   const platform = { files: systemFiles, clock: systemClock };
   const requests = new Requests({
-    connection: await openConnection({ kubeconfig }, platform, never),
+    connection: await openConnection({ kubeconfigs: [kubeconfig] }, platform, never),
     transport: systemTransport,
     clock: systemClock,
     requestLimit: new RequestLimit(),

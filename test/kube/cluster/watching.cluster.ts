@@ -5,8 +5,9 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { seconds } from "../../../src/core/brand.ts";
+import { chooseContext } from "../../../src/kube/connection/choose-context.ts";
 import { openConnection } from "../../../src/kube/connection/connection.ts";
-import { readKubeconfig } from "../../../src/kube/connection/kubeconfig.ts";
+import type { KubeconfigCluster } from "../../../src/kube/connection/kubeconfig.ts";
 import { KubeError } from "../../../src/kube/errors/kube-error.ts";
 import { configMaps } from "../../../src/kube/resources.ts";
 import { watch } from "../../../src/kube/watch/watch.ts";
@@ -33,6 +34,12 @@ const ignoreStreaming: Transport = (request, signal) =>
     },
     signal,
   );
+
+const clusterOf = async (path: string): Promise<KubeconfigCluster> => {
+  const { context, problem } = chooseContext([{ path, text: await systemFiles.read(path) }]);
+  if (context === undefined) throw new Error(problem);
+  return context.cluster;
+};
 
 export const cases = (kubeconfigPath: string): void => {
   const follow = async (transport: Transport): Promise<void> => {
@@ -78,9 +85,7 @@ export const cases = (kubeconfigPath: string): void => {
   test("a watch uses paged lists when streaming lists are ignored", () => follow(ignoreStreaming), 30_000);
 
   test("a connection reads a changed token file, and immediately after a 401", async () => {
-    const { config } = readKubeconfig(await systemFiles.read(kubeconfigPath));
-    const cluster = config?.clusters.values().next().value;
-    if (cluster === undefined) throw new Error("Expected a cluster.");
+    const cluster = await clusterOf(kubeconfigPath);
     const admin = await connect(kubeconfigPath);
     const account = { metadata: { name: `rotated-${Date.now().toString(36)}`, namespace: "default" } };
     const { serviceAccounts } = await import("../../../src/kube/resources.ts");
@@ -129,8 +134,7 @@ export const cases = (kubeconfigPath: string): void => {
   });
 
   test("an untrusted server fails as tls and a missing one as unreachable", async () => {
-    const { config } = readKubeconfig(await systemFiles.read(kubeconfigPath));
-    const server = config?.clusters.values().next().value?.server ?? "";
+    const { server } = await clusterOf(kubeconfigPath);
     const platform = { files: systemFiles, clock: systemClock };
     const kindAt = async (master: string): Promise<unknown> => {
       const connection = await openConnection({ master }, platform, never);

@@ -50,20 +50,20 @@ describe("openConnection fails without retry and explains how to correct", () =>
     [
       "a kubeconfig that does not exist",
       {},
-      { kubeconfig: "/k" },
-      "Cannot read the kubeconfig /k (ENOENT). Check --kubeconfig",
+      { kubeconfigs: ["/k"] },
+      "Cannot read the kubeconfig /k (ENOENT). Check that the file exists",
     ],
     [
       "a file that is not a kubeconfig",
       { "/k": "kind: Pod" },
-      { kubeconfig: "/k" },
+      { kubeconfigs: ["/k"] },
       'kind must be Config, got "Pod"',
     ],
     [
       "an unknown context",
       { "/k": kubeconfig({}) },
-      { kubeconfig: "/k", context: "y" },
-      'has no context "y". Its contexts are: x.',
+      { kubeconfigs: ["/k"], context: "y" },
+      'has no context "y". The contexts are: x.',
     ],
     [
       "neither kubeconfig nor master nor pod credentials",
@@ -75,25 +75,25 @@ describe("openConnection fails without retry and explains how to correct", () =>
     [
       "a token file that does not exist",
       { "/k": kubeconfig({ tokenFile: "t" }) },
-      { kubeconfig: "/k" },
+      { kubeconfigs: ["/k"] },
       "Cannot read the token file /t (ENOENT)",
     ],
     [
       "a CA file without PEM certificate",
       { "/k": kubeconfig({}, { "certificate-authority": "ca" }), "/ca": "junk" },
-      { kubeconfig: "/k" },
+      { kubeconfigs: ["/k"] },
       "contains no PEM certificate",
     ],
     [
       "a client certificate that is not PEM",
       { "/k": kubeconfig({ "client-certificate": "c", "client-key": "k2" }), "/c": "junk", "/k2": "junk" },
-      { kubeconfig: "/k" },
+      { kubeconfigs: ["/k"] },
       "The client certificate is not a PEM certificate",
     ],
     [
       "a token with several lines",
       { "/k": kubeconfig({ tokenFile: "t" }), "/t": "a\nb" },
-      { kubeconfig: "/k" },
+      { kubeconfigs: ["/k"] },
       "The token has several lines",
     ],
     [
@@ -115,7 +115,7 @@ describe("openConnection fails without retry and explains how to correct", () =>
 test("a connection reads a rotated token within a second, and immediately after a refusal", async () => {
   const clock = new VirtualClock();
   const { platform } = disk({ "/k": kubeconfig({ tokenFile: "t" }), "/t": "one\n" });
-  const connection = await openConnection({ kubeconfig: "/k" }, { files: platform, clock }, never);
+  const connection = await openConnection({ kubeconfigs: ["/k"] }, { files: platform, clock }, never);
   const token = async () => (await connection.access(never)).headers["authorization"];
   await platform.write("/t", "two", 0o600);
   expect(await token()).toBe("Bearer one");
@@ -133,7 +133,7 @@ test("a connection to --master overrides the kubeconfig's server and keeps its c
   const clock = new VirtualClock();
   const { platform } = disk({ "/k": kubeconfig({ token: "t" }) });
   const connection = await openConnection(
-    { kubeconfig: "/k", master: "https://other:1/" },
+    { kubeconfigs: ["/k"], master: "https://other:1/" },
     { files: platform, clock },
     never,
   );
@@ -168,7 +168,7 @@ describe("exec plugin", () => {
     const { platform, runs } = disk({ "/d/k": kubeconfig(user) }, () =>
       answer(`t${++n}`, new Date(clock.now() + 600_000).toISOString()),
     );
-    const connection = await openConnection({ kubeconfig: "/d/k" }, { files: platform, clock }, never);
+    const connection = await openConnection({ kubeconfigs: ["/d/k"] }, { files: platform, clock }, never);
     const token = async () => (await connection.access(never)).headers["authorization"];
     expect([await token(), await token()]).toEqual(["Bearer t1", "Bearer t1"]);
     expect(runs[0]?.["A"]).toBe("b");
@@ -198,7 +198,7 @@ describe("exec plugin", () => {
   ])("%s is reported without its output", async (_, result, fatal, words) => {
     const clock = new VirtualClock();
     const { platform } = disk({ "/k": kubeconfig(user) }, () => result);
-    const open = openConnection({ kubeconfig: "/k" }, { files: platform, clock }, never);
+    const open = openConnection({ kubeconfigs: ["/k"] }, { files: platform, clock }, never);
     // Temporary failures do not prevent the start; the first request reports them.
     const error = await failure(open.then((connection) => connection.access(never)));
     expect(error).toMatchObject({ fatal });
@@ -219,7 +219,7 @@ describe("client certificate", () => {
     const clock = new VirtualClock(Date.UTC(2100, 0, 1));
     const user = { "client-certificate": "c", "client-key": "key" };
     const { platform } = disk({ "/k": kubeconfig(user), "/c": pair.cert, "/key": pair.key });
-    const connection = await openConnection({ kubeconfig: "/k" }, { files: platform, clock }, never);
+    const connection = await openConnection({ kubeconfigs: ["/k"] }, { files: platform, clock }, never);
     await platform.write("/c", other.cert, 0o600);
     await clock.advance(seconds(2));
     expect((await connection.access(never)).tls?.cert).toBe(pair.cert);
@@ -238,7 +238,7 @@ describe("client certificate", () => {
     const inline = (text: string) => Buffer.from(text).toString("base64");
     const user = { "client-certificate-data": inline(pair.cert), "client-key-data": inline(pair.key) };
     const { platform } = disk({ [path]: kubeconfig(user) });
-    const connection = await openConnection({ kubeconfig: path }, { files: platform, clock }, never);
+    const connection = await openConnection({ kubeconfigs: [path] }, { files: platform, clock }, never);
     await connection.access(never);
     expect(connection.explainRefusal()).toStartWith(`The client certificate in ${path} expired on`);
     expect(connection.explainRefusal()).toContain(then);

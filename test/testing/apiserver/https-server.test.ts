@@ -1,16 +1,8 @@
 // The test API server over real sockets: credentials, watches, stop and restart, and the official JavaScript client.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  CoreV1Api,
-  createConfiguration,
-  type HttpLibrary,
-  KubeConfig,
-  type RequestContext,
-  ResponseContext,
-  ServerConfiguration,
-  wrapHttpLibrary,
-} from "@kubernetes/client-node";
+import { KubeConfig } from "@kubernetes/client-node";
+import { nodes as nodeResource } from "../../../src/kube/resources.ts";
 import { createAuthority } from "../../../src/pki/authority.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Files } from "../../../src/platform/files.ts";
@@ -19,6 +11,7 @@ import { systemTransport } from "../../../src/platform/transport.ts";
 import { ApiServer } from "../../../src/testing/apiserver/api-server.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { HttpsServer, saveKubeconfig } from "../../../src/testing/apiserver/serving/https-server.ts";
+import { OfficialClient, orUndefined } from "../../support/official-client.ts";
 
 const server = new ApiServer({ clock: systemClock, random: systemRandom });
 const authority = createAuthority("test", systemClock, systemRandom);
@@ -97,45 +90,18 @@ describe("HttpsServer", () => {
   });
 });
 
-/** Sends the client's requests with Bun's fetch, because Bun ignores the TLS settings of the client's dispatcher. */
-const bunLibrary = (config: KubeConfig): HttpLibrary =>
-  wrapHttpLibrary({
-    send: async (request: RequestContext) => {
-      const tls: { ca?: Buffer } = {};
-      await config.applyToHTTPSOptions(tls as never);
-      const body = request.getBody();
-      const response = await fetch(request.getUrl(), {
-        method: request.getHttpMethod(),
-        headers: request.getHeaders(),
-        ...(body !== undefined && { body: String(body) }),
-        tls: { ca: tls.ca },
-      } as BunFetchRequestInit);
-      const headers = Object.fromEntries(response.headers);
-      return new ResponseContext(response.status, headers, {
-        text: () => response.text(),
-        binary: async () => Buffer.from(await response.arrayBuffer()),
-        stream: () => response.body,
-      });
-    },
-  });
-
 describe("the official JavaScript client", () => {
   test("creates, lists and deletes with the kubeconfig", async () => {
     const config = new KubeConfig();
     config.loadFromString(https.kubeconfig);
-    const core = new CoreV1Api(
-      createConfiguration({
-        baseServer: new ServerConfiguration(config.getCurrentCluster()?.server ?? "", {}),
-        authMethods: { default: config },
-        httpApi: bunLibrary(config),
-      }),
-    );
+    const client = new OfficialClient(config);
     const name = "foreign";
-    const created = await core.createNode({ body: { metadata: { name }, spec: { providerID: "x://1" } } });
+    const draft = { metadata: { name }, spec: { providerID: "x://1" }, status: {} };
+    const created = await client.create(nodeResource, draft);
     expect(created.spec?.providerID).toBe("x://1");
-    const { items } = await core.listNode({ fieldSelector: `metadata.name=${name}` });
-    expect(items.map(({ metadata }) => metadata?.creationTimestamp)).toEqual([expect.any(Date)]);
-    await core.deleteNode({ name });
-    expect(core.readNode({ name })).rejects.toThrow("not found");
+    const items = await client.list(nodeResource, { fieldSelector: `metadata.name=${name}` });
+    expect(items.map(({ metadata }) => metadata.creationTimestamp)).toEqual([expect.any(String)]);
+    await client.delete(nodeResource, { name });
+    expect(await orUndefined(client.get(nodeResource, { name }))).toBeUndefined();
   });
 });

@@ -130,5 +130,7 @@ function readLine(line: string): [string, Fields] {
 
 const types = new Map(schemaTable.trim().split("\n").map(readLine));
 
+export const typeNames: readonly string[] = [...types.keys()];
+
 /** The fields of a type, or undefined for a type that is not in the table. */
 export const fieldsOf = (type: string): Fields | undefined => types.get(type);

@@ -1,6 +1,6 @@
 // What users and the cloud do with snapshots on one side of the comparison, and the lines of the compared state about them.
 
-import type { Draft, KubeApi } from "../../../../src/kube/client/api.ts";
+import type { Draft } from "../../../../src/kube/client/api.ts";
 import type { KubeObject } from "../../../../src/kube/objects.ts";
 import type { Resource } from "../../../../src/kube/resources.ts";
 import {
@@ -11,7 +11,7 @@ import {
   volumeSnapshots,
 } from "../../../../src/kube/volume-snapshots.ts";
 import { until } from "../../../cluster/rig/until.ts";
-import { never } from "../../../kube/cluster/connect.ts";
+import type { OfficialClient } from "../../../support/official-client.ts";
 
 const namespace = "default";
 const definitions: Resource<KubeObject> = {
@@ -24,14 +24,14 @@ const definitions: Resource<KubeObject> = {
 };
 
 /** The CRDs of external-snapshotter. */
-export async function installDefinitions(api: KubeApi, files: readonly string[]): Promise<void> {
+export async function installDefinitions(api: OfficialClient, files: readonly string[]): Promise<void> {
   for (const file of files) {
     const definition = Bun.YAML.parse(await Bun.file(file).text()) as Draft<KubeObject>;
-    await api.create(definitions, definition, never);
+    await api.create(definitions, definition);
   }
   const lists = () =>
     [volumeSnapshots, volumeSnapshotContents, volumeSnapshotClasses].map((resource) =>
-      api.listPage<KubeObject>(resource, {}, never),
+      api.list<KubeObject>(resource),
     );
   await until("the API server to have snapshots", async () =>
     (await Promise.allSettled(lists())).every(({ status }) => status === "fulfilled"),
@@ -47,23 +47,23 @@ export interface SnapshotDraft {
 }
 
 export class SnapshotObjects {
-  readonly #api: KubeApi;
+  readonly #api: OfficialClient;
   readonly #driver: string;
   /** At the last `read`. */
   snapshots: readonly VolumeSnapshot[] = [];
   contents: readonly VolumeSnapshotContent[] = [];
 
-  constructor(api: KubeApi, driver: string) {
+  constructor(api: OfficialClient, driver: string) {
     this.#api = api;
     this.#driver = driver;
   }
 
   async read(): Promise<void> {
     const [snapshots, contents] = await Promise.all([
-      this.#api.listPage(volumeSnapshots, {}, never),
-      this.#api.listPage(volumeSnapshotContents, {}, never),
+      this.#api.list(volumeSnapshots),
+      this.#api.list(volumeSnapshotContents),
     ]);
-    [this.snapshots, this.contents] = [snapshots.items, contents.items];
+    [this.snapshots, this.contents] = [snapshots, contents];
   }
 
   find(name: string): VolumeSnapshot | undefined {
@@ -76,14 +76,14 @@ export class SnapshotObjects {
 
   async createClass(name: string, deletionPolicy = "Delete", annotations = {}): Promise<void> {
     const draft = { metadata: { name, annotations }, driver: this.#driver, deletionPolicy };
-    await this.#api.create(volumeSnapshotClasses, draft as never, never);
+    await this.#api.create(volumeSnapshotClasses, draft as never);
   }
 
   async create(name: string, { claim = name, content, ...options }: SnapshotDraft): Promise<void> {
     const source =
       content === undefined ? { persistentVolumeClaimName: claim } : { volumeSnapshotContentName: content };
     const spec = { source, ...(options.class && { volumeSnapshotClassName: options.class }) };
-    await this.#api.create(volumeSnapshots, { metadata: { name, namespace }, spec } as never, never);
+    await this.#api.create(volumeSnapshots, { metadata: { name, namespace }, spec } as never);
   }
 
   /** For a snapshot that exists in the cloud. */
@@ -94,15 +94,15 @@ export class SnapshotObjects {
       source: { snapshotHandle },
       volumeSnapshotRef: { name: snapshot, namespace },
     };
-    await this.#api.create(volumeSnapshotContents, { metadata: { name }, spec } as never, never);
+    await this.#api.create(volumeSnapshotContents, { metadata: { name }, spec } as never);
   }
 
   async delete(name: string): Promise<void> {
-    await this.#api.delete(volumeSnapshots, { name, namespace }, {}, never);
+    await this.#api.delete(volumeSnapshots, { name, namespace });
   }
 
   async deleteContent(name: string): Promise<void> {
-    await this.#api.delete(volumeSnapshotContents, { name }, {}, never);
+    await this.#api.delete(volumeSnapshotContents, { name });
   }
 }
 

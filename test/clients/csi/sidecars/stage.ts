@@ -8,7 +8,7 @@ import { type ServedCloud, serveFakeCloud } from "../../../../providers/fake/sim
 import { runProgram } from "../../../../src/app/run.ts";
 import { systemPlatform } from "../../../../src/app/system-platform.ts";
 import { milliseconds } from "../../../../src/core/brand.ts";
-import type { Draft, KubeApi } from "../../../../src/kube/client/api.ts";
+import type { Draft } from "../../../../src/kube/client/api.ts";
 import type {
   Event,
   KubeObject,
@@ -31,7 +31,7 @@ import { type ControlPlane, startControlPlane } from "../../../cluster/rig/contr
 import { type KeptProcess, startProcess } from "../../../cluster/rig/kept-process.ts";
 import { kubeletNode } from "../../../cluster/rig/kubelet-objects.ts";
 import type { State } from "../../../differential/rig/compared-state.ts";
-import { connect, never } from "../../../kube/cluster/connect.ts";
+import { OfficialClient } from "../../../support/official-client.ts";
 import { type CloudCall, recordCloudCalls } from "./cloud-calls.ts";
 import { installDefinitions, SnapshotObjects } from "./snapshots.ts";
 import { stateOf } from "./state.ts";
@@ -90,7 +90,7 @@ const kubernetesControllers = [
 
 export class Stage implements AsyncDisposable {
   readonly plane: ControlPlane;
-  readonly api: KubeApi;
+  readonly api: OfficialClient;
   readonly cloud = new FakeCloud({ clock: systemClock, actionTime: milliseconds(100) });
   readonly calls: readonly CloudCall[] = recordCloudCalls(this.cloud);
   readonly snapshots: SnapshotObjects;
@@ -102,7 +102,7 @@ export class Stage implements AsyncDisposable {
   #inProcess: { readonly life: AbortController; readonly ended: Promise<unknown> } | undefined;
   #lines: string[] = [];
 
-  private constructor(plane: ControlPlane, api: KubeApi) {
+  private constructor(plane: ControlPlane, api: OfficialClient) {
     this.plane = plane;
     this.api = api;
     this.snapshots = new SnapshotObjects(api, driver);
@@ -111,12 +111,11 @@ export class Stage implements AsyncDisposable {
 
   static async open(): Promise<Stage> {
     const plane = await startControlPlane({ audit: true });
-    const stage = new Stage(plane, await connect(plane.kubeconfig));
-    await stage.api.create(
-      csiDrivers,
-      { metadata: { name: driver }, spec: { attachRequired: true } } as Draft<KubeObject>,
-      never,
-    );
+    const stage = new Stage(plane, OfficialClient.open(plane.kubeconfig));
+    await stage.api.create(csiDrivers, {
+      metadata: { name: driver },
+      spec: { attachRequired: true },
+    } as Draft<KubeObject>);
     await installDefinitions(stage.api, pathsIn("CSI_SNAPSHOT_CRDS"));
     return stage;
   }
@@ -172,13 +171,11 @@ export class Stage implements AsyncDisposable {
 
   /** Also reads `seen`. */
   async state(): Promise<State> {
-    const list = <T extends KubeObject>(resource: Resource<T>) =>
-      this.api.listPage(resource, {}, never).then(({ items }) => items);
     const [claims, volumes, attachments, all] = await Promise.all([
-      list(persistentVolumeClaims),
-      list(persistentVolumes),
-      list(volumeAttachments),
-      list(events),
+      this.api.list(persistentVolumeClaims),
+      this.api.list(persistentVolumes),
+      this.api.list(volumeAttachments),
+      this.api.list(events),
       this.snapshots.read(),
     ]);
     this.seen = { claims, volumes, attachments, events: all };
@@ -190,10 +187,10 @@ export class Stage implements AsyncDisposable {
     const { id, zone } = this.cloud.machines.add(name);
     const draft = kubeletNode(name, { providerID: `fake://${id}`, taints: [] });
     const labels = { ...draft.metadata.labels, [zoneKey]: zone, "topology.kubernetes.io/zone": zone };
-    await this.api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } }, never);
+    await this.api.create(nodes, { ...draft, metadata: { ...draft.metadata, labels } });
     const drivers = [{ name: driver, nodeID: id, topologyKeys: [zoneKey], allocatable: { count: 8 } }];
     const csiNode = { metadata: { name }, spec: { drivers } };
-    await this.api.create(csiNodes, csiNode as Draft<KubeObject>, never);
+    await this.api.create(csiNodes, csiNode as Draft<KubeObject>);
   }
 
   /** Of the machine of a Node. */
@@ -203,7 +200,7 @@ export class Stage implements AsyncDisposable {
 
   async createClass(name: string, fields: object = {}): Promise<void> {
     const draft = { metadata: { name }, provisioner: driver, allowVolumeExpansion: true, ...fields };
-    await this.api.create(storageClasses, draft, never);
+    await this.api.create(storageClasses, draft);
   }
 
   async createClaim(name: string, storageClassName: string, fields: object = {}, annotations = {}) {
@@ -214,17 +211,17 @@ export class Stage implements AsyncDisposable {
       ...fields,
     };
     const draft = { metadata: { name, namespace, annotations }, spec } as Draft<PersistentVolumeClaim>;
-    await this.api.create(persistentVolumeClaims, draft, never);
+    await this.api.create(persistentVolumeClaims, draft);
   }
 
   async createVolume(name: string, spec: object): Promise<void> {
-    await this.api.create(persistentVolumes, { metadata: { name }, spec } as never, never);
+    await this.api.create(persistentVolumes, { metadata: { name }, spec } as never);
   }
 
   /** Attaches without a pod, as nothing in Kubernetes does. */
   async createAttachment(name: string, persistentVolumeName: string, nodeName: string): Promise<void> {
     const spec = { attacher: driver, nodeName, source: { persistentVolumeName } };
-    await this.api.create(volumeAttachments, { metadata: { name }, spec } as never, never);
+    await this.api.create(volumeAttachments, { metadata: { name }, spec } as never);
   }
 
   /** A pod that uses the claim of the same name. */
@@ -239,12 +236,12 @@ export class Stage implements AsyncDisposable {
       containers: [{ name: "app", image: "app", ...used }],
       volumes: [{ name: "data", persistentVolumeClaim: { claimName } }],
     };
-    await this.api.create(pods, { metadata: { name, namespace }, spec } as Draft<KubeObject>, never);
+    await this.api.create(pods, { metadata: { name, namespace }, spec } as Draft<KubeObject>);
   }
 
   /** At once: it has no grace period. */
   async deletePod(name: string): Promise<void> {
-    await this.api.delete(pods, { name, namespace }, {}, never);
+    await this.api.delete(pods, { name, namespace });
   }
 
   async editClaim(name: string, body: object, subresource?: "status"): Promise<void> {
@@ -263,24 +260,24 @@ export class Stage implements AsyncDisposable {
   ): Promise<void> {
     const contentType = "application/merge-patch+json";
     const patch = { contentType, body, ...(subresource && { subresource }) } as const;
-    await this.api.patch(resource, key, patch, never);
+    await this.api.patch(resource, key, patch);
   }
 
   async deleteClaim(name: string): Promise<void> {
-    await this.api.delete(persistentVolumeClaims, { name, namespace }, {}, never);
+    await this.api.delete(persistentVolumeClaims, { name, namespace });
   }
 
   async deleteVolume(name: string): Promise<void> {
-    await this.api.delete(persistentVolumes, { name }, {}, never);
+    await this.api.delete(persistentVolumes, { name });
   }
 
   async deleteAttachment(name: string): Promise<void> {
-    await this.api.delete(volumeAttachments, { name }, {}, never);
+    await this.api.delete(volumeAttachments, { name });
   }
 
   async deleteNode(name: string): Promise<void> {
-    await this.api.delete(nodes, { name }, {}, never);
-    await this.api.delete(csiNodes, { name }, {}, never);
+    await this.api.delete(nodes, { name });
+    await this.api.delete(csiNodes, { name });
   }
 
   claim(name: string): PersistentVolumeClaim | undefined {

@@ -6,20 +6,20 @@ export type XmlValue = string | null | readonly XmlValue[] | { readonly [name: s
 type Content = Bun.XML.Value | readonly Bun.XML.Value[] | undefined;
 
 /** Bun returns attributes as `@name`, text beside attributes as `#text`, and children of one name as a list if there are several. */
-function valueOf(content: Content, entries: readonly string[]): XmlValue {
+function plainValue(content: Content, entries: readonly string[]): XmlValue {
   if (content === undefined || content === "") return null;
   if (typeof content === "string") return content;
-  if (Array.isArray(content)) return valueOf(content.at(-1), entries);
+  if (Array.isArray(content)) return plainValue(content.at(-1), entries);
   const element = content as Bun.XML.Element;
   const names = Object.keys(element).filter((name) => !name.startsWith("@") && name !== "#text");
   const [first, other] = names;
-  if (first === undefined) return valueOf(element["#text"], entries);
+  if (first === undefined) return plainValue(element["#text"], entries);
   const children = element[first];
   if (other === undefined && entries.includes(first))
     return Array.isArray(children)
-      ? children.map((child) => valueOf(child, entries))
-      : [valueOf(children, entries)];
-  return Object.fromEntries(names.map((name) => [name, valueOf(element[name], entries)]));
+      ? children.map((child) => plainValue(child, entries))
+      : [plainValue(children, entries)];
+  return Object.fromEntries(names.map((name) => [name, plainValue(element[name], entries)]));
 }
 
 /**
@@ -32,5 +32,5 @@ function valueOf(content: Content, entries: readonly string[]): XmlValue {
 export function readXml(text: string, entries: readonly string[]): Readonly<Record<string, XmlValue>> {
   if (text.includes("<!DOCTYPE")) throw new Error("document types are not supported");
   const [[root = "", content] = []] = Object.entries(Bun.XML.parse(text));
-  return { [root]: valueOf(content, entries) };
+  return { [root]: plainValue(content, entries) };
 }

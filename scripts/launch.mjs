@@ -37,21 +37,27 @@ const install = () => {
 
 if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== lock) install();
 
+const { bun: required } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies;
+
 /** The executable in this platform's package. Unlike the one in .bin, it does not need install scripts. */
 const findBun = () => {
   const scope = join(modules, "@oven");
   const packages = existsSync(scope) ? readdirSync(scope).map((name) => join(scope, name, "bin", "bun")) : [];
   // If install scripts ran, they moved the executable here.
-  const candidates = [...packages, join(modules, "bun", "bin", "bun.exe")];
-  const works = (path) => spawnSync(path, ["--version"]).status === 0;
-  const found = candidates.find((path) => existsSync(path) && works(path));
-  return found ?? (onBun ? process.execPath : undefined);
+  const candidates = [
+    ...packages,
+    join(modules, "bun", "bin", "bun.exe"),
+    ...(onBun ? [process.execPath] : []),
+  ];
+  const versionOf = (path) => spawnSync(path, ["--version"], { encoding: "utf8" }).stdout?.trim();
+  // Tests and executables depend on the runtime, so another version is refused.
+  return candidates.find((path) => existsSync(path) && versionOf(path) === required);
 };
 
 const bun = findBun();
 if (bun === undefined) {
   process.stderr.write(
-    `node_modules has no Bun for ${process.platform} ${process.arch}. Install Bun (https://bun.sh) and use "bun run" instead of "npm run".\n`,
+    `Bun ${required} is required, and node_modules has none for ${process.platform} ${process.arch}${onBun ? `; this is Bun ${process.versions.bun}` : ""}. Nothing was run. Install Bun ${required} (https://bun.sh) and use "bun run" instead of "npm run".\n`,
   );
   process.exit(1);
 }

@@ -74,7 +74,7 @@ export async function measureIdle(options: BenchOptions, nodes: number): Promise
   await joinNodes(bench, nodes, nodes);
   const manager = await startIdle(bench);
   printProgress(`  measuring one idle minute with ${nodes} Nodes`);
-  return idleMinute(bench, manager, nodes);
+  return await idleMinute(bench, manager, nodes);
 }
 
 /** One minute, after the work of the start is over. */

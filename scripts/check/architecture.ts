@@ -86,6 +86,14 @@ export function resolveImport(from: string, specifier: string): string | undefin
   return parts.join("/");
 }
 
+/** The packages that the executable may contain, or only their types. */
+const packages: Readonly<Record<string, "code" | "types">> = {
+  citty: "code",
+  "consola/core": "code",
+  yaml: "code",
+  "@kubernetes/client-node": "types",
+};
+
 const isSimulator = (path: string): boolean => path.split("/")[2] === "simulator";
 /** Of `src/app`: above `inspect`, while the rest of `src/app` is below it. */
 const entries: readonly string[] = ["commands", "endpoints", "process-life.ts", "run.ts"];
@@ -95,12 +103,25 @@ function layerOf(path: string): string {
   return folder === "app" && entries.includes(child) ? "app entries" : folder;
 }
 
-function forbiddenImport(file: SourceFile, { specifier }: Import): string | undefined {
+function forbiddenPackage(root: string, { specifier, isType }: Import): string | undefined {
+  if (/^(?:node|bun):/.test(specifier)) return undefined;
+  const allowed = root === "src" ? packages[specifier] : undefined;
+  if (allowed === "code" || (allowed === "types" && isType)) return undefined;
+  return allowed === "types"
+    ? "only its types may be imported"
+    : `${root} may import only ${root === "src" ? Object.keys(packages).join(", ") : "#ccm"} besides its own files; see docs/decisions/0003-own-code-instead-of-a-package.md`;
+}
+
+function forbiddenImport(file: SourceFile, imported: Import): string | undefined {
+  const { specifier } = imported;
   const target = resolveImport(file.path, specifier);
   const violation = (why: string) => `${file.path} imports ${specifier}: ${why}`;
   const [root, folder = ""] = file.path.split("/");
+  if (target === undefined) {
+    const why = root === "src" || root === "providers" ? forbiddenPackage(root, imported) : undefined;
+    return why === undefined ? undefined : violation(why);
+  }
   if (root === "src") {
-    if (target === undefined) return undefined;
     if (!target.startsWith("src/")) return violation("src imports nothing outside src");
     const [from, to] = [layerOf(file.path), layerOf(target)];
     if (from === to) return undefined;
@@ -112,7 +133,7 @@ function forbiddenImport(file: SourceFile, { specifier }: Import): string | unde
       ? undefined
       : violation(`${from} may import ${allowed.join(", ") || "nothing"}`);
   }
-  if (root !== "providers" || specifier === "#ccm" || target === undefined) return undefined;
+  if (root !== "providers" || specifier === "#ccm") return undefined;
   if (target.startsWith("src/")) {
     // Simulators are not part of executables.
     if (specifier === "#ccm/testing" && isSimulator(file.path)) return undefined;

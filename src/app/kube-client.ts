@@ -119,6 +119,7 @@ export async function connectKube(
     readonly mayWrite: WriteGate;
     readonly onRequest: (observation: RequestObservation) => void;
     readonly onDecoded?: (bytes: number) => void;
+    readonly traceparent?: (() => string | undefined) | undefined;
     /** Removes secrets from the messages of events and conditions. Absent for clients that write none. */
     readonly redact?: (text: string) => string;
     /** Absent: the general advice. */
@@ -144,6 +145,7 @@ export async function connectKube(
     writes: new WriteConcurrency(clock, { start: Math.min(16, places.writes), max: places.writes }),
     onRequest: hooks.onRequest,
     onDecoded: hooks.onDecoded,
+    traceparent: hooks.traceparent,
     howToGrant: hooks.howToGrant,
     rate,
   });

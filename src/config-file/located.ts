@@ -2,6 +2,10 @@
 
 import type { Problem } from "../core/problem.ts";
 
+/** In characters. */
+export const maxDocumentLength = 256 * 1024;
+export const maxDepth = 16;
+
 /** Line and column start at 1. */
 export interface TextPlace {
   readonly line: number;

@@ -1,5 +1,5 @@
 // Parses YAML into a located document. Refuses what could make a small file large or ambiguous: anchors, aliases, merge keys,
-// custom tags, and keys that are not strings. Loaded only when there is a file to read.
+// custom tags, and keys that are not strings. Loaded only for a file that `parsePlainYaml` does not read.
 
 import {
   type Document,
@@ -14,13 +14,13 @@ import {
 import {
   type Located,
   type LocatedEntry,
+  maxDepth,
+  maxDocumentLength,
   type ParsedDocument,
   type PlacedProblem,
   problemAt,
 } from "./located.ts";
 
-export const maxDocumentLength = 256 * 1024;
-const maxDepth = 16;
 const start = { line: 1, column: 1 };
 const tooDeep = `the document is nested more than ${maxDepth} levels deep`;
 

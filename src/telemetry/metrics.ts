@@ -32,9 +32,11 @@ interface Family extends MetricDeclaration {
 const maxSeries = 1000;
 const overflow = "other";
 
-function escaped(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+function escapedHelp(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
 }
+
+const escaped = (value: string): string => escapedHelp(value).replaceAll('"', '\\"');
 
 function series(name: string, labels: LabelValues): string {
   const entries = Object.entries(labels);
@@ -161,7 +163,7 @@ export class Metrics {
   text(): string {
     return this.#families
       .flatMap((family) => [
-        `# HELP ${family.name} ${family.help}`,
+        `# HELP ${family.name} ${escapedHelp(family.help)}`,
         `# TYPE ${family.name} ${family.type}`,
         ...family.lines(),
       ])

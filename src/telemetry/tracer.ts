@@ -26,6 +26,8 @@ export interface Span {
 
 /** A request that has ended. */
 export interface TracedRequest {
+  /** The header that it was sent with. */
+  readonly traceparent?: string | undefined;
   readonly name: string;
   readonly durationMs: number;
   readonly attributes: SpanAttributes;
@@ -82,15 +84,24 @@ export class Tracer {
     }
   }
 
-  /** Records a request that ends now. */
-  request({ name, durationMs, attributes, error }: TracedRequest): void {
+  /**
+   * The header that makes a server's spans part of this trace, for a request that is about to be sent. Undefined outside a recorded trace.
+   */
+  traceparent(): string | undefined {
     const open = this.#open.getStore();
-    // Work that a reconcile has started may continue after the reconcile ends.
-    const parent = open?.hasEnded === false ? open : undefined;
+    return open?.hasEnded === false && open.isSampled ? `00-${open.trace}-${this.#ids().id}-01` : undefined;
+  }
+
+  /** Records a request that ends now. */
+  request({ name, durationMs, attributes, error, traceparent }: TracedRequest): void {
+    const open = this.#open.getStore();
+    // Work that a reconcile has started may send requests after the reconcile ends.
+    const parent = traceparent !== undefined || open?.hasEnded === false ? open : undefined;
     if (!(parent?.isSampled ?? this.#isSampled())) return;
-    const { trace, id } = this.#ids();
+    const own = this.#ids();
+    const id = traceparent?.split("-")[2] ?? own.id;
     const startedAt = this.#options.clock.now() - durationMs;
-    const ids = { trace: parent?.trace ?? trace, id, parent: parent?.id };
+    const ids = { trace: parent?.trace ?? own.trace, id, parent: parent?.id };
     this.#options.onEnd({ ...ids, name, kind: "client", startedAt, durationMs, attributes, error });
   }
 

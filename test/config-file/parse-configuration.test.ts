@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { maxDocumentLength } from "../../src/config-file/located.ts";
 import { parseConfiguration } from "../../src/config-file/parse-configuration.ts";
-import { maxDocumentLength, parseYaml } from "../../src/config-file/parse-yaml.ts";
+import { parseYaml } from "../../src/config-file/parse-yaml.ts";
 import { duration, flag, integer, secret, text } from "../../src/core/fields.ts";
 import { list, pairs } from "../../src/core/list-fields.ts";
 

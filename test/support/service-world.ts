@@ -9,7 +9,7 @@ import { createManager, type Manager } from "../../src/app/manager/manager.ts";
 import { milliseconds, seconds } from "../../src/core/brand.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import { seededRandom } from "../../src/platform/random.ts";
-import type { Transport } from "../../src/platform/transport.ts";
+import type { Transport, TransportRequest } from "../../src/platform/transport.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { ApiServer } from "../../src/testing/apiserver/api-server.ts";
@@ -48,7 +48,9 @@ export class ServiceWorld {
   /** Replaces the answer to a read, including lists and watches; undefined lets it through. */
   readFault: ((path: string, query: URLSearchParams) => Response | undefined) | undefined;
   /** Replaces the API server's answer; undefined lets the request through. */
-  kubeFault: ((method: string, path: string) => Response | Error | undefined) | undefined;
+  kubeFault:
+    | ((method: string, path: string, request: TransportRequest) => Response | Error | undefined)
+    | undefined;
   readonly #options: ServiceWorldOptions;
   readonly #cloudTransport: Transport;
   readonly #events: ReturnType<typeof followEvents>;
@@ -120,7 +122,7 @@ export class ServiceWorld {
             if (request.method === "GET" || isWatch(pathname)) return kube(request, signal);
             this.onCrossing?.(`${request.method} ${pathname}`, "before");
             if (life.isDead) return never(signal);
-            const fault = this.kubeFault?.(request.method, pathname);
+            const fault = this.kubeFault?.(request.method, pathname, request);
             if (fault instanceof Error) throw fault;
             if (fault !== undefined) return fault;
             this.written.push(`${request.method} ${pathname}`);

@@ -14,6 +14,12 @@ describe("metrics", () => {
     ]);
   });
 
+  test("escape backslashes and line breaks in their help text [F84]", () => {
+    const metrics = new Metrics();
+    metrics.counter("calls_total", 'In C:\\x,\n"y".');
+    expect(metrics.text().split("\n")[0]).toBe('# HELP calls_total In C:\\\\x,\\n"y".');
+  });
+
   test("start at zero when they have no labels", () => {
     const metrics = new Metrics();
     metrics.counter("lost_total", "Lost.");

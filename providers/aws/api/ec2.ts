@@ -116,9 +116,8 @@ interface AllChanges extends Ec2Changes {
 
 type Ingress = { readonly GroupId: string; readonly IpPermissions: readonly Permission[] };
 
-/** XML of this size is read in some 50 ms, while nothing else runs. */
-const instancesPerPage = 500;
-const volumesPerPage = 1000;
+/** The most that EC2 accepts. */
+const entriesPerPage = 1000;
 
 const cursor = ["NextToken", "nextToken"] as const;
 const paging = (list: string, MaxResults?: number): Paging => ({
@@ -144,7 +143,7 @@ export function ec2Api(access: Access, account: Context["account"]) {
     /** The instances of all reservations, page by page. */
     instancePages: async function* (wanted: Wanted, call: Call) {
       type Reservation = { readonly instancesSet?: readonly ApiInstance[] | null };
-      const size = wanted["InstanceId"] === undefined ? instancesPerPage : undefined;
+      const size = wanted["InstanceId"] === undefined ? entriesPerPage : undefined;
       for await (const page of api.pages<Reservation>(
         "DescribeInstances",
         wanted,
@@ -158,23 +157,23 @@ export function ec2Api(access: Access, account: Context["account"]) {
     describeInstanceTopology: (wanted: Wanted, call: Call) =>
       list<ApiInstanceTopology>("DescribeInstanceTopology", "instanceSet", wanted, call),
     describeSubnets: (wanted: Wanted, call: Call) =>
-      list<ApiSubnet>("DescribeSubnets", "subnetSet", wanted, call, 1000),
+      list<ApiSubnet>("DescribeSubnets", "subnetSet", wanted, call, entriesPerPage),
     describeRouteTables: (wanted: Wanted, call: Call) =>
       list<ApiRouteTable>("DescribeRouteTables", "routeTableSet", wanted, call, 100),
     describeSecurityGroups: (wanted: Wanted, call: Call) =>
-      list<ApiSecurityGroup>("DescribeSecurityGroups", "securityGroupInfo", wanted, call, 1000),
+      list<ApiSecurityGroup>("DescribeSecurityGroups", "securityGroupInfo", wanted, call, entriesPerPage),
 
     volumePages: (call: Call) =>
-      api.pages<ApiVolume>("DescribeVolumes", {}, paging("volumeSet", volumesPerPage), call),
+      api.pages<ApiVolume>("DescribeVolumes", {}, paging("volumeSet", entriesPerPage), call),
     describeVolumes: (wanted: Wanted, call: Call) =>
-      list<ApiVolume>("DescribeVolumes", "volumeSet", wanted, call, volumesPerPage),
+      list<ApiVolume>("DescribeVolumes", "volumeSet", wanted, call, entriesPerPage),
     describeVolumesModifications: (wanted: Wanted, call: Call) =>
       list<ApiModification>("DescribeVolumesModifications", "volumeModificationSet", wanted, call),
     snapshotPages: (call: Call) =>
       api.pages<ApiSnapshot>(
         "DescribeSnapshots",
         { Owner: ["self"] },
-        paging("snapshotSet", volumesPerPage),
+        paging("snapshotSet", entriesPerPage),
         call,
       ),
     describeSnapshots: (wanted: Wanted, call: Call) =>

@@ -3,6 +3,7 @@
 
 import { inFile } from "../../config-file/located.ts";
 import { parseConfiguration, type RawConfiguration } from "../../config-file/parse-configuration.ts";
+import { parseDocument } from "../../config-file/parse-plain-yaml.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Environment } from "../../platform/environment.ts";
@@ -49,10 +50,8 @@ async function readConfigFile(
   if (path === undefined || path === "") return { own: undefined, problems: [] };
   const whole = await reader.read(path, "--config");
   if ("problem" in whole) return { own: undefined, problems: [whole.problem] };
-  // Loaded only here: without a file, the parser is not needed.
-  const { parseYaml } = await import("../../config-file/parse-yaml.ts");
   const tables = { flags: flagFields, cloud: provider.config, notInFile: flagsNotInFile };
-  const parsed = parseYaml(whole.text);
+  const parsed = await parseDocument(whole.text);
   const read = parseConfiguration(parsed, tables);
   const problems = read.problems.map((problem) => inFile(path, problem));
   return { own: parsed.root === undefined ? undefined : { ...read, path }, problems };

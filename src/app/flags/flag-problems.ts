@@ -83,22 +83,20 @@ export function cloudNameProblems(
   ];
 }
 
-/** The endpoint is shown in messages, so it must not contain credentials. */
-export function tracingProblems(flags: Flags): readonly Problem[] {
-  const name = "tracing-endpoint";
-  const endpoint = flags[name];
-  if (endpoint === undefined) return [];
+/** What is wrong with the address of a collector. It is shown in messages, so it must not contain credentials. */
+export function endpointProblem(endpoint: string): string | undefined {
   const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol))
-    return [invalidFlag(name, `must be a URL such as http://127.0.0.1:4318, got ${quotedUrl(endpoint)}`)];
-  if (url.username !== "" || url.password !== "" || url.search !== "")
-    return [
-      invalidFlag(
-        name,
-        "must not contain a user, a password or a query, because it is logged; set OTEL_EXPORTER_OTLP_HEADERS",
-      ),
-    ];
-  return [];
+    return `must be a URL such as http://127.0.0.1:4318, got ${quotedUrl(endpoint)}`;
+  return url.username !== "" || url.password !== "" || url.search !== ""
+    ? "must not contain a user, a password or a query, because it is logged; set OTEL_EXPORTER_OTLP_HEADERS"
+    : undefined;
+}
+
+export function tracingProblems(flags: Flags): readonly Problem[] {
+  const name = "tracing-endpoint";
+  const problem = flags[name] === undefined ? undefined : endpointProblem(flags[name]);
+  return problem === undefined ? [] : [invalidFlag(name, problem)];
 }
 
 export type RawFlags = Readonly<Record<string, string>>;

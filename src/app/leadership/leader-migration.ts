@@ -1,6 +1,9 @@
 // Leader migration: which controllers run under the Lease that is shared with kube-controller-manager while they move out of
 // it. Parses a LeaderMigrationConfiguration strictly.
 
+import type { PlacedProblem } from "../../config-file/located.ts";
+import { parseDocument } from "../../config-file/parse-plain-yaml.ts";
+import { readValue } from "../../config-file/read-value.ts";
 import { runtimeCodeOf } from "../../core/error-message.ts";
 import { oneOf, text } from "../../core/fields.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -79,23 +82,27 @@ const file = records("The configuration.", {
 
 function problem(why: string): Problem {
   const key = "--leader-migration-config";
-  return { severity: "error", reason: "InvalidLeaderMigration", key, text: `${key}: ${why}` };
+  const text = `${key}: ${why.replaceAll("file[0].", "")}`;
+  return { severity: "error", reason: "InvalidLeaderMigration", key, text };
 }
+
+const placed = ({ text: why, place: { line, column } }: PlacedProblem): Problem =>
+  problem(`line ${line}, column ${column}: ${why}`);
 
 /** Strict: duplicate and unknown fields are errors. */
 export async function readMigrationText(source: string): Promise<ParsedMigration> {
-  // Loaded only here: the parser takes a megabyte of memory, and few clusters migrate.
-  const { parseDocument } = await import("yaml");
-  const document = parseDocument(source, { uniqueKeys: true });
-  if (document.errors.length > 0) {
-    return { problems: document.errors.map(({ message }) => problem(message.split("\n")[0] ?? message)) };
-  }
-  const parsed = file.parse(JSON.stringify([document.toJS()]), { key: "file", what: "setting" });
-  if ("wrong" in parsed) return { problems: [problem("the file must contain one object")] };
+  const { root, problems: ofText } = await parseDocument(source);
+  if (ofText.length > 0) return { problems: ofText.map(placed) };
+  const entries = root?.kind === "map" ? [root] : [];
+  const list = { kind: "list", place: { line: 1, column: 1 }, entries } as const;
+  const { raw = "", problems: ofValues } = readValue("file", file, list, "setting");
+  // A value of the wrong type would also be missing.
+  if (ofValues.length > 0) return { problems: ofValues.map(placed) };
+  const parsed = file.parse(raw, { key: "file", what: "setting" });
+  const [read] = "value" in parsed ? parsed.value : [];
+  if (read === undefined) return { problems: [problem("the file must contain one object")] };
   const problems = "problems" in parsed ? parsed.problems : [];
-  const [read] = parsed.value;
-  if (problems.length > 0 || read === undefined)
-    return { problems: problems.map(({ text: why }) => problem(why.replaceAll("file[0].", ""))) };
+  if (problems.length > 0) return { problems: problems.map(({ text: why }) => problem(why)) };
   const { leaderName, controllerLeaders } = read;
   return { migration: { leaderName, controllerLeaders }, problems };
 }

@@ -54,7 +54,7 @@ export async function accessCluster(
 ): Promise<ClusterAccess> {
   const { flags } = settings;
   const { clock, random, files } = platform;
-  const { metrics, requests, permissions, apiServerProblems, garbage, grantHint } = instruments;
+  const { metrics, requests, permissions, apiServerProblems, garbage, grantHint, tracing } = instruments;
   const { migration, problems } = await readMigrationOf(flags, files);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const onProblem = (error: unknown): void => apiServerProblems.failed(error);
@@ -96,6 +96,7 @@ export async function accessCluster(
         permissions.observe(request);
       },
       onDecoded: (bytes) => garbage.add(bytes),
+      traceparent: tracing?.traceparent,
       redact: redaction.apply,
       howToGrant: grantHint,
     },

@@ -9,7 +9,8 @@ import type { Transport } from "../../platform/transport.ts";
 import { withDeadline } from "../../runtime/deadline.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Counter } from "../../telemetry/metrics.ts";
-import { type Span, type SpanAttributes, tracesJson } from "../../telemetry/tracer.ts";
+import { type Span, tracesJson } from "../../telemetry/tracer.ts";
+import type { TraceTarget } from "./otel-variables.ts";
 
 const interval = seconds(5);
 const deadline = seconds(10);
@@ -18,10 +19,7 @@ const maxWaiting = 4096;
 const maxBatch = 512;
 
 export interface TraceExporterOptions {
-  /** With the path. */
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly resource: SpanAttributes;
+  readonly target: TraceTarget;
   readonly transport: Transport;
   readonly clock: Clock;
   readonly log: Log;
@@ -70,7 +68,8 @@ export class TraceExporter {
 
   /** The problem, or undefined. */
   async #send(batch: readonly Span[], limit: Milliseconds): Promise<string | undefined> {
-    const { url, headers, resource, transport, clock, redact } = this.#options;
+    const { target, transport, clock, redact } = this.#options;
+    const { url, headers, resource } = target;
     const body = redact(tracesJson(resource, batch));
     const request = {
       method: "POST",
@@ -92,10 +91,11 @@ export class TraceExporter {
   }
 
   #report(problem: string | undefined): void {
-    const { log, url } = this.#options;
+    const { log, target } = this.#options;
+    const { url, source } = target;
     if (problem !== undefined && !this.#isFailing)
       log.warn(
-        `Traces cannot be sent to ${url}: ${withoutFullStop(problem)}. The spans are dropped until the collector answers; nothing else is affected. Check --tracing-endpoint.`,
+        `Traces cannot be sent to ${url}: ${withoutFullStop(problem)}. The spans are dropped until the collector answers; nothing else is affected. Check ${source}.`,
       );
     if (problem === undefined && this.#isFailing) log.info(`Traces are sent to ${url} again`);
     this.#isFailing = problem !== undefined;

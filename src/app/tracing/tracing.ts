@@ -1,4 +1,4 @@
-// Traces for OpenTelemetry, off unless --tracing-endpoint is set: a span for each reconcile, each request to the cloud and each
+// Traces for OpenTelemetry, off unless an endpoint is set: a span for each reconcile, each request to the cloud and each
 // request to the API server. Without it, nothing is created and no work is done.
 
 import type { CloudCallReport } from "../../cloud/governed-transport.ts";
@@ -11,6 +11,7 @@ import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
+import { traceTarget } from "./otel-variables.ts";
 import { TraceExporter } from "./trace-exporter.ts";
 
 export interface Tracing {
@@ -18,6 +19,8 @@ export interface Tracing {
   readonly cloud: (call: CloudCallReport) => void;
   /** Makes each reconcile of a key a span. */
   readonly follow: (name: string, queue: WorkQueue) => void;
+  /** See `Tracer.traceparent`. */
+  readonly traceparent: () => string | undefined;
   readonly task: Task;
 }
 
@@ -34,33 +37,22 @@ export interface TracingOptions {
   readonly life: AbortSignal;
 }
 
-/** `name=value,name=value`, as OpenTelemetry defines it for this variable. The values may be credentials. */
-function headersOf(text = ""): Readonly<Record<string, string>> {
-  const pairs = text.split(",").map((pair) => pair.split("="));
-  return Object.fromEntries(
-    pairs.flatMap(([name = "", ...rest]) =>
-      name.trim() === "" ? [] : [[name.trim().toLowerCase(), decodeURIComponent(rest.join("=").trim())]],
-    ),
-  );
-}
-
 const isSuccess = (code: string): boolean => code.startsWith("2");
 
 /** Undefined when tracing is off. */
 export function openTracing(options: TracingOptions): Tracing | undefined {
   const { flags, platform, log, metrics, name, identity, redact, life } = options;
-  const endpoint = flags["tracing-endpoint"];
-  if (endpoint === undefined) return undefined;
   const { clock, random, environment } = platform;
+  const { target, warnings } = traceTarget(flags["tracing-endpoint"], environment, {
+    "service.name": name,
+    "service.version": version,
+    "service.instance.id": identity,
+    "k8s.cluster.name": flags["cluster-name"],
+  });
+  for (const warning of warnings) log.warn(warning);
+  if (target === undefined) return undefined;
   const exporter = new TraceExporter({
-    url: `${endpoint.replace(/\/+$/, "")}/v1/traces`,
-    headers: headersOf(environment["OTEL_EXPORTER_OTLP_HEADERS"]),
-    resource: {
-      "service.name": name,
-      "service.version": version,
-      "service.instance.id": identity,
-      "k8s.cluster.name": flags["cluster-name"],
-    },
+    target,
     transport: platform.cloudTransport,
     spans: metrics.traceSpans,
     redact,
@@ -70,12 +62,13 @@ export function openTracing(options: TracingOptions): Tracing | undefined {
   const ratio = flags["tracing-sampling-rate-per-million"] / 1_000_000;
   const tracer = new Tracer({ clock, random, ratio, onEnd: (span) => exporter.add(span) });
   return {
-    kube: ({ verb, resource, object, code, duration }) =>
+    kube: ({ verb, resource, object, code, duration, traceparent }) =>
       tracer.request({
         name: `${verb} ${resource}`,
         durationMs: duration,
         attributes: { "k8s.resource": resource, "k8s.object": object, "http.response.status_code": code },
         error: isSuccess(code) ? undefined : code,
+        traceparent,
       }),
     cloud: ({ account, operation, mutates, status, message, durationMs }) =>
       tracer.request({
@@ -92,6 +85,7 @@ export function openTracing(options: TracingOptions): Tracing | undefined {
       queue.wrap((key, work) =>
         tracer.run({ name: `reconcile ${queueName}`, attributes: { "fairlead.key": key } }, work),
       ),
+    traceparent: () => tracer.traceparent(),
     task: { name: "traces", run: () => exporter.run(life) },
   };
 }

@@ -17,7 +17,7 @@ import { type HowToGrant, readStatus, statusError } from "../errors/status-error
 import { transportError } from "../errors/transport-error.ts";
 import { withQuery } from "../resources.ts";
 import { PoolGeneration, tlsOfGeneration } from "./pool-generation.ts";
-import { type KubeRequest, methodOf, type Verb } from "./request.ts";
+import { type KubeRequest, methodOf, type Sending, type Verb } from "./request.ts";
 
 export interface ExchangeDeps {
   readonly connection: Connection;
@@ -55,10 +55,10 @@ export class Exchanges {
     this.#host = new URL(deps.connection.server).hostname;
   }
 
-  /** Sends the request and passes the head of its response to `use`, under one deadline. `onSent`: it was handed to the network. */
+  /** Sends the request and passes the head of its response to `use`, under one deadline. */
   async run<T>(
     request: KubeRequest,
-    { use, onSent }: { readonly use: (head: ResponseHead) => Promise<T>; readonly onSent: () => void },
+    { use, onSent, traceparent }: Sending & { readonly use: (head: ResponseHead) => Promise<T> },
     signal: AbortSignal,
   ): Promise<T> {
     const { connection, transport, clock } = this.#deps;
@@ -75,7 +75,7 @@ export class Exchanges {
       cancel();
       unlink();
     };
-    const sent = this.#transportRequest(request, access, generation);
+    const sent = this.#transportRequest(request, access, { generation, traceparent });
     try {
       // Nothing may be awaited between these checks and the network.
       signal.throwIfAborted();
@@ -134,7 +134,11 @@ export class Exchanges {
     return abortable(this.#nextAnswer.promise, signal);
   }
 
-  #transportRequest(request: KubeRequest, access: Access, generation: number): TransportRequest {
+  #transportRequest(
+    request: KubeRequest,
+    access: Access,
+    { generation, traceparent }: { readonly generation: number } & Pick<Sending, "traceparent">,
+  ): TransportRequest {
     const { server, proxy } = this.#deps.connection;
     const { body, contentType = "application/json" } = request;
     return {
@@ -146,7 +150,7 @@ export class Exchanges {
         "accept-encoding": "identity",
         "user-agent": request.userAgent,
         ...access.headers,
-        ...defined({ "content-type": body === undefined ? undefined : contentType }),
+        ...defined({ "content-type": body === undefined ? undefined : contentType, traceparent }),
       },
       ...defined({ body, proxy, tls: tlsOfGeneration(access.tls, generation, this.#host) }),
     };

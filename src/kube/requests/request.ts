@@ -49,6 +49,16 @@ export interface RequestObservation {
   /** The user that lacks the permission, as the API server names it. */
   readonly refusedUser?: string | undefined;
   readonly duration: Milliseconds;
+  /** The header that it was sent with. */
+  readonly traceparent?: string;
+}
+
+/** One attempt to send a request. */
+export interface Sending {
+  /** Called when it was handed to the network. */
+  readonly onSent: () => void;
+  /** The header of W3C Trace Context, by which the API server's spans refer to the request. */
+  readonly traceparent: string | undefined;
 }
 
 export interface OpenStream {

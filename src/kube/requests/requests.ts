@@ -6,7 +6,7 @@ import { defined } from "../../core/defined.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import { KubeError } from "../errors/kube-error.ts";
 import { type ExchangeDeps, Exchanges, isWrite, type ResponseHead } from "./exchange.ts";
-import type { KubeRequest, OpenStream, RequestObservation } from "./request.ts";
+import type { KubeRequest, OpenStream, RequestObservation, Sending } from "./request.ts";
 import type { RequestLimit, TokenBucket } from "./request-limit.ts";
 import { type WriteConcurrency, writeOutcomeOf } from "./write-concurrency.ts";
 
@@ -15,6 +15,8 @@ export interface RequestsOptions extends ExchangeDeps {
   readonly writes: WriteConcurrency;
   readonly rate?: TokenBucket;
   readonly onRequest?: (observation: RequestObservation) => void;
+  /** See `Sending`; called for each request that is about to be sent. */
+  readonly traceparent?: () => string | undefined;
   /** Receives the decoded bytes plus the garbage of the request itself, to pace garbage collection. */
   readonly onDecoded?: (bytes: number) => void;
 }
@@ -38,8 +40,8 @@ export class Requests {
   /** The decoded JSON of a success; undefined for an empty body. */
   async send(request: KubeRequest, signal: AbortSignal): Promise<unknown> {
     const exchange = () =>
-      this.#authenticated(request, (onSent) =>
-        this.#exchanges.run(request, { use: (head) => this.#readBody(request, head), onSent }, signal),
+      this.#authenticated(request, (sending) =>
+        this.#exchanges.run(request, { use: (head) => this.#readBody(request, head), ...sending }, signal),
       );
     if (!isWrite(request.verb) || request.lane === "reserved") {
       return this.#withPlace(request, exchange, signal);
@@ -87,8 +89,8 @@ export class Requests {
       };
     };
     try {
-      return await this.#authenticated(request, (onSent) =>
-        this.#exchanges.run(request, { use: accept, onSent }, signal),
+      return await this.#authenticated(request, (sending) =>
+        this.#exchanges.run(request, { use: accept, ...sending }, signal),
       );
     } catch (error) {
       leave();
@@ -117,7 +119,7 @@ export class Requests {
   }
 
   /** The server acts on no request that it answers with 401, so every verb may be sent again. */
-  async #authenticated<T>(request: KubeRequest, work: (onSent: () => void) => Promise<T>): Promise<T> {
+  async #authenticated<T>(request: KubeRequest, work: (sending: Sending) => Promise<T>): Promise<T> {
     try {
       return await this.#observed(request, work);
     } catch (error) {
@@ -130,19 +132,21 @@ export class Requests {
   /** A request that was sent may have been applied, so it is reported even if the caller is aborted before the response. */
   async #observed<T>(
     { verb, resource, object }: KubeRequest,
-    work: (onSent: () => void) => Promise<T>,
+    work: (sending: Sending) => Promise<T>,
   ): Promise<T> {
     const { clock, onRequest } = this.#options;
+    const traceparent = this.#options.traceparent?.();
     const started = clock.monotonic();
     let wasSent = false;
     const report = (code: string, refusal: Pick<RequestObservation, "denial" | "refusedUser"> = {}): void => {
       const duration = milliseconds(clock.monotonic() - started);
-      onRequest?.({ verb, resource, code, duration, ...defined({ object, ...refusal }) });
+      onRequest?.({ verb, resource, code, duration, ...defined({ object, traceparent, ...refusal }) });
     };
     try {
-      const result = await work(() => {
+      const onSent = () => {
         wasSent = true;
-      });
+      };
+      const result = await work({ onSent, traceparent });
       report(verb === "create" ? "201" : "200");
       return result;
     } catch (error) {

@@ -22,24 +22,39 @@ interface SentSpan {
 class Collector {
   readonly requests: TransportRequest[] = [];
   status = 200;
+  readonly world: ServiceWorld;
 
-  readonly world = new ServiceWorld({
-    nodes: 0,
-    cloud: (clock) => {
-      const cloud = asTransport(new FakeCloud({ clock, latency: milliseconds(20) }));
-      return async (request, signal) => {
-        if (new URL(request.url).hostname !== "collector") return cloud(request, signal);
-        this.requests.push(request);
-        return new Response("{}", { status: this.status });
-      };
-    },
-  });
+  constructor(environment: Readonly<Record<string, string>> = {}) {
+    this.world = new ServiceWorld({
+      nodes: 0,
+      environment,
+      cloud: (clock) => {
+        const cloud = asTransport(new FakeCloud({ clock, latency: milliseconds(20) }));
+        return async (request, signal) => {
+          if (new URL(request.url).hostname !== "collector") return cloud(request, signal);
+          this.requests.push(request);
+          return new Response("{}", { status: this.status });
+        };
+      },
+    });
+  }
 
   get spans(): readonly SentSpan[] {
     return this.requests.flatMap(({ body }) =>
       JSON.parse(String(body)).resourceSpans.flatMap((each: { scopeSpans: { spans: SentSpan[] }[] }) =>
         each.scopeSpans.flatMap(({ spans }) => spans),
       ),
+    );
+  }
+
+  /** The attributes of the process, by name. */
+  get resource(): Readonly<Record<string, unknown>> {
+    const { resource } = JSON.parse(String(this.requests[0]?.body)).resourceSpans[0];
+    return Object.fromEntries(
+      resource.attributes.map(({ key, value }: { key: string; value: { stringValue: string } }) => [
+        key,
+        value.stringValue,
+      ]),
     );
   }
 
@@ -71,6 +86,25 @@ test("sends a span for each reconcile, with the requests that it sent as childre
   expect(nanoseconds(reconcile)).toBeGreaterThanOrEqual(20_000_000);
   expect(collector.spans.map(({ name }) => name)).toContain("patch services/status");
   expect(new Set(collector.spans.map(({ spanId }) => spanId)).size).toBe(collector.spans.length);
+});
+
+test("sends the API server a traceparent that names the span of the request [F88]", async () => {
+  const collector = new Collector();
+  const { world } = collector;
+  const sent: [path: string, traceparent: string | undefined][] = [];
+  world.kubeFault = (_, path, { headers }) => {
+    sent.push([path, headers?.["traceparent"]]);
+    return undefined;
+  };
+  await world.start(endpoint);
+  world.create("shop");
+  await world.pass(30);
+  const spans = collector.named("patch services/status");
+  expect(spans.length).toBeGreaterThan(0);
+  expect(sent.flatMap(([path, header]) => (path.endsWith("/services/shop/status") ? [header] : []))).toEqual(
+    spans.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
+  );
+  expect(spans.every(({ parentSpanId }) => parentSpanId !== undefined)).toBe(true);
 });
 
 test("reports a failed request in its span", async () => {
@@ -117,10 +151,67 @@ test("sends what is left when the manager ends", async () => {
 
 test("records the requested share of traces", async () => {
   const collector = new Collector();
+  const traceparents = new Set<string | undefined>();
+  collector.world.kubeFault = (_, __, { headers }) => {
+    traceparents.add(headers?.["traceparent"]);
+    return undefined;
+  };
   await collector.world.start(endpoint, "--tracing-sampling-rate-per-million=0");
   collector.world.create("shop");
   await collector.world.pass(30);
   expect(collector.requests).toEqual([]);
+  expect(traceparents).toEqual(new Set([undefined]));
+});
+
+const variables = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318",
+  OTEL_EXPORTER_OTLP_HEADERS: "X-Key=a%20b,other=c=d",
+  OTEL_SERVICE_NAME: "ccm",
+  OTEL_RESOURCE_ATTRIBUTES: "service.name=other,k8s.cluster.name=prod%2C1,team=infra",
+};
+
+test.each([
+  [{}, [], "http://collector:4318/v1/traces"],
+  [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://collector/own" }, [], "http://collector/own"],
+  [
+    { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://collector/own" },
+    [endpoint],
+    "http://collector:4318/v1/traces",
+  ],
+])("takes the endpoint from flags first, then from variables: %j %j", async (more, flags, expected) => {
+  const collector = new Collector({ ...variables, ...more });
+  await collector.world.start(...flags);
+  await collector.world.pass(30);
+  expect(collector.requests[0]?.url).toBe(expected);
+});
+
+test("describes the process by the variables of OpenTelemetry [F88]", async () => {
+  const collector = new Collector(variables);
+  await collector.world.start();
+  await collector.world.pass(30);
+  expect(collector.requests[0]?.headers).toMatchObject({ "x-key": "a b", other: "c=d" });
+  expect(collector.resource).toMatchObject({
+    "service.name": "ccm",
+    "service.version": expect.any(String),
+    "k8s.cluster.name": "prod,1",
+    team: "infra",
+  });
+});
+
+test.each([
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "https://user:secret@collector", "must not contain a user", 0],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317", "must be a URL such as", 0],
+  ["OTEL_RESOURCE_ATTRIBUTES", "team=%ZZ", "must be percent-encoded pairs", 1],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "authorization", "must be percent-encoded pairs", 1],
+])("warns of %s=%s, and uses the other variables", async (name, value, text, least) => {
+  const collector = new Collector({ ...variables, [name]: value });
+  await collector.world.start();
+  await collector.world.pass(30);
+  const lines = collector.world.logged.filter((line) => line.includes(name));
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toContain(text);
+  expect(lines[0]).not.toContain("secret");
+  expect(Math.min(collector.requests.length, 1)).toBe(least);
 });
 
 test("sends nothing without an endpoint", async () => {

@@ -138,8 +138,8 @@ test("follows the cursors of a listing, and sends no size of pages with ids [F77
   expect(ids).toEqual(["i-1", "i-2", "i-3"]);
   for await (const found of api.ec2.instancePages({ InstanceId: ["i-9"] }, call)) expect(found).toEqual([]);
   expect(sent.map(form)).toEqual([
-    { Action: "DescribeInstances", Version: "2016-11-15", MaxResults: "500" },
-    { Action: "DescribeInstances", Version: "2016-11-15", MaxResults: "500", NextToken: "t=1" },
+    { Action: "DescribeInstances", Version: "2016-11-15", MaxResults: "1000" },
+    { Action: "DescribeInstances", Version: "2016-11-15", MaxResults: "1000", NextToken: "t=1" },
     { Action: "DescribeInstances", Version: "2016-11-15", "InstanceId.1": "i-9" },
   ]);
   expect(sent.every(({ mutates }) => !mutates)).toBe(true);

@@ -119,7 +119,7 @@ export const ownFields = {
     },
   ),
   "tracing-endpoint": text(
-    "OpenTelemetry collector that receives traces of reconciles and requests as OTLP over HTTP, for example http://127.0.0.1:4318; unset sends none. OTEL_EXPORTER_OTLP_HEADERS may hold headers, as name=value.",
+    "OpenTelemetry collector that receives traces of reconciles and requests as OTLP over HTTP, for example http://127.0.0.1:4318; unset sends none, unless a variable of OpenTelemetry is set, such as OTEL_EXPORTER_OTLP_ENDPOINT.",
   ),
   "tracing-sampling-rate-per-million": goInteger(
     "Number of traces to record per million.",

@@ -17,6 +17,7 @@ import { packagesOf } from "./image/image.ts";
 import { releaseNotes } from "./notes.ts";
 import { Progress } from "./progress.ts";
 import { provenance } from "./provenance.ts";
+import { providerPackageArtefact } from "./provider-package.ts";
 import { signed } from "./signature.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -66,7 +67,7 @@ export async function release(plan: ReleasePlan): Promise<void> {
   for (const name of plan.clouds) {
     artefacts.push(...(await artefactsOf(await prepare(name, root, sources), plan)));
   }
-  artefacts.push(chartArtefact(sources));
+  artefacts.push(chartArtefact(sources), providerPackageArtefact(sources));
   const folder = new ReleaseFolder(plan.outdir);
   const progress = new Progress(artefacts.length + 1, print);
   print(

@@ -1,5 +1,5 @@
 // `npm run docs`: generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md,
-// the tables in comparison.md, kubernetes-install.md and support.md, docs/runbooks without the pages of the alerts, and the dashboard.
+// the tables in comparison.md, kubernetes-install.md, smoke.md and support.md, docs/runbooks without the pages of the alerts, and the dashboard.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,6 +18,7 @@ import { type Recorded, sortedProofs, validProofs } from "./docs/recorded-proofs
 import { referencePage } from "./docs/reference-page.ts";
 import { proofsIn, runCluster, runExecutable, runPlain, runTools } from "./docs/run-suites.ts";
 import { alertsIn, reasonPages, runbookIndex } from "./docs/runbook-pages.ts";
+import { readReports, withReports } from "./docs/smoke-page.ts";
 import { withVersions } from "./docs/tested-versions.ts";
 
 const flag = { type: "boolean", default: false } as const;
@@ -99,6 +100,7 @@ const pages = {
   "docs/kubernetes-install.md": withValuesTable(read("docs/kubernetes-install.md")),
   "docs/metrics.md": metricsPage(),
   "docs/provider-reference.md": referencePage(),
+  "docs/smoke.md": withReports(read("docs/smoke.md"), readReports(join(root, "docs/reports"))),
   "docs/support.md": withVersions(read("docs/support.md")),
   "deploy/monitoring/dashboard.json": dashboard(),
   "docs/runbooks/README.md": runbookIndex(alertsIn(read("deploy/monitoring/alerts.yaml"))),

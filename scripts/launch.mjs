@@ -1,11 +1,12 @@
 // Runs a script or the tests with the pinned Bun, and installs the dependencies first when they are missing or outdated.
-// It is plain JavaScript without project imports, because it runs on Node.js or Bun before anything is installed.
+// It is plain JavaScript without packages, because it runs on Node.js or Bun before anything is installed.
 
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { findBun } from "./find-bun.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const modules = join(root, "node_modules");
@@ -38,23 +39,7 @@ const install = () => {
 if (!existsSync(stamp) || readFileSync(stamp, "utf8") !== lock) install();
 
 const { bun: required } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).devDependencies;
-
-/** The executable in this platform's package. Unlike the one in .bin, it does not need install scripts. */
-const findBun = () => {
-  const scope = join(modules, "@oven");
-  const packages = existsSync(scope) ? readdirSync(scope).map((name) => join(scope, name, "bin", "bun")) : [];
-  // If install scripts ran, they moved the executable here.
-  const candidates = [
-    ...packages,
-    join(modules, "bun", "bin", "bun.exe"),
-    ...(onBun ? [process.execPath] : []),
-  ];
-  const versionOf = (path) => spawnSync(path, ["--version"], { encoding: "utf8" }).stdout?.trim();
-  // Tests and executables depend on the runtime, so another version is refused.
-  return candidates.find((path) => existsSync(path) && versionOf(path) === required);
-};
-
-const bun = findBun();
+const bun = findBun(modules, required);
 if (bun === undefined) {
   process.stderr.write(
     `Bun ${required} is required, and node_modules has none for ${process.platform} ${process.arch}${onBun ? `; this is Bun ${process.versions.bun}` : ""}. Nothing was run. Install Bun ${required} (https://bun.sh) and use "bun run" instead of "npm run".\n`,

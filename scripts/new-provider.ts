@@ -6,7 +6,7 @@ import { join, relative } from "node:path";
 import { commandLine, fail, fromCaller } from "./command-line.ts";
 import { nextSteps } from "./new-provider/next-steps.ts";
 import { readName, similarName } from "./new-provider/provider-name.ts";
-import { repository, skeletonOf } from "./new-provider/skeleton.ts";
+import { isPackage, repository, skeletonOf } from "./new-provider/skeleton.ts";
 import { tryProvider } from "./new-provider/try-provider.ts";
 import { writeSkeleton } from "./new-provider/write-skeleton.ts";
 
@@ -21,7 +21,7 @@ const [first, second] = positionals;
 if (first === undefined) fail("Expected the name of the new provider.", usage);
 
 const providers = join(repository, "providers");
-const taken = readdirSync(providers).toSorted();
+const taken = isPackage ? [] : readdirSync(providers).toSorted();
 
 if (first === "try") {
   if (second === undefined) fail("Expected the name or the path of a provider.", usage);
@@ -36,6 +36,7 @@ if (first === "try") {
 
 if (second !== undefined) fail(`Expected one name, got two: ${first} and ${second}.`, usage);
 const { dir } = values;
+if (isPackage && dir === undefined) fail("Expected --dir and the folder of the new provider.", usage);
 const isInside = dir === undefined;
 const name = readName(first, isInside ? taken : []);
 if ("error" in name) process.exit(fail(name.error));

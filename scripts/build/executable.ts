@@ -27,7 +27,11 @@ export interface Prepared {
 export async function prepare(wanted: string, from: string, sources: Sources): Promise<Prepared> {
   const provider = wanted === plugin ? await pluginModule() : await readModule(findModule(wanted, from));
   const contents = await findContents(provider);
-  const materials = packageFolders(contents.files).map((folder) => readMaterial(resolve(root, folder)));
+  // The npm package is in a folder `node_modules` itself, and its dependencies are beside it.
+  const isOwn = (file: string): boolean =>
+    file.startsWith(`${root}/`) && !file.startsWith(`${root}/node_modules/`);
+  const bundled = contents.files.map((file) => resolve(root, file)).filter((file) => !isOwn(file));
+  const materials = packageFolders(bundled).map(readMaterial);
   const notices = noticesText(readFileSync(resolve(root, "LICENSE"), "utf8"), Bun.version, materials);
   return { provider, sources, contents, materials, notices };
 }

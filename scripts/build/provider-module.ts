@@ -46,7 +46,8 @@ export function findModule(wanted: string, from: string): string {
   const candidates = [join(root, "providers", wanted, "index.ts"), given, join(given, "index.ts")];
   const found = candidates.find((path) => existsSync(path) && statSync(path).isFile());
   if (found !== undefined) return found;
-  const names = readdirSync(join(root, "providers")).toSorted();
+  const providers = join(root, "providers");
+  const names = existsSync(providers) ? readdirSync(providers).toSorted() : [];
   const meant = didYouMean(wanted, names);
   const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
   const checked = candidates.map((path) => `  ${path}\n`).join("");

@@ -24,11 +24,14 @@ function git(...args: string[]): string {
 }
 
 export function readSources(): Sources {
-  const { version: released } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
+  const { version: released, gitHead } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
     readonly version: string;
+    /** In the npm package, where git would show the repository of the provider. */
+    readonly gitHead?: string;
   };
-  const head = git("rev-parse", "HEAD");
-  const isDirty = head !== "" && git("status", "--porcelain", "--untracked-files=no") !== "";
+  const isPacked = gitHead !== undefined;
+  const head = gitHead ?? git("rev-parse", "HEAD");
+  const isDirty = !isPacked && head !== "" && git("status", "--porcelain", "--untracked-files=no") !== "";
   const commit = `${head}${isDirty ? ".dirty" : ""}`;
   const short = commit === "" ? "unknown" : commit.replace(/^(.{12})[0-9a-f]*/, "$1");
   return {
@@ -36,6 +39,6 @@ export function readSources(): Sources {
     version: `v${released}+${short}`,
     commit,
     isDirty,
-    time: Number(git("log", "-1", "--format=%ct")) || 0,
+    time: isPacked ? 0 : Number(git("log", "-1", "--format=%ct")) || 0,
   };
 }

@@ -1,12 +1,26 @@
 // The next steps for the author of a new provider: those of docs/write-a-provider.md, with the paths filled in.
 
 import { relative } from "node:path";
-import { repository, type Skeleton } from "./skeleton.ts";
+import { isPackage, repository, type Skeleton } from "./skeleton.ts";
 
 const shown = (path: string): string => relative(repository, path) || ".";
 
+function packageSteps(folder: string, count: number): string {
+  return `Created ${count} files in ${folder}. They compile; the tests fail where code is missing.
+
+Next steps, in this folder. docs/write-a-provider.md of Fairlead shows each file for an example cloud:
+
+  1. npm install
+  2. write simulator/, settings.ts, api.ts, instances.ts, plan-balancer.ts, load-balancers.ts and routes.ts, until this passes: npm test
+  3. npm run check, npm run try, npm run build
+
+If your cloud has no load balancers or no routes, remove them from index.ts and their suite from the test.
+`;
+}
+
 export function nextSteps({ folder, test, files }: Skeleton, name: string, isInside: boolean): string {
   const path = shown(test);
+  if (isPackage) return packageSteps(folder, files.size);
   const run = `npm test -- ${path.startsWith(".") ? path : `./${path}`}`;
   const which = isInside ? name : shown(folder);
   return `Created ${files.size} files in ${shown(folder)}. They compile; the tests fail where code is missing.

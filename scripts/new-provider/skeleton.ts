@@ -1,11 +1,13 @@
 // The files of a new provider, made from `template/`: with its name, and with imports that fit their new place.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { ProviderName } from "./provider-name.ts";
 
 const template = join(import.meta.dir, "template");
+/** Of Fairlead; in the npm package, its folder. */
 export const repository = join(import.meta.dir, "../..");
+export const isPackage: boolean = !existsSync(join(repository, "providers"));
 
 /** Inside a repository at `root`, in `providers/` and `test/providers/`; or outside, all in one folder. */
 export type Place =
@@ -27,7 +29,34 @@ function named(text: string, { kebab, camel, title, upper }: ProviderName): stri
     .replaceAll("Acme", title);
 }
 
-/** Outside the repository, only this file knows where Fairlead is. */
+const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
+
+/** A provider that depends on the npm package: the compiler, the tests and the build find `#ccm` through its package.json. */
+function packageFiles(name: string): Readonly<Record<string, string>> {
+  const { name: own, version } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {
+    readonly name: string;
+    readonly version: string;
+  };
+  const command = "fairlead-provider";
+  return {
+    "package.json": json({
+      name: `${name}-cloud-controller-manager`,
+      private: true,
+      type: "module",
+      imports: { "#ccm": own, "#ccm/testing": `${own}/testing` },
+      scripts: {
+        test: `${command} test`,
+        check: "tsc --project .",
+        try: `${command} try`,
+        build: `${command} build`,
+      },
+      dependencies: { [own]: version },
+    }),
+    "tsconfig.json": json({ extends: `${own}/tsconfig.json`, include: ["**/*.ts"] }),
+  };
+}
+
+/** In a folder outside the repository, only this file knows where Fairlead is. */
 function tsconfig(folder: string): string {
   const path = relative(folder, repository).replaceAll("\\", "/");
   const settings = {
@@ -38,7 +67,7 @@ function tsconfig(folder: string): string {
     },
     include: ["**/*.ts"],
   };
-  return `${JSON.stringify(settings, null, 2)}\n`;
+  return json(settings);
 }
 
 export function skeletonOf(name: ProviderName, place: Place): Skeleton {
@@ -56,6 +85,7 @@ export function skeletonOf(name: ProviderName, place: Place): Skeleton {
     isInside ? '"../../providers/acme/' : '"./',
   );
   files.set(test, named(testText, name));
-  if (!isInside) files.set(join(folder, "tsconfig.json"), tsconfig(folder));
+  const own = isPackage ? packageFiles(name.kebab) : { "tsconfig.json": tsconfig(folder) };
+  if (!isInside) for (const [path, text] of Object.entries(own)) files.set(join(folder, path), text);
   return { files, folder, test };
 }

@@ -1,6 +1,6 @@
 // Formats files that are outside the repository by the project's rules, in one run of the formatter in a temporary folder.
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { repository } from "./skeleton.ts";
@@ -15,8 +15,11 @@ export function portableRules(): string {
   return JSON.stringify({ ...rules, root: true, files: { includes: ["**/*.ts"] } });
 }
 
-/** Takes and returns contents by path. Files that are not TypeScript stay as they are. */
+const biome = join(repository, "node_modules/.bin/biome");
+
+/** Takes and returns contents by path. Files that are not TypeScript stay as they are, and all files where there is no formatter. */
 export function tidy(files: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  if (!existsSync(biome)) return files;
   const folder = mkdtempSync(join(tmpdir(), "fairlead-new-"));
   try {
     writeFileSync(join(folder, "biome.json"), portableRules());
@@ -24,7 +27,6 @@ export function tidy(files: ReadonlyMap<string, string>): ReadonlyMap<string, st
       mkdirSync(dirname(join(folder, "files", path)), { recursive: true });
       writeFileSync(join(folder, "files", path), text);
     }
-    const biome = join(repository, "node_modules/.bin/biome");
     const { exitCode, stdout, stderr } = Bun.spawnSync([biome, "check", "--write", "files"], { cwd: folder });
     if (exitCode !== 0) throw new Error(`The files could not be formatted:\n${stdout}${stderr}`);
     return new Map(

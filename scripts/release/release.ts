@@ -19,6 +19,7 @@ import { releaseNotes } from "./notes.ts";
 import { type PluginParts, pluginArtefacts, pluginTargetsOf } from "./plugin.ts";
 import { Progress } from "./progress.ts";
 import { provenance } from "./provenance.ts";
+import { providerPackageArtefact } from "./provider-package.ts";
 import { signed } from "./signature.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -79,7 +80,7 @@ export async function release(plan: ReleasePlan): Promise<void> {
       ...(name === plugin ? pluginArtefacts(prepared, plan) : await artefactsOf(prepared, plan)),
     );
   }
-  artefacts.push(chartArtefact(sources));
+  artefacts.push(chartArtefact(sources), providerPackageArtefact(sources));
   const folder = new ReleaseFolder(plan.outdir);
   const progress = new Progress(artefacts.length + 1, print);
   print(

@@ -1,6 +1,7 @@
 // Access for commands: the settings and the kubeconfig that kubectl would use, read-only clients, and the cloud. Nothing in the cloud
 // changes before a confirmation.
 
+import type { CloudCallReport } from "../cloud/governed-transport.ts";
 import { type Milliseconds, minutes } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import type { Transport, TransportRequest } from "../platform/transport.ts";
@@ -105,6 +106,7 @@ export function cloudOf(
   { provider, settings, platform, signal }: Operator,
   access: "read" | "change",
   clusterUID: string | undefined,
+  report: (call: CloudCallReport) => void = () => undefined,
 ): AnyCloud {
   const { clock, random, environment, cloudTransport } = platform;
   const { "cluster-name": cluster, "cloud-call-timeout": deadline } = settings.flags;
@@ -119,7 +121,7 @@ export function cloudOf(
       deadline,
       transport: isReading ? new ReadOnlyTransports().cloud(cloudTransport) : cloudTransport,
       mayMutate: () => (isReading ? { reason: "nothing is changed before it is confirmed." } : true),
-      report: () => undefined,
+      report,
     },
   );
   if (connected === undefined) throw new ConfigurationError(problems);

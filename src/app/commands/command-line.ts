@@ -26,6 +26,7 @@ import { policyCommand } from "./policy.ts";
 import { rbacCommand } from "./rbac.ts";
 import { runManagerCommand } from "./run.ts";
 import { schemaCommand } from "./schema.ts";
+import { smokeCommand } from "./smoke.ts";
 import { supportBundleCommand } from "./support-bundle.ts";
 import { versionCommand } from "./version.ts";
 import { webhookManifestCommand } from "./webhook-manifest.ts";
@@ -35,6 +36,7 @@ const commands: readonly Command[] = [
   ...[runManagerCommand, explainCommand, planCommand, doctorCommand, lintCommand, cleanupCommand],
   ...[
     marksCommand,
+    smokeCommand,
     supportBundleCommand,
     manifestsCommand,
     rbacCommand,

@@ -5,7 +5,7 @@ import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import { CloudError } from "../../provider/errors.ts";
-import type { Pending, Step, StepOutcome } from "../../provider/plan.ts";
+import type { FactChanges, Pending, Step, Wait } from "../../provider/plan.ts";
 
 export interface StepDeps {
   readonly balancers: AnyBalancers;
@@ -14,6 +14,8 @@ export interface StepDeps {
   /** When to stop polling operations (monotonic). */
   readonly end: number;
   readonly progress: (text: string) => void;
+  /** Stores what a step wants to be remembered. Absent: no later step needs it. */
+  readonly remember?: (changes: FactChanges) => Promise<void>;
 }
 
 /** Applies the steps in order. Returns when to check again if a step asks for it; undefined when all steps are done. */
@@ -26,27 +28,31 @@ export async function applyAndWait(
   for (const step of steps) {
     progress(`${step.do}${step.on === undefined ? "" : ` ${step.on}`}`);
     const outcome = await balancers.apply(step, call);
+    if (outcome.remember !== undefined) await deps.remember?.(outcome.remember);
     if (outcome.done) continue;
     progress(`waiting for ${outcome.waitingFor}`);
     if (outcome.operation === undefined) return outcome.checkAfter;
-    await untilEnded(deps, outcome.operation, outcome, call);
+    const remember = await untilEnded(deps, outcome.operation, outcome, call);
+    if (remember !== undefined) await deps.remember?.(remember);
   }
   return undefined;
 }
 
 /** Polls one operation. One that is lost counts as ended: the next listing shows what it has done. */
-async function untilEnded(
-  { pending, clock, end }: StepDeps,
+export async function untilEnded(
+  { pending, clock, end }: Pick<StepDeps, "pending" | "clock" | "end">,
   operation: string,
-  first: Extract<StepOutcome, { readonly done: false }>,
+  first: Wait,
   call: Call,
-): Promise<void> {
+): Promise<FactChanges | undefined> {
   let delay = first.checkAfter;
   while (pending !== undefined && clock.monotonic() < end) {
     await sleep(clock, milliseconds(Math.max(100, delay)), call.signal);
     const state = (await pending.check([operation], call)).get(operation);
     if (CloudError.is(state)) throw state;
-    if (state === undefined || state.done) return;
+    if (state === undefined) return;
+    if (state.done) return state.remember;
     delay = state.checkAfter;
   }
+  return undefined;
 }

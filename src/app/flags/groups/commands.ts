@@ -1,7 +1,7 @@
 // Flags of single commands: what to print, explain, plan, check or delete, from where, and in which format. All other commands refuse them.
 
 import { milliseconds, seconds } from "../../../core/brand.ts";
-import { duration, flag, oneOf, text } from "../../../core/fields.ts";
+import { cidrBlock, duration, flag, oneOf, text } from "../../../core/fields.ts";
 import { repeated } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
 import { onlyFor, shorthand } from "../flag-notes.ts";
@@ -35,8 +35,10 @@ export const commandFields = {
   }),
   ...onlyFor(["explain", "plan", "doctor", "cleanup", "marks", "support-bundle"], {
     context: text("Context of the kubeconfig. If unset, its current-context."),
+  }),
+  ...onlyFor(["explain", "plan", "doctor", "cleanup", "marks", "support-bundle", "smoke"], {
     timeout: duration(
-      "Time for the API server and the cloud to answer; 1m if unset. For cleanup, the time until everything must be deleted; 10m if unset.",
+      "Time for the API server and the cloud to answer; 1m if unset. For cleanup, the time until everything must be deleted, and for smoke that of the test and again of the removal; 10m if unset.",
       { min: milliseconds(1000) },
     ),
   }),
@@ -69,9 +71,17 @@ export const commandFields = {
       },
     ),
   }),
-  ...onlyFor(["support-bundle"], {
+  ...onlyFor(["support-bundle", "smoke"], {
     file: text(
-      "File to write. If unset, fairlead-support-TIME.tar.gz in the current folder. An existing file is not replaced.",
+      "File to write. If unset, fairlead-support-TIME.tar.gz, or for smoke fairlead-smoke-CLOUD-TIME.json, in the current folder. An existing file is not replaced.",
+    ),
+  }),
+  ...onlyFor(["smoke"], {
+    machine: text(
+      "Name or id of a machine to which the load balancer and the route lead. If unset, the load balancer has no targets, and no route is created.",
+    ),
+    "route-range": cidrBlock(
+      "Range of the route, such as 10.254.254.0/28. Nothing may use it. If unset, no route is created.",
     ),
   }),
   ...onlyFor(["csi-controller", "node-volumes"], {
@@ -96,8 +106,8 @@ export const commandFields = {
       "Path of the socket of --csi-endpoint as the kubelet sees it. If unset, the same path.",
     ),
   }),
-  ...onlyFor(["cleanup", "marks"], {
-    yes: flag("Change what is listed without asking.", { fallback: false }),
+  ...onlyFor(["cleanup", "marks", "smoke"], {
+    yes: flag("Change or create what is listed without asking.", { fallback: false }),
   }),
   ...onlyFor(["cleanup"], {
     owner: repeated(

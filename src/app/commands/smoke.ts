@@ -1,0 +1,125 @@
+// `smoke`: tries a real account once, and removes what it created.
+
+import { version } from "../build-info.ts";
+import { invalidFlag } from "../flags/flag-problems.ts";
+import { callOf } from "../operator.ts";
+import type { Command } from "./command.ts";
+
+export const smokeCommand: Command = {
+  page: {
+    name: "smoke",
+    summary:
+      "Try a real account: create a load balancer, a route and a volume, check and remove them, and write a report.",
+    details: [
+      "Pass the same settings of the cloud as to the manager. It needs no cluster and no API server. It shows what it will create, and asks; without a terminal it requires --yes.",
+      "Everything has a random mark, and only objects with this mark are changed or deleted. What it may create is recorded in the current folder first. After Ctrl-C or a failure everything is removed too; if something is left, smoke names it, and removes it at its next start in this folder.",
+    ],
+    flags: ["yes", "machine", "route-range", "timeout", "file"],
+    exitCodes: {
+      "0": "every part passed, and everything is removed",
+      "1": "refused or failed, or something is left in the cloud; the message says what to do",
+      "3": "not confirmed; nothing was created",
+    },
+    examples: [
+      { text: "A load balancer without targets, and a volume", words: "smoke" },
+      {
+        text: "All parts, with a machine that exists and a range that nothing uses",
+        words: "smoke --machine=worker-1 --route-range=10.254.254.0/28",
+      },
+    ],
+  },
+  requires: "settings",
+  async run(invocation) {
+    const { configuration, platform } = invocation;
+    const { flags } = configuration.settings;
+    const { clock, files } = platform;
+    if (flags["route-range"] !== undefined && flags.machine === undefined) {
+      invocation.refuse([invalidFlag("route-range", "requires --machine, to which the route leads")]);
+      return;
+    }
+    const time = new Date(clock.now()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+    const path = flags.file ?? `fairlead-smoke-${invocation.provider.name}-${time}.json`;
+    if ((await files.version(path)) !== undefined) {
+      invocation.refuse([invalidFlag("file", `${path} exists already; name another file, or delete it`)]);
+      return;
+    }
+    // Loaded only here: the manager never creates anything like this.
+    const [
+      { cloudFor, composeRun, newRecord },
+      { SmokePreview },
+      { readRecord },
+      { RequestCounts, smokeReport },
+      { defaultTimeout },
+      { earlierText, leftText, outcomeText, previewText },
+    ] = await Promise.all([
+      import("../../inspect/smoke/smoke.ts"),
+      import("../../inspect/smoke/preview.ts"),
+      import("../../inspect/smoke/record.ts"),
+      import("../../inspect/smoke/report.ts"),
+      import("../../inspect/smoke/smoke-run.ts"),
+      import("../../inspect/smoke/smoke-text.ts"),
+    ]);
+    const { provider, program, console, signal } = invocation;
+    const counts = new RequestCounts();
+    const report = counts.add.bind(counts);
+    const progress = (text: string): void => console.err(`${text}\n`);
+    const { settings } = configuration;
+    // No signal reaches it: what is created is removed after Ctrl-C, too.
+    const life = new AbortController().signal;
+    const operator = { provider, program, platform, configuration, settings, signal: life, userAgent: "" };
+    if (!invocation.canConfirm) {
+      invocation.writeError("nothing was created: there is no terminal to ask; run smoke again with --yes");
+      invocation.exitCode = 3;
+      return;
+    }
+    const isConfirmed = async (question: string): Promise<boolean> => {
+      const isAgreed = await invocation.isConfirmed(question);
+      if (isAgreed) return true;
+      invocation.writeError("nothing was created");
+      invocation.exitCode = 3;
+      return false;
+    };
+    const earlier = await readRecord(files, provider.name);
+    if (earlier !== undefined) {
+      await console.out(earlierText(earlier));
+      if (!(await isConfirmed("Remove what the earlier run left?"))) return;
+      const removal = composeRun({ operator, record: earlier, place: undefined, report, progress });
+      const left = await removal.notSeen().removeAll();
+      if (left.length > 0) {
+        await console.out(leftText(left, program));
+        invocation.writeError("nothing was created, because an earlier run left something");
+        invocation.exitCode = 1;
+        return;
+      }
+    }
+    const empty = newRecord(operator);
+    const reading = cloudFor(operator, empty, "read", report);
+    const preview = await new SmokePreview(operator, reading, callOf(signal)).take(empty);
+    await console.out(previewText(preview, flags.timeout ?? defaultTimeout));
+    if (preview.record.open.length === 0) {
+      invocation.writeError("nothing was created: this cloud has none of the parts");
+      invocation.exitCode = 1;
+      return;
+    }
+    if (!(await isConfirmed("Create these objects, which the cloud bills?"))) return;
+    const { record, place, parts } = preview;
+    const result = await composeRun({ operator, record, place, report, progress }).run(signal);
+    const skipped = parts.flatMap(({ part, isSkipped }) =>
+      isSkipped ? [{ part, result: "skipped" as const }] : [],
+    );
+    const all = [...result.parts, ...skipped];
+    const facts = {
+      cloud: provider.name,
+      version,
+      runtime: `Bun ${Bun.version}`,
+      date: empty.startedAt.slice(0, 10),
+      parts: all,
+      steps: result.steps,
+      requests: counts.all,
+    };
+    const written = smokeReport(facts, result.isInterrupted);
+    await files.write(path, `${JSON.stringify(written, undefined, 2)}\n`, 0o644);
+    await console.out(outcomeText(all, result, program, path));
+    invocation.exitCode = written.result === "passed" ? 0 : 1;
+  },
+};

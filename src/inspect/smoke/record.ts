@@ -1,0 +1,93 @@
+// What a smoke test may have in the cloud, in a file that is written before anything is created: the next run in the folder finds what a
+// run that was killed has left.
+
+import { type ServiceUID, serviceUID } from "../../core/brand.ts";
+import type { Files } from "../../platform/files.ts";
+import type { Machine } from "../../provider/instances.ts";
+import type { Facts } from "../../provider/plan.ts";
+import type { RouteTarget } from "../../provider/routes.ts";
+
+export const parts = ["load balancer", "route", "volume"] as const;
+export type Part = (typeof parts)[number];
+
+/** The machine that the load balancer and the route lead to, as the target of both. */
+export type RecordedMachine = Omit<RouteTarget, "uid" | "machine"> & { readonly machine: Machine };
+
+export interface SmokeRecord {
+  readonly format: 1;
+  /** The name of the provider. */
+  readonly cloud: string;
+  readonly startedAt: string;
+  /** Random. In the marks it is the uid of the Service and of the cluster, and the names are made of it. */
+  readonly uid: string;
+  /** What may be in the cloud; empty when all of it is proved to be gone. */
+  readonly open: readonly Part[];
+  readonly facts: Facts;
+  readonly machine?: RecordedMachine | undefined;
+  readonly route?: { readonly destination: string; readonly table?: string | undefined } | undefined;
+}
+
+/** The name of the cluster and of the volume. */
+export const smokeName = ({ uid }: Pick<SmokeRecord, "uid">): string => `fairlead-smoke-${uid.slice(0, 8)}`;
+
+export const ownerOf = ({ uid }: Pick<SmokeRecord, "uid">): ServiceUID => serviceUID(uid);
+
+export const recordPath = (cloud: string): string => `fairlead-smoke-${cloud}.record.json`;
+
+export class RecordFile {
+  readonly #files: Pick<Files, "write">;
+  #record: SmokeRecord;
+
+  constructor(files: Pick<Files, "write">, record: SmokeRecord) {
+    this.#files = files;
+    this.#record = record;
+  }
+
+  get record(): SmokeRecord {
+    return this.#record;
+  }
+
+  async save(change: Partial<SmokeRecord> = {}): Promise<void> {
+    this.#record = { ...this.#record, ...change };
+    const text = `${JSON.stringify(this.#record, undefined, 2)}\n`;
+    await this.#files.write(recordPath(this.#record.cloud), text, 0o600);
+  }
+}
+
+function isRecord(value: unknown, cloud: string): value is SmokeRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const { format, uid, open, facts, ...rest } = value as Partial<SmokeRecord>;
+  const isKnown = (part: Part): boolean => parts.includes(part);
+  return (
+    format === 1 &&
+    rest.cloud === cloud &&
+    typeof facts === "object" &&
+    /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(uid ?? "") &&
+    Array.isArray(open) &&
+    open.every(isKnown)
+  );
+}
+
+/** The record of an earlier run that may have left something; undefined if there is none. Throws for any other file of this name. */
+export async function readRecord(
+  files: Pick<Files, "read" | "version">,
+  cloud: string,
+): Promise<SmokeRecord | undefined> {
+  const path = recordPath(cloud);
+  if ((await files.version(path)) === undefined) return undefined;
+  const text = await files.read(path);
+  const value = parsed(text);
+  if (!isRecord(value, cloud))
+    throw new Error(
+      `${path} is not a record of smoke for ${cloud}, so nothing was created. Move the file away, or run smoke in another folder.`,
+    );
+  return value.open.length === 0 ? undefined : value;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

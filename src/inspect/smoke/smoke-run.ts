@@ -1,0 +1,178 @@
+// Runs the trials one after the other, and removes what they have created, also after a failure or Ctrl-C. An object counts as removed when
+// two new listings, half a minute apart, lack it.
+
+import { type Milliseconds, milliseconds, minutes, seconds } from "../../core/brand.ts";
+import { messageOf } from "../../core/error-message.ts";
+import { type Clock, sleep } from "../../platform/clock.ts";
+import type { Call } from "../../provider/call.ts";
+import { linkedController } from "../../runtime/abortable.ts";
+import { readsLagOf } from "../cleanup/survey.ts";
+import type { Part } from "./record.ts";
+import { failureKind, type PartReport, type StepReport } from "./report.ts";
+import { interval, maxFailures, shownWithin, type Trial, type TrialContext } from "./trial.ts";
+
+export interface Leftover {
+  readonly part: Part;
+  /** Its name in the cloud, or what to search for if nothing could be listed. */
+  readonly name: string;
+  readonly why: string;
+}
+
+export interface RunResult {
+  readonly parts: readonly PartReport[];
+  readonly steps: readonly StepReport[];
+  readonly left: readonly Leftover[];
+  readonly isInterrupted: boolean;
+}
+
+/** Of the test, and of the removal. */
+export const defaultTimeout: Milliseconds = minutes(10);
+
+/** How far apart the two listings are at least: one alone may be short, or older than the last change. */
+const confirmAfter: Milliseconds = seconds(30);
+
+const callWith = (signal: AbortSignal): Call => ({ signal, urgency: "user-change" });
+
+/** Runs the work with a signal that is aborted after this time. */
+async function within<T>(
+  clock: Clock,
+  timeout: Milliseconds,
+  outer: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { controller, unlink } = linkedController(outer);
+  const why = new Error(`not finished after ${timeout / 1000} s (--timeout)`);
+  const cancel = clock.after(timeout, () => controller.abort(why));
+  try {
+    return await work(controller.signal);
+  } finally {
+    cancel();
+    unlink();
+  }
+}
+
+export class SmokeRun {
+  readonly #context: TrialContext;
+  readonly #trials: readonly Trial[];
+  readonly #timeout: Milliseconds;
+  readonly #steps: StepReport[] = [];
+  /** Those whose creation has not been seen: a request may still have an effect. */
+  readonly #unseen = new Set<Part>();
+
+  constructor(context: TrialContext, trials: readonly Trial[], timeout: Milliseconds) {
+    this.#context = context;
+    this.#trials = trials;
+    this.#timeout = timeout;
+  }
+
+  async run(signal: AbortSignal): Promise<RunResult> {
+    const { clock, file, progress } = this.#context;
+    // Before anything is created.
+    await file.save();
+    const results = new Map<Part, PartReport["result"]>();
+    await within(clock, this.#timeout, signal, async (limited) => {
+      for (const trial of this.#trials) {
+        if (limited.aborted) break;
+        const isPassed = await this.#try(trial, callWith(limited), signal);
+        results.set(trial.part, isPassed ? "passed" : "failed");
+      }
+    });
+    if (signal.aborted)
+      progress(
+        "Interrupted. Removing what was created. Another Ctrl-C ends at once; run smoke again in this folder to remove the rest.",
+      );
+    const left = await this.removeAll();
+    const parts = this.#trials.map(({ part }) => ({
+      part,
+      result: results.get(part) ?? "skipped",
+      isRemoved: !left.some((one) => one.part === part),
+    }));
+    return { parts, steps: this.#steps, left, isInterrupted: signal.aborted };
+  }
+
+  /** A removal is not interrupted: only its own time limit ends it. */
+  async removeAll(): Promise<readonly Leftover[]> {
+    const { clock, file } = this.#context;
+    const never = new AbortController().signal;
+    const left = await within(clock, this.#timeout, never, async (signal) => {
+      const remove = async (trial: Trial): Promise<readonly Leftover[]> => {
+        const began = clock.monotonic();
+        const found = await this.#remove(trial, callWith(signal));
+        const failure = found[0]?.failure;
+        this.#steps.push({ part: trial.part, step: "remove", seconds: secondsSince(clock, began), failure });
+        return found.map(({ leftover }) => leftover);
+      };
+      return (await Promise.all(this.#trials.map(remove))).flat();
+    });
+    await file.save({ open: [...new Set(left.map(({ part }) => part))] });
+    return left;
+  }
+
+  /** What an earlier run began may never have been seen. */
+  notSeen(): this {
+    for (const { part } of this.#trials) this.#unseen.add(part);
+    return this;
+  }
+
+  async #try({ part, steps }: Trial, call: Call, interrupt: AbortSignal): Promise<boolean> {
+    const { clock, progress } = this.#context;
+    this.#unseen.add(part);
+    for (const { name, run } of steps) {
+      const began = clock.monotonic();
+      progress(`${part}: ${name}`);
+      try {
+        await run(call);
+        this.#steps.push({ part, step: name, seconds: secondsSince(clock, began) });
+      } catch (error) {
+        const why = interrupt.aborted ? "Interrupted" : call.signal.aborted ? "Timeout" : undefined;
+        const failure = why === undefined ? failureKind(error) : { kind: why };
+        this.#steps.push({ part, step: name, seconds: secondsSince(clock, began), failure });
+        progress(`${part}: failed to ${name}: ${messageOf(error)}`);
+        return false;
+      }
+    }
+    this.#unseen.delete(part);
+    return true;
+  }
+
+  async #remove(trial: Trial, call: Call) {
+    const { clock, check, progress } = this.#context;
+    const { part, searchFor } = trial;
+    const apart = this.#unseen.has(part)
+      ? shownWithin
+      : milliseconds(confirmAfter + (readsLagOf(check) ?? 0));
+    let failures = 0;
+    let names: readonly string[] = [searchFor];
+    let last: unknown = new Error("not finished");
+    progress(`${part}: remove`);
+    for (let clean = 0; ; ) {
+      let delay: number = interval;
+      try {
+        const found = await trial.find(call);
+        names = found.map(({ name }) => name);
+        clean = found.length === 0 ? clean + 1 : 0;
+        if (clean === 1) delay = apart;
+        if (clean === 2) break;
+        for (const { remove } of found) delay = Math.max(delay, await remove(call));
+        failures = found.length === 0 ? 0 : failures;
+      } catch (error) {
+        last = error;
+        failures += 1;
+        clean = 0;
+        delay = interval * 2 ** failures;
+        if (!call.signal.aborted)
+          progress(`${part}: ${messageOf(error)} (attempt ${failures} of ${maxFailures})`);
+      }
+      if (failures === maxFailures || call.signal.aborted) {
+        const why = messageOf(call.signal.aborted ? call.signal.reason : last);
+        const left = names.length === 0 ? [searchFor] : names;
+        return left.map((name) => ({ leftover: { part, name, why }, failure: failureKind(last) }));
+      }
+      await sleep(clock, milliseconds(delay), call.signal).catch(() => undefined);
+    }
+    return [];
+  }
+}
+
+const secondsSince = (clock: Clock, began: number): number =>
+  Math.round((clock.monotonic() - began) / 100) / 10;

@@ -38,7 +38,7 @@ test.each(["bash", "zsh", "fish"])("the completion for %s asks the program", asy
   expect(out).toContain(" __complete ");
 });
 
-test("completion has every flag that has an effect, also those of the cloud", () => {
+test("completion has every flag that has an effect, including those of the cloud", () => {
   const names = completedFlags(hetzner as unknown as AnyProvider).map(([name]) => name);
   expect(names.length).toBeGreaterThan(90);
   expect(names).toContain("removal-limit");

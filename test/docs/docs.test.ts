@@ -48,7 +48,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/build.ts", ["target"]],
   ["scripts/release/options.ts", ["cloud", "target", "key", "tag", "make-key", "no-image", "lock-image"]],
   ["scripts/new-provider.ts", ["dir"]],
-  ["scripts/bench/options.ts", ["count", "clouds", "runs", "action", "flag", "output", "write"]],
+  ["scripts/bench/options.ts", ["count", "clouds", "runs", "action", "flag", "output", "json", "write"]],
   ["scripts/all-tests.ts", ["nightly"]],
   ["scripts/simulate.ts", ["volumes", "lookups", "operations", "seeds", "from", "record", "against"]],
   ["scripts/docs.ts", ["check", "features", "all", "executable", "cluster"]],

@@ -2,29 +2,32 @@
 // missing here is skipped, with a line that says why.
 
 import { keepLoopbackDirect } from "../src/platform/environment.ts";
-import { Results } from "../test/clients/rig/results.ts";
+import { casesIn, Results } from "../test/clients/rig/results.ts";
 import type { ClientSuite, PreparedClient } from "../test/clients/rig/suite.ts";
 import { allClients, clientsNamed, suites } from "../test/clients/suites.ts";
 import { Unavailable } from "../test/tools/rig/install.ts";
 import { fail, printHelp } from "./command-line.ts";
+import { recordResult } from "./docs/recorded-results.ts";
 
 const nightlyClients = Object.entries(suites).flatMap(([cloud, { nightly = [] }]) =>
   nightly.map((client) => `${cloud}/${client}`),
 );
-const usage = `Usage: npm run test:clients [-- [--write] [--nightly] NAME...]
+const usage = `Usage: npm run test:clients [-- [--write] [--record] [--nightly] NAME...]
 
 Runs the clients of the vendors, and Fairlead's manager, against the simulated clouds. The clients are installed into \${XDG_CACHE_HOME:-~/.cache}/fairlead.
 NAME             a cloud, a client, or both: ${allClients.map(({ cloud, client }) => `${cloud}/${client}`).join(", ")}
 --nightly        also those that take minutes: ${nightlyClients.join(", ")}
 --write          write what was measured to the docs, instead of comparing it with them
+--record         write the numbers of clients that pass into the file that docs/conformance-results.md is generated from
 HCLOUD_OPENAPI   path of the OpenAPI document of Hetzner Cloud, to check every request, response and type of the provider against it
 `;
 
 const words = process.argv.slice(2);
 printHelp(usage, words);
 const isWriting = words.includes("--write");
+const isRecording = words.includes("--record");
 const isNightly = words.includes("--nightly");
-const names = words.filter((word) => !["--write", "--nightly"].includes(word));
+const names = words.filter((word) => !["--write", "--record", "--nightly"].includes(word));
 const unknown = names.find((name) => clientsNamed(name).length === 0);
 if (unknown !== undefined) fail(`Unknown client ${unknown}.`, usage);
 keepLoopbackDirect();
@@ -35,14 +38,20 @@ interface NamedReady {
   readonly ready: PreparedClient;
 }
 
-async function runClient({ name, command }: PreparedClient, env: Readonly<Record<string, string>>) {
+async function runClient(
+  id: string,
+  { name, command }: PreparedClient,
+  env: Readonly<Record<string, string>>,
+) {
   const child = Bun.spawn([...command], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const texts = [child.stdout, child.stderr].map((stream) => new Response(stream).text());
   const output = (await Promise.all(texts)).join("");
-  results.add(name, output, await child.exited);
+  const cases = casesIn(output);
+  if (results.add(name, output, await child.exited) && isRecording && cases !== undefined)
+    recordResult(id, ...cases);
 }
 
 /** Those of the chosen clients that can run here. */
@@ -61,10 +70,16 @@ function prepare(cloud: string, { clients }: ClientSuite): readonly NamedReady[]
     });
 }
 
-async function runSuite(start: ClientSuite["start"], prepared: readonly NamedReady[]): Promise<void> {
+interface ReadySuite {
+  readonly cloud: string;
+  readonly start: ClientSuite["start"];
+  readonly prepared: readonly NamedReady[];
+}
+
+async function runSuite({ cloud, start, prepared }: ReadySuite): Promise<void> {
   await using world = await start(results, { isWriting });
   for (const { client, ready } of prepared) {
-    await runClient(ready, world.env(client));
+    await runClient(`${cloud}/${client}`, ready, world.env(client));
     await world.after?.(client);
   }
   world.finish?.();
@@ -73,12 +88,11 @@ async function runSuite(start: ClientSuite["start"], prepared: readonly NamedRea
 // Installing and building block this process, so that comes before any simulated cloud starts. Then two clouds run side by side,
 // because most clients wait most of the time.
 const waiting = Object.entries(suites)
-  .map(([cloud, suite]) => ({ start: suite.start, prepared: prepare(cloud, suite) }))
+  .map(([cloud, suite]): ReadySuite => ({ cloud, start: suite.start, prepared: prepare(cloud, suite) }))
   .filter(({ prepared }) => prepared.length > 0);
 
 async function runSuites(): Promise<void> {
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-    await runSuite(next.start, next.prepared);
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await runSuite(next);
 }
 
 await Promise.all([runSuites(), runSuites()]);

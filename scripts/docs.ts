@@ -1,5 +1,6 @@
-// `npm run docs`: generates docs/clouds/*-reference.md, docs/events.md, features.md, flags.md, metrics.md and provider-reference.md,
-// the tables in comparison.md, kubernetes-install.md, smoke.md and support.md, docs/runbooks without the pages of the alerts, and the dashboard.
+// `npm run docs`: generates docs/clouds/*-reference.md, docs/conformance-results.md, events.md, features.md, flags.md, metrics.md and
+// provider-reference.md, the tables in comparison.md, kubernetes-install.md, smoke.md and support.md, docs/runbooks without the pages of
+// the alerts, and the dashboard.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,6 +17,7 @@ import { withValuesTable } from "./docs/manifest-values.ts";
 import { metricsPage } from "./docs/metrics-page.ts";
 import { type Recorded, sortedProofs, validProofs } from "./docs/recorded-proofs.ts";
 import { referencePage } from "./docs/reference-page.ts";
+import { resultsPage } from "./docs/results-page.ts";
 import { proofsIn, runCluster, runExecutable, runPlain, runTools } from "./docs/run-suites.ts";
 import { alertsIn, reasonPages, runbookIndex } from "./docs/runbook-pages.ts";
 import { readReports, withReports } from "./docs/smoke-page.ts";
@@ -24,7 +26,7 @@ import { withVersions } from "./docs/tested-versions.ts";
 const flag = { type: "boolean", default: false } as const;
 const { values } = commandLine(
   `Usage: npm run docs -- [options]
-  generates docs/clouds/*-reference.md, docs/events.md, flags.md, metrics.md, provider-reference.md and docs/runbooks from the code
+  generates docs/clouds/*-reference.md, docs/conformance-results.md, events.md, flags.md, metrics.md, provider-reference.md and docs/runbooks
   --check         write nothing; exit with 1 if a page is stale
   --features      also docs/features.md, which needs the results of all tests: runs them
   --executable    also run the tests that need the executable
@@ -95,6 +97,7 @@ const pages = {
     ]),
   ),
   "docs/comparison.md": withScenarios(read("docs/comparison.md")),
+  "docs/conformance-results.md": resultsPage(),
   "docs/events.md": eventsPage(),
   "docs/flags.md": flagsPage(),
   "docs/kubernetes-install.md": withValuesTable(read("docs/kubernetes-install.md")),

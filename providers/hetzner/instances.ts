@@ -22,7 +22,7 @@ export function familiesOf(settings: Settings): readonly ("ipv4" | "ipv6")[] {
   return family === "dualstack" ? ["ipv4", "ipv6"] : [family];
 }
 
-/** Zones that Nodes were labeled with before the API stopped to name data centers. They must never change. */
+/** Zones that Nodes were labeled with before the API stopped naming data centers. They must never change. */
 const zones: Readonly<Record<string, string>> = {
   nbg1: "nbg1-dc3",
   hel1: "hel1-dc2",

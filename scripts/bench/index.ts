@@ -67,7 +67,7 @@ function requireExecutable(path: string, cloud: string): void {
 }
 
 const options = readOptions();
-const { common, runs, output, write } = options;
+const { common, runs, output, json, write } = options;
 const groups = groupsOf(options);
 const executable = common.executable ?? builtExecutable;
 requireExecutable(executable, "fake");
@@ -83,6 +83,11 @@ const measured = await measure(groups, runs);
 const page = pageOf(circumstances, measured);
 process.stdout.write(`${page}\n`);
 if (output !== undefined) writeFileSync(output, page);
+if (json !== undefined)
+  writeFileSync(
+    json,
+    `${JSON.stringify({ ...circumstances, flags: common.flags, runs: measured.runs }, undefined, 2)}\n`,
+  );
 if (write) {
   const whole = insertInto(readFileSync(document, "utf8"), page);
   if (whole === undefined)

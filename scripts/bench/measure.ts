@@ -15,6 +15,8 @@ export interface Measured {
   /** Tables without any result are left out. */
   readonly sections: readonly Section[];
   readonly failures: readonly Failure[];
+  /** What each run returned, before it is rounded for a table. */
+  readonly runs: readonly { readonly title: string; readonly result: unknown }[];
 }
 
 export async function measure(
@@ -24,6 +26,7 @@ export async function measure(
 ): Promise<Measured> {
   const sections: Section[] = [];
   const failures: Failure[] = [];
+  const all: { title: string; result: unknown }[] = [];
   const total = groups.reduce((sum, { benchmarks }) => sum + benchmarks.length, 0) * runs;
   let started = 0;
   for (const { benchmarks, toSection } of groups) {
@@ -33,7 +36,9 @@ export async function measure(
         started += 1;
         print(`${started}/${total} ${title}`);
         try {
-          done.push(await run());
+          const result = await run();
+          done.push(result);
+          all.push({ title, result });
         } catch (error) {
           const why = messageOf(error);
           print(`  failed: ${why}`);
@@ -43,5 +48,5 @@ export async function measure(
     }
     if (done.length > 0) sections.push(toSection(done));
   }
-  return { sections, failures };
+  return { sections, failures, runs: all };
 }

@@ -28,6 +28,7 @@ Measures the executable in dist/ (npm run build fake).
   --executable <path>   executable to measure instead of the one in dist/
   --flag=<flag>         flag for the executable, repeatable
   --output <file>       also write the page to a file
+  --json <file>         also write each run with all of its figures to a file
   --write               also write the page into docs/benchmarks.md
 
 Set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver to measure against a real API server. Without it, the
@@ -44,6 +45,7 @@ export interface Options {
   readonly runs: number;
   readonly load: Load;
   readonly output: string | undefined;
+  readonly json: string | undefined;
   readonly write: boolean;
 }
 
@@ -67,12 +69,13 @@ export function readOptions(): Options {
       action: text("0"),
       executable: { type: "string" },
       output: { type: "string" },
+      json: { type: "string" },
       write: { type: "boolean", default: false },
       flag: { type: "string", multiple: true, default: [] },
     },
     1,
   );
-  const { executable, output, write } = values;
+  const { executable, output, json, write } = values;
   return {
     what: positionals[0] ?? fail("Expected the name of one benchmark.", usage),
     common: {
@@ -89,6 +92,7 @@ export function readOptions(): Options {
     runs: wholeNumber("runs", values.runs),
     load: { seconds: wholeNumber("seconds", values.seconds), rate: wholeNumber("rate", values.rate) },
     output: output === undefined ? undefined : fromCaller(output),
+    json: json === undefined ? undefined : fromCaller(json),
     write,
   };
 }

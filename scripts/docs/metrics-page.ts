@@ -67,10 +67,10 @@ The pages of the clouds have the metrics of their Go managers.
 
 ${table(sorted.filter(isOwn))}
 
-## Of node-volumes and csi-controller
+## Metrics of node-volumes and csi-controller
 
-Served on \`/metrics\` of \`--http-endpoint\`, with \`fairlead_cloud_requests_total\` and \`fairlead_cloud_request_duration_seconds\` for
-csi-controller. Names, labels and buckets of CSI calls are those of upstream's drivers.
+\`node-volumes\` and \`csi-controller\` serve these at \`/metrics\` on \`--http-endpoint\`; \`csi-controller\` also serves \`fairlead_cloud_requests_total\` and
+\`fairlead_cloud_request_duration_seconds\`. Names, labels and buckets of CSI calls are those of upstream's drivers.
 
 ${table(volumes.metrics.declarations)}
 

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { brokenLinks } from "./links.ts";
-import { menuOf, pageOf, pageText, titleOf } from "./pages.ts";
+import { menuOf, outside, pageOf, pageText, titleOf } from "./pages.ts";
 
 export interface SiteOptions {
   readonly root: string;
@@ -26,8 +26,7 @@ export interface SiteOptions {
 }
 
 function documentsOf(root: string): ReadonlyMap<string, string> {
-  const documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"];
-  const paths = [...documents, ...new Bun.Glob("docs/**/*.md").scanSync({ cwd: root })].toSorted();
+  const paths = [...Object.keys(outside), ...new Bun.Glob("docs/**/*.md").scanSync({ cwd: root })].toSorted();
   return new Map(
     paths
       .filter((path) => existsSync(join(root, path)))

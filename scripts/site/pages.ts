@@ -2,12 +2,16 @@
 
 import { posix } from "node:path";
 
-/** Documents outside docs/ that its pages link to, by their path in the site. */
-const outside: Readonly<Record<string, string>> = {
+/** The documents outside docs/, with their path in the site. */
+export const outside: Readonly<Record<string, string>> = {
   "README.md": "overview.md",
   "CONTRIBUTING.md": "contributing.md",
   "SECURITY.md": "security.md",
   "CHANGELOG.md": "changelog.md",
+  "GOVERNANCE.md": "governance.md",
+  "MAINTAINERS.md": "maintainers.md",
+  "ROADMAP.md": "roadmap.md",
+  "CODE_OF_CONDUCT.md": "code-of-conduct.md",
 };
 
 /** The path in the site of a document of the repository; undefined when it is not part of the site. */

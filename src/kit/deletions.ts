@@ -4,7 +4,7 @@ import type { Done, StepOutcome } from "../provider/plan.ts";
 import { ifFound, isGone } from "./lookups.ts";
 
 /**
- * The outcome of a deletion: done, also when the object does not exist any more. Other errors are thrown. Where a deletion starts a
+ * The outcome of a deletion: done, even when the object no longer exists. Other errors are thrown. Where a deletion starts a
  * job, `started` makes the outcome from the response.
  *
  * @example

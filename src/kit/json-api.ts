@@ -174,8 +174,8 @@ function failureText(kind: CloudErrorKind, operation: string, from: string): str
 }
 
 /**
- * A client for a JSON API. Every failure is a CloudError: its kind comes from the status, or from `readError`; a response that
- * is no error of the API is `unavailable`, never `not-found`.
+ * A client for a JSON API. Every failure is a CloudError: its kind comes from the status, or from `readError`; an error response that
+ * does not come from the API, such as one of a proxy, is `unavailable`, never `not-found`.
  *
  * @example
  * const api = jsonApi({ base: "https://api.example.com/v1", transport });

@@ -34,7 +34,7 @@ export interface Instance {
   readonly id: ProviderID;
   /** Every name under which the machine's kubelet may register; empty while the machine does not report it. */
   readonly names: readonly string[];
-  /** The name without a domain, where the kubelet may register with any domain after it: for `shortName` in `Instances.matchBy`. */
+  /** The host name without its domain, for clouds where kubelets may register under any domain. Used by the entry `shortName` of `Instances.matchBy`. */
   readonly shortName?: string | undefined;
   /** The name shown in messages. */
   readonly title: string;

@@ -10,7 +10,7 @@ import type { Facts, Plan, Step, StepOutcome } from "./plan.ts";
 /** As in a Service's `spec.ipFamilies`. */
 export type IpFamily = "IPv4" | "IPv6";
 
-/** A port of the Service, also one that the cloud does not support: leave it out of the plan, the framework has reported it. */
+/** A port of the Service, even one that the cloud does not support: leave it out of the plan, the framework has reported it. */
 export interface BalancerPort {
   readonly name?: string;
   readonly protocol: "TCP" | "UDP" | "SCTP";
@@ -55,7 +55,7 @@ export interface DesiredLoadBalancer<A extends Fields> {
    */
   readonly sourceRanges: readonly Cidr[] | undefined;
   /**
-   * The IP families of the Service, also those that the cloud lacks. Not reported: a provider that lacks all of them returns a
+   * The IP families of the Service, including those that the cloud lacks. Not reported: a provider that lacks all of them returns a
    * problem.
    */
   readonly families: readonly IpFamily[];

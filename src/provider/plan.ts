@@ -108,7 +108,7 @@ export interface Plan<S extends Step> {
   /** Applied in order. A step may rely on those before it. After the last one the framework observes and plans again. */
   readonly steps: readonly S[];
   /**
-   * Set when there is nothing to do now but the desired state is not reached. Beside an error: what it is about may be repaired in the
+   * Set when there is nothing to do now but the desired state is not reached. Beside an error, its cause may be repaired in the
    * cloud. Without it, an error waits for a change of the Service or for the next listing.
    */
   readonly wait?: Wait | undefined;

@@ -208,7 +208,7 @@ export interface ProviderDefinition<
   S extends Step = Step,
   V = undefined,
 > {
-  /** `contractVersion`; the build refuses another one. */
+  /** Must be `contractVersion`; the build rejects any other value. */
   readonly contract: typeof contractVersion;
   /** The name in `--cloud-provider=<name>`, and in `<name>-cloud-controller-manager` if `executable` is absent. */
   readonly name: string;

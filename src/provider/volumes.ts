@@ -47,7 +47,7 @@ export interface VolumeDriver<P extends Fields = Fields> {
   devicePathsOf(publishContext: Readonly<Record<string, string>>, volumeID: string): readonly string[];
   /** The device itself, on machines that have none of these paths. A link there may lead to another volume, so it is not followed. */
   deviceNameOf?(publishContext: Readonly<Record<string, string>>): string | undefined;
-  /** Options for mkfs of this file system, written as in a shell. Undefined: the disk is never formatted, also when it is blank. */
+  /** Options for mkfs of this file system, written as in a shell. Undefined: the disk is never formatted, even when it is blank. */
   formatOptionsOf(context: Readonly<Record<string, string>>, fileSystem: string): string | undefined;
   /** What else than an empty volume the cloud can create. With `snapshot`, `Volumes.snapshots` is present. Absent: nothing. */
   readonly sources?: readonly VolumeSource["kind"][];
@@ -118,7 +118,7 @@ export interface Volumes<P extends Fields = Fields> {
   attach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
   /** The framework has just read that it is attached to this machine. */
   detach(volume: ObservedVolume, machine: string, call: Call): Promise<VolumeOutcome>;
-  /** To a larger size, also while it is attached. */
+  /** To a larger size, even while it is attached. */
   expand(volume: ObservedVolume, size: number, call: Call): Promise<VolumeOutcome>;
   /** For clouds with `snapshot` among `VolumeDriver.sources`. */
   readonly snapshots?: Snapshots | undefined;

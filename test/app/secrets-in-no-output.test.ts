@@ -114,7 +114,7 @@ function partsOf({ token, form }: Leak): readonly string[] {
   return Array.from({ length: text.length - 7 }, (_, at) => text.slice(at, at + 8));
 }
 
-/** As random as a real one, also after fast-check has made it as small as possible. */
+/** As random as a real one, even after fast-check has made it as small as possible. */
 const token = fc.nat().map((seed) =>
   createHash("sha512")
     .update(String(seed))

@@ -63,7 +63,7 @@ describe("the token of a service account", () => {
     expect(await token.current(never)).toBe("token-2");
   });
 
-  test("creates the account if it does not exist, also if another replica was faster", async () => {
+  test("creates the account if it does not exist, even if another replica was faster", async () => {
     const { requests, failures, token } = open();
     failures.push("not-found", "already-exists");
     expect(await token.current(never)).toBe("token-3");

@@ -59,7 +59,8 @@ API server: test API server.
   });
 
   test("repeats each benchmark --runs times, in one table", async () => {
-    const { sections } = await measure([counted([1])], 3, () => undefined);
+    const { sections, runs } = await measure([counted([1])], 3, () => undefined);
+    expect(runs.map(({ title }) => title)).toEqual(Array(3).fill(runs[0]?.title));
     expect(sections.map(({ table }) => table.split("\n").slice(2))).toEqual([["| 1 |", "| 1 |", "| 1 |"]]);
   });
 });

@@ -178,7 +178,7 @@ describe("the delay after a cloud error", () => {
 
   test.each([
     ["is what the cloud asks for", refused(inSeconds(90)), 1, 90],
-    ["is what the cloud asks for, also when the backoff is longer", refused(inSeconds(2)), 5, 2],
+    ["is what the cloud asks for, even when the backoff is longer", refused(inSeconds(2)), 5, 2],
     ["is at most 15 minutes when the cloud asks for six hours", refused(inSeconds(21_600)), 1, 900],
     ["is at most 15 minutes when the cloud names a date", refused({ at: clock.now() + 21_600_000 }), 1, 900],
     ["is the backoff when the requested time has passed", refused({ at: clock.now() - 1000 }), 3, 20],

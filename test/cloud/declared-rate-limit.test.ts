@@ -93,7 +93,7 @@ describe("after a 429 [N4]", () => {
     expect(account.budget.waitOf("Get")).toBe(seconds(1));
   });
 
-  test("an operation waits for 5 s also when the provider accepts the response", async () => {
+  test("an operation waits for 5 s even when the provider accepts the response", async () => {
     const { account, answerWith } = setUp();
     answerWith(429);
     const request = { method: "GET", url: "https://cloud.example/x", operation: "Get", mutates: false };

@@ -142,7 +142,7 @@ describe("an inventory", () => {
 });
 
 describe("matching a Node without a provider id [F13]", () => {
-  test("names the candidates of an ambiguous match, also across sources", async () => {
+  test("names the candidates of an ambiguous match, even across sources", async () => {
     const { first, second, answer } = setUp([{ name: "a" }, { name: "b" }]);
     first.put(machine("1", { names: ["n"] }));
     second.put(machine("2", { names: ["n"] }));
@@ -267,7 +267,7 @@ describe("lookups and listings", () => {
     expect(setUp().inventory.proofsFor(withID("fake://1"))).toEqual(["listing"]);
   });
 
-  test("estimates the requests for many queries, also for lookups of one key at a time", async () => {
+  test("estimates the requests for many queries, including for lookups of one key at a time", async () => {
     const { inventory, answer, first } = setUp([{ lookups: { id: 1 }, pageSize: 2 }]);
     for (const key of ["1", "2", "3", "4", "5"]) first.put(machine(key));
     await answer(withID("fake://1"), "listing");

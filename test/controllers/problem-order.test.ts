@@ -37,7 +37,7 @@ describe("byBlocking", () => {
     expect(reasonsOf(inOrder)).toEqual(expected);
   });
 
-  test("ranks a warning below every wait, also with a reason that blocks as an error", () => {
+  test("ranks a warning below every wait, even with a reason that blocks as an error", () => {
     expect(reasonsOf([hint("BelongsToOtherCluster"), { severity: "wait", reason: "Standby" }])).toEqual([
       "Standby",
       "BelongsToOtherCluster",

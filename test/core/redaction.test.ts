@@ -112,7 +112,7 @@ describe("redaction", () => {
     expect(redaction.apply("1999-secret-1999-of-many")).toBe("[secret]");
   });
 
-  test("cleans an error, its stack and its causes, also when a cause leads back", () => {
+  test("cleans an error, its stack and its causes, even when a cause leads back", () => {
     const cause = new Error(`cause ${token}`);
     const error = new Error(`error ${token.slice(0, 20)}`, { cause });
     cause.cause = error;

@@ -39,7 +39,7 @@ describe("TestIsControllerEnabled", () => {
 });
 
 describe("TestCloudControllerManagerAliases", () => {
-  test("TestCloudControllerManagerAliases: every alias is accepted, also with a minus, and contradictions are allowed", () => {
+  test("TestCloudControllerManagerAliases: every alias is accepted, even with a minus, and contradictions are allowed", () => {
     const { enabled, problems } = chooseControllers([
       "service-controller",
       "-service",

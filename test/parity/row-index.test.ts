@@ -2,83 +2,10 @@ import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { testTitles } from "../support/test-titles.ts";
+import { catalog, ofTheProcess } from "./catalog.ts";
 
 // Every row of upstream's tests of nodes, Services and routes has a test here under upstream's name and number. This
 // fails when a row disappears or an upstream test is forgotten.
-
-/** The number of rows of each upstream test. A test without numbers counts as one row. */
-const catalog: Readonly<Record<string, number>> = {
-  Test_syncNode: 22,
-  Test_reconcileNodeLabels: 3,
-  TestNodeAddressesChangeDetected: 5,
-  TestNodeAddressesNotUpdate: 1,
-  TestNodeAddressesNotUpdateV2: 1,
-  TestGetInstanceMetadata: 6,
-  TestUpdateNodeStatus: 1,
-  Test_NodesDeleted: 6,
-  Test_NodesShutdown: 9,
-  Test_GetProviderID: 6,
-  TestNewCloudNodeLifecycleController: 3,
-  TestMonitorNodesMetrics: 1,
-  TestUpdateNodeStatusReconcilesAdditionalLabels: 6,
-  TestReconcileAdditionalLabelsReturnsEarly: 1,
-  TestSyncLoadBalancerIfNeeded: 8,
-  TestUpdateNodesInExternalLoadBalancer: 7,
-  TestNodeChangesForStableNodeSetEnabled: 10,
-  TestNodeChangesInExternalLoadBalancer: 5,
-  TestNodesNotEqual: 3,
-  TestProcessServiceCreateOrUpdate: 2,
-  TestProcessServiceCreateOrUpdateK8sError: 2,
-  TestSyncService: 2,
-  TestProcessServiceDeletion: 3,
-  TestNeedsCleanup: 4,
-  TestSlowNodeSync: 1,
-  TestNeedsUpdate: 15,
-  TestServiceCache: 1,
-  TestAddFinalizer: 2,
-  TestRemoveFinalizer: 2,
-  TestPatchStatus: 4,
-  Test_respectsPredicates: 10,
-  TestListWithPredicate: 3,
-  Test_shouldSyncUpdatedNode_individualPredicates: 21,
-  Test_shouldSyncUpdatedNode_compoundedPredicates: 27,
-  TestServiceQueueDelay: 3,
-  TestIsResponsibleForRoute: 1,
-  TestReconcile: 17,
-  TestHandleNodeUpdate: 4,
-  TestUpdateNetworkingCondition: 8,
-  TestUpdateNetworkingConditionWithCalicoScenario: 1,
-  TestGetLoadBalancerSourceRanges: 4,
-  TestAllowAll: 6,
-  TestRequestsOnlyLocalTraffic: 7,
-  TestNeedsHealthCheck: 5,
-  TestHasLBFinalizer: 4,
-  TestPatchService: 1,
-  Test_getPatchBytes: 1,
-  TestLoadBalancerStatusEqual: 9,
-  TestAddToNodeAddresses: 4,
-  TestGetNodeAddressesFromNodeIP: 14,
-  TestTaintExists: 3,
-  TestRemoveTaint: 3,
-  TestDeleteTaint: 4,
-};
-
-/** Upstream's tests of the process and its libraries. Their rows have no numbers, so only their presence is checked. */
-const ofTheProcess: readonly string[] = [
-  ...["TestDefaultFlags", "TestAddFlags", "TestCreateConfig", "TestCreateConfigWithoutWebHooks"],
-  ...["TestCloudControllerManagerAliases", "TestNodeControllerValidation"],
-  ...["TestCloudControllerManagerConfigurationDefaults", "TestCloudControllerNamesDeclaration"],
-  ...["TestWebhookEnableDisable", "TestIsControllerEnabled", "TestMutableHealthzHandler"],
-  ...["TestValidateGenericControllerManagerConfigurationOptions", "TestParseNodeIPAnnotation"],
-  ...["TestLeaderMigratorFilterFunc", "TestLeaderMigrationOptions", "TestReadLeaderMigrationConfiguration"],
-  ...["TestValidateLeaderMigrationConfiguration", "TestTryAcquireOrRenew", "TestReleaseLease"],
-  ...["TestReleaseOnCancellation", "TestReleaseMethodCallsGet", "TestLeaseConversion"],
-  ...["TestLeaderElectionConfigValidation", "TestLeaderElectionHealthChecker"],
-  ...["TestItemExponentialFailureRateLimiter", "TestItemExponentialFailureRateLimiterOverFlow"],
-  ...["TestReleaseRetriesOnConflict", "TestReleaseDoesNotClearAnotherHolder"],
-  ...["TestRecoveryReopensGateAfterTransientFailure", "TestWriteGateMethods"],
-  ...["TestAddWhileProcessing", "TestDeduping", "TestQueueDrainageUsingShutDownWithDrain"],
-];
 
 let titles: readonly string[];
 beforeAll(async () => {

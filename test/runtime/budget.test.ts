@@ -55,7 +55,7 @@ describe("a budget [F71 F87]", () => {
     expect(budget.level).toMatchObject({ limit: undefined, remaining: undefined, waiting: 0 });
   });
 
-  test("keeps a limit per minute that no response reports, also for requests in flight", async () => {
+  test("keeps a limit per minute that no response reports, including for requests in flight", async () => {
     const { clock, budget, entered, enter } = setUp({ requestsPerMinute: 4 });
     for (const name of ["a", "b", "c", "d", "e"]) enter(name, 0);
     await clock.advance(seconds(10));

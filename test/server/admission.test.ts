@@ -67,7 +67,7 @@ const flush = async (): Promise<void> => {
 };
 
 describe("admission review", () => {
-  test("is answered with its uid and counted, also when it is allowed [F48]", async () => {
+  test("is answered with its uid and counted, even when it is allowed [F48]", async () => {
     const answer = await send(JSON.stringify(review()));
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.body)).toEqual({
@@ -187,7 +187,7 @@ describe("admission endpoint limits its clients", () => {
     expect(timers).toEqual([]);
   });
 
-  test("does not parse a review with more than 20,000 members, also if it is valid [N25]", async () => {
+  test("does not parse a review with more than 20,000 members, even if it is valid [N25]", async () => {
     const annotations = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'a:"b"\\']));
     const withAnnotations = (count: number) =>

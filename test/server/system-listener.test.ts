@@ -100,7 +100,7 @@ describe("HTTPS listener", () => {
     expect((await send({}))["certificates"]).toBe(0);
   });
 
-  test("passes the client certificate to the handler, also in resumed TLS sessions", async () => {
+  test("passes the client certificate to the handler, even in resumed TLS sessions", async () => {
     await listen();
     const first = await open({ cert: alice.cert, key: alice.key });
     const session = new Promise<Buffer>((resolve) => first.once("session", resolve));
@@ -126,7 +126,7 @@ describe("HTTPS listener", () => {
     after.destroy();
   });
 
-  test("serves the certificate for the requested server name, also after a renewal", async () => {
+  test("serves the certificate for the requested server name, even after a renewal", async () => {
     const named = (name: string) => ({ ...server(name, ["foo.example"]), names: ["foo.example"] });
     const { renew } = await listen({ certificates: { ...server("one"), byName: [named("foo")] } });
     const first = await open({ servername: "foo.example" });

@@ -113,7 +113,7 @@ test("creating a route of which only the last leader knew violates 18, unless it
   expect(violated(world)).toEqual([18]);
 });
 
-test("creating a route that its Node shows violates 18, also by another leader", async () => {
+test("creating a route that its Node shows violates 18, even by another leader", async () => {
   const world = worldOf();
   const { create } = await withRoute(world);
   world.server.objects.patch(resourceNamed("nodes"), "", "node-0", "status", (node) => ({

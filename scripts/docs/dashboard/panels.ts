@@ -259,7 +259,7 @@ const processRow: Row = {
   ],
 };
 
-/** Of node-volumes and csi-controller, which are other processes. */
+/** The metrics of node-volumes and csi-controller, which are other processes. */
 const volumes: Row = {
   title: "Volumes",
   graphs: [

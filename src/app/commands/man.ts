@@ -67,7 +67,7 @@ export function manPage(
   return [
     `.TH ${roffArgument(program.toUpperCase())} 8 "" ${roffArgument(`Fairlead ${version}`)} "Fairlead"`,
     heading("NAME"),
-    `${roffText(program)} \\- cloud controller manager of Kubernetes for ${roffText(provider.name)}`,
+    `${roffText(program)} \\- Kubernetes cloud controller manager for ${roffText(provider.name)}`,
     heading("SYNOPSIS"),
     `${bold(program)} [${italic("command")}] [${italic("flags")}]`,
     heading("DESCRIPTION"),

@@ -47,7 +47,7 @@ export interface Asker {
 export interface LeaseLeader {
   readonly kind: "leads" | "other" | "none";
   readonly holder: string;
-  /** Absent if a manager of the program leads. */
+  /** Unset when the leader runs this program. */
   readonly found?: LeaderProblem;
   /** The --cluster-name of the leader, if a manager of the program leads. */
   readonly clusterName?: string;

@@ -33,8 +33,8 @@ export interface ListingFailure {
 }
 
 /**
- * From the beginning of one listing to that of the next, in durations of the first. A listing of 250 ms or less takes a quarter of the
- * time at most. After a longer one, changes must not wait longer than a second for the next.
+ * Interval between the starts of two listings, as a multiple of the first one's duration. Listings that take up to 250 ms use at most a
+ * quarter of the time. After a longer listing, changes must not wait longer than a second for the next one.
  */
 const pauseFactor = 4;
 const longestPause = seconds(1);

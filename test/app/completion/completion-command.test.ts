@@ -48,7 +48,7 @@ test.each([
   expect((await run("completion", "powershell")).out).toContain(line);
 });
 
-test("completion has every flag that has an effect, also those of the cloud", () => {
+test("completion has every flag that has an effect, including those of the cloud", () => {
   const names = completedFlags(hetzner as unknown as AnyProvider).map(([name]) => name);
   expect(names.length).toBeGreaterThan(90);
   expect(names).toContain("removal-limit");

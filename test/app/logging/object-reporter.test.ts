@@ -47,7 +47,7 @@ test("5,000 Nodes with one problem are six log lines and 5,000 events", async ()
   expect(recorded).toHaveLength(5000);
 });
 
-test("few warnings are logged one by one, also with different reasons, and later ones again", async () => {
+test("few warnings are logged one by one, even with different reasons, and later ones again", async () => {
   const { clock, about, texts } = setUp();
   for (const name of ["a", "b", "c"]) {
     about(name);

@@ -99,7 +99,7 @@ test("a load balancer that is missing during the reload is created again after t
   await process.end();
 });
 
-test("a held Node is reported once, also when its absence is proved again", async () => {
+test("a held Node is reported once, even when its absence is proved again", async () => {
   const { world, process, names, setReady } = await start(10);
   await world.pass(60);
   for (const name of names.slice(0, 5)) {

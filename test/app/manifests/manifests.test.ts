@@ -338,7 +338,7 @@ test.each(wrongByWords)(
   },
 );
 
-test("a setting that the manager requires is reported, also if others are invalid together", async () => {
+test("a setting that the manager requires is reported, even if others are invalid together", async () => {
   const { errors, code } = await print(rancher, ["--as=daemonset", "--set=image=x"]);
   expect(code).toBe(0);
   expect(errors).toContain(
@@ -356,7 +356,7 @@ test.each([
   expect(errors).not.toContain("until this is corrected");
 });
 
-test("a setting that is no credential is missing, also where credentials come from elsewhere", async () => {
+test("a setting that is no credential is missing, even where credentials come from elsewhere", async () => {
   const { errors } = await print(rancher, ["--as=static-pod", "--set=image=x"]);
   expect(errors).toContain("until this is corrected: url (environment variable CATTLE_URL) is required");
 });

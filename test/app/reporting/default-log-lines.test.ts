@@ -88,7 +88,7 @@ test("the log names the new values of a Node that changes because its machine ch
   ]);
 });
 
-test("the log has one line when a load balancer is created, updated and deleted, also when its Service is already gone", async () => {
+test("the log has one line when a load balancer is created, updated and deleted, even when its Service is already gone", async () => {
   const { w, news } = setUp(3);
   await w.start();
   await w.pass(30);

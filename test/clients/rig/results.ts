@@ -5,6 +5,13 @@ import { Unavailable } from "../../tools/rig/install.ts";
 const countIn = (output: string, word: string): number =>
   Number(new RegExp(`^ (\\d+) ${word}$`, "m").exec(output)?.[1] ?? 0);
 
+/** How many steps passed, or for csi-sanity how many cases passed and were skipped. Undefined when this machine skips a test. */
+export function casesIn(output: string): readonly [passed: number, skipped: number] | undefined {
+  const [, passed, skipped] = /^(\d+) cases of csi-sanity passed, (\d+) are skipped/m.exec(output) ?? [];
+  if (passed !== undefined) return [Number(passed), Number(skipped)];
+  return countIn(output, "skip") > 0 ? undefined : [countIn(output, "pass"), 0];
+}
+
 export class Results {
   #pass = 0;
   #fail = 0;
@@ -32,14 +39,16 @@ export class Results {
     }
   }
 
-  /** The output of a client with its own numbers, which it prints like `bun test`. */
-  add(name: string, output: string, exitCode: number): void {
+  /** The output of a client with its own numbers, which it prints like `bun test`. Returns whether all of it passed. */
+  add(name: string, output: string, exitCode: number): boolean {
     const [pass, fail] = [countIn(output, "pass"), countIn(output, "fail")];
     this.#pass += pass;
     this.#fail += fail;
     process.stdout.write(output.replaceAll(/^ \d+ (pass|fail)\n/gm, ""));
-    if (fail > 0 || (exitCode === 0 && pass > 0)) return;
+    if (fail > 0) return false;
+    if (exitCode === 0 && pass > 0) return true;
     this.result(false, `${name} exited with ${exitCode} without results`);
+    return false;
   }
 
   /** Ends the process. The first lines are those of a summary of `bun test`, which .ci/run adds up. */

@@ -62,7 +62,7 @@ test.each(["exists", "possible"] as const)(
   },
 );
 
-test("one read without it is enough after Fairlead removed it, also if a read that lags showed it once more", () => {
+test("one read without it is enough after Fairlead removed it, even if a read that lags showed it once more", () => {
   const evidence = new Ledger();
   evidence.noteChange(at(0), "exists");
   evidence.noteRemoved(at(10));

@@ -108,7 +108,7 @@ test("holds deletion when the cloud loses all machines right after a Node was co
   expect(w.nodes.names()).toHaveLength(10);
 });
 
-test("deletes a held Node once listings are complete again, also when lookups are cheaper", async () => {
+test("deletes a held Node once listings are complete again, even when lookups are cheaper", async () => {
   const all = names(13);
   const script = { ...page, lookups: { id: 100 } };
   const w = setUp({ script, machines: machines(all.slice(1)) }).start("lifecycle");

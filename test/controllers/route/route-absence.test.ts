@@ -39,7 +39,7 @@ describe.each(["one-by-one", "document"] as const)("absent routes, %s", (style) 
     w.inventory.requestListing(w.clock.monotonic(), "refresh");
   };
 
-  test("an empty listing creates no route, also right after a start, and the hold ends with the next good listing", async () => {
+  test("an empty listing creates no route, even right after a start, and the hold ends with the next good listing", async () => {
     const w = setUp();
     for (const name of names(20)) {
       w.add(name, rangeOf(name), { conditions: [created] });

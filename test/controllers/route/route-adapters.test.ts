@@ -47,7 +47,7 @@ describe("a document of routes", () => {
     expect(w.cloud.shown()).toEqual(["10.244.1.0/24 -> n1 10.0.0.1"]);
   });
 
-  test("sends the removal of a route only together with the creation in its place, also after failures", async () => {
+  test("sends the removal of a route only together with the creation in its place, even after failures", async () => {
     const w = setUp({ script: { style: "document" } });
     for (let index = 0; index < 6; index += 1) {
       w.add(`n${index}`, `10.244.${index}.0/24`);

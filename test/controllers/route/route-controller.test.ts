@@ -34,7 +34,7 @@ describe.each(styles)("route controller, %s", (style) => {
     expect(w.reported).toEqual([]);
   });
 
-  test("writes nothing when all routes match, also at later full checks [F58]", async () => {
+  test("writes nothing when all routes match, even at later full checks [F58]", async () => {
     const w = withStyle().add("n1", "10.244.1.0/24", { conditions: [created] });
     w.cloud.put("10.244.1.0/24", { targetKey: "n1", targetAddress: ipAddress("10.0.0.1") });
     await w.settle();

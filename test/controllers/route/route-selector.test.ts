@@ -24,7 +24,7 @@ test("another manager's Nodes get no route, condition, event or machine lookup [
   await w.stop();
 });
 
-test("routes to another manager's Nodes are kept, also a wide one in a table without marks [N15]", async () => {
+test("routes to another manager's Nodes are kept, including a wide one in a table without marks [N15]", async () => {
   const w = new RouteWorld({ selector: east, script: { ownership: "unmarked" } });
   w.add("mine", "10.244.1.0/24", { labels: east });
   w.add("foreign", "10.244.128.0/24", { labels: { account: "west" }, hasMachine: false });

@@ -57,7 +57,7 @@ test("both selectors apply together, and so do other target policies", async () 
   expect(targetsOf(w)).toEqual(["node-0", "node-1"]);
 });
 
-test("an invalid selector of the provider leaves the targets as they are, also after a restart", async () => {
+test("an invalid selector of the provider leaves the targets as they are, even after a restart", async () => {
   const w = await startWorld();
   w.create("web", { annotations: { [key]: "pool=web" } });
   await w.pass(30);

@@ -116,7 +116,7 @@ test("drift made while another replica led is reported and not repaired", async 
   expect(driftEvents(w)).toEqual([`Warning ${message(w)}`]);
 });
 
-test("a deleted Service loses its load balancer in spite of drift, also after a restart", async () => {
+test("a deleted Service loses its load balancer in spite of drift, even after a restart", async () => {
   for (const isRestarted of [false, true]) {
     const w = await worldWithDrift();
     await w.pass(3600);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { scriptedWorld } from "../../support/scripted-world.ts";
 
-test("a dual-stack Service gets an address of each family in its order, also when it becomes dual-stack later [F45]", async () => {
+test("a dual-stack Service gets an address of each family in its order, even when it becomes dual-stack later [F45]", async () => {
   const { w, script } = scriptedWorld();
   script.hasAddresses = true;
   await w.start();

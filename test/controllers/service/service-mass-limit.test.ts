@@ -103,7 +103,7 @@ test("a Service that vanishes alone keeps its load balancer for 30 s, and loses 
   expect([w.changes.length, w.manager.report().balancersOnHold]).toEqual([1, []]);
 });
 
-test("Services that vanish one by one lose at most four load balancers within ten minutes, also across restarts", async () => {
+test("Services that vanish one by one lose at most four load balancers within ten minutes, even across restarts", async () => {
   const w = await settledWorld();
   const removedAt: number[] = [];
   for (const name of names.slice(0, 10)) {

@@ -78,7 +78,7 @@ test("a problem of the plan is an event with the provider's reason, and a condit
   expect(conditionsOf(w, "web")).toEqual([]);
 });
 
-test("a warning is included in a necessary write and causes none itself, also after a restart [F54 N8]", async () => {
+test("a warning is included in a necessary write and causes none itself, even after a restart [F54 N8]", async () => {
   const w = new ServiceWorld();
   const unknown = { annotations: { "balancer.fake.example/algorithmn": "x" } };
   await w.start();
@@ -111,7 +111,7 @@ test("a Service that becomes a ClusterIP loses its conditions [F54]", async () =
   expect([conditionsOf(w, "web"), w.get("web").metadata.finalizers ?? []]).toEqual([[], []]);
 });
 
-test("a refused Service that becomes a ClusterIP loses its condition, also when this happens while no manager runs", async () => {
+test("a refused Service that becomes a ClusterIP loses its condition, even when this happens while no manager runs", async () => {
   for (const isWatched of [true, false]) {
     const w = new ServiceWorld();
     await w.start();

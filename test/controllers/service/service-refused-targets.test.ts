@@ -165,7 +165,7 @@ test("a session that begins again tries a refused target once, and does not repo
   expect(targets()).toEqual([2]);
 });
 
-test("the result of an operation may refuse a target", async () => {
+test("a target that the result of an operation rejects is dropped and reported", async () => {
   const { w, script } = scriptedWorld((one) => {
     one.operationLimit = 10;
     one.operationResult = { refused: [{ node: "node-1", text: why }] };

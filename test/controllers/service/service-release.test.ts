@@ -34,7 +34,7 @@ test("a load balancer is released with its Service's deletion, and an event name
     `Normal ReleasedLoadBalancer Released load balancer ${balancer?.name} (${balancer?.id}) with the address 192.0.2.1: it stays in the cloud, where it may cost money, and Fairlead no longer manages it. Delete it there if it is not needed.`,
   );
   expect(w.events("web").join()).not.toContain("DeletedLoadBalancer");
-  // Without Fairlead's mark it is not an orphan: it is ignored from now on, also after a restart.
+  // Without Fairlead's mark it is not an orphan: it is ignored from now on, even after a restart.
   await w.pass(3600);
   w.crash();
   await w.start();
@@ -100,7 +100,7 @@ test("a Service whose deletion is on hold is deleted once its load balancer is g
   expect(w.find("web")).toBeUndefined();
 });
 
-test("a load balancer is released also when the finalizer was removed by hand [F41]", async () => {
+test("a load balancer is released even when the finalizer was removed by hand [F41]", async () => {
   const w = await served(release);
   w.edit("web", ({ metadata, ...rest }) => ({ ...rest, metadata: { ...metadata, finalizers: [] } }));
   w.delete("web");

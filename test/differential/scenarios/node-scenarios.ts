@@ -100,7 +100,7 @@ const joining: readonly Scenario[] = [
   },
   {
     name: "ip-invalid",
-    title: "keeps the taint while --node-ip is no address",
+    title: "keeps the taint while --node-ip is not an address",
     explained: reported("ip-invalid", "NodeIPMismatch"),
     steps: [registers("ip-invalid", { annotations: { [nodeIP]: "10.0.0.300" } })],
   },

@@ -85,7 +85,7 @@ describe("cleanup lists", () => {
     expect(changesOf(result)).toEqual([]);
   });
 
-  test("cleanup lists the same as JSON, also at a terminal, where it does not ask [N6 F56]", async () => {
+  test("cleanup lists the same as JSON, even at a terminal, where it does not ask [N6 F56]", async () => {
     const w = newWorld();
     const { ip } = addBalancer(w, "uid-gone");
     const typed = () => {

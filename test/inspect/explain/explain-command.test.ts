@@ -150,7 +150,7 @@ describe("explain without a running manager", () => {
     expect(unwrapped(out)).toContain("did not respond within 5s");
   });
 
-  test("explains a problem with exit code 3, also as kubectl names objects [F91 N7]", async () => {
+  test("explains a problem with exit code 3, including under the names that kubectl uses [F91 N7]", async () => {
     const w = await setUp();
     for (const args of [
       ["service", "wrong"],
@@ -228,7 +228,7 @@ describe("explain without a running manager", () => {
     expect(json.objects.map(({ name }: { name: string }) => name)).toContain("default/wrong");
   });
 
-  test("describes every object of a long list alike, also those whose events are not read [F91 N7]", async () => {
+  test("describes every object of a long list alike, including those whose events are not read [F91 N7]", async () => {
     const w = await setUp();
     for (let index = 10; index < 25; index += 1) {
       w.addNode(`new-${index}`);

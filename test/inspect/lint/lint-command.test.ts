@@ -33,7 +33,7 @@ test("a valid Service has no problem, and exit code 0 [F47 F49]", async () => {
   expect([kube, cloud]).toEqual([[], []]);
 });
 
-test("source ranges that the cloud does not support are a warning, also without its credentials [F30]", async () => {
+test("source ranges that the cloud does not support are a warning, even without its credentials [F30]", async () => {
   const text = service("", "ports: [{ port: 80 }], loadBalancerSourceRanges: [10.0.0.0/8]");
   const { code, out } = await lint(["a.yaml"], { files: { "a.yaml": text }, provider: hetzner as never });
   expect([code, out]).toEqual([

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { escapeHtml, html, trusted } from "../../../src/inspect/status/html.ts";
 
 describe("HTML of the page /status", () => {
-  test("escapes every inserted text, also in attributes and lists", () => {
+  test("escapes every inserted text, including in attributes and lists", () => {
     const hostile = `<script>alert('x')</script>" onload="y&`;
     const shown = "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot; onload=&quot;y&amp;";
     expect(html`<p title="${hostile}">${[hostile]}</p>`.text).toBe(`<p title="${shown}">${shown}</p>`);

@@ -126,7 +126,7 @@ export const cases = (kubeconfigPath: string): void => {
     expect(await kindOf(api.delete(nodes, metadata, { uid, resourceVersion }, never))).toBe("not-found");
   });
 
-  test("writes a Service's finalizer and status guarded, also through the status subresource", async () => {
+  test("writes a Service's finalizer and status guarded, including through the status subresource", async () => {
     const api = await connect(kubeconfigPath);
     const metadata = { name: `guarded-${Date.now().toString(36)}`, namespace: "default" };
     const spec = { type: "LoadBalancer", ports: [{ port: 80 }] };

@@ -68,7 +68,7 @@ export const managerBehaviors: readonly Unpinned[] = [
   {
     behavior: "webhooks over HTTP",
     provedBy: [
-      "is answered with its uid and counted, also when it is allowed [F48]",
+      "is answered with its uid and counted, even when it is allowed [F48]",
       "admission endpoint refuses and counts a request with another content type",
       "test/cluster/serving.cluster.ts: the admission webhook behind the real API server",
     ],

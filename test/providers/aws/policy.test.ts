@@ -104,7 +104,7 @@ describe("a manager with exactly the permissions of its policy", () => {
 const balancersOnly = (changes: Partial<typeof needs> = {}) =>
   policyFor({ nodes: false, routes: false, tagging: false, loadBalancers: true, ...changes });
 
-test("has what lists instances also for a manager that only tags them [F82]", async () => {
+test("has what lists instances even for a manager that only tags them [F82]", async () => {
   const w = new AwsWorld();
   w.cloud.allowed = actionsOf(policyFor({ nodes: false, routes: false }));
   w.joinNode("a");

@@ -218,7 +218,7 @@ test("a load balancer whose security group had tags of another cluster is change
   expect(classic?.instances).toHaveLength(1);
 });
 
-test("a change that a user takes back at once is repaired with the next listing, also when that is early", async () => {
+test("a change that a user takes back at once is repaired with the next listing, even when that is early", async () => {
   // Security groups that change would show it too.
   const h = await served({}, { settings: { "disable-security-group-ingress": "true" } });
   await h.settle(60);

@@ -107,7 +107,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     expect([explained(h), h.changes]).toMatchObject([{ state: "unmanaged" }, []]);
   });
 
-  test("keeps the load balancer that it has, with its targets, also after a restart", async () => {
+  test("keeps the load balancer that it has, with its targets, even after a restart", async () => {
     const h = new BalancerWorld();
     await h.start();
     h.world.create("web", draft(network));

@@ -83,7 +83,7 @@ const wrong: readonly (readonly [string, string])[] = [
   ["name", "shop_1"],
 ];
 
-test.each(wrong)("the webhook refuses a wrong annotation of DigitalOcean: %s %s [F48]", (name, value) => {
+test.each(wrong)("the webhook rejects an invalid annotation of DigitalOcean: %s %s [F48]", (name, value) => {
   const object = service({ [prefix + name]: value });
   expect(admitService({ operation: "CREATE", object, oldObject: null }, table).refusal).toContain(name);
 });

@@ -72,7 +72,7 @@ describe("while one region does not answer", () => {
     expect(out).not.toContain("..");
   });
 
-  test("plan is incomplete also if none of its servers is a Node [F76]", async () => {
+  test("plan is incomplete even if none of its servers is a Node [F76]", async () => {
     const { h, far } = await initialized();
     for (const node of h.world.server.store.list("nodes"))
       if (node.metadata.name === "far-1") h.world.server.store.remove(resourceNamed("nodes"), node);

@@ -207,7 +207,7 @@ test("uses the stack whose name differs only in case, which Rancher takes for th
   expect(h.balancer.stackId).toBe(id);
 });
 
-test("creates a load balancer without ports once, also with spec.loadBalancerIP", async () => {
+test("creates a load balancer without ports once, even with spec.loadBalancerIP", async () => {
   const h = new RancherWorld(2);
   await h.start("service");
   const { annotations } = draft();

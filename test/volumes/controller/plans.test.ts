@@ -70,7 +70,7 @@ describe("the place of a volume", () => {
     expect(zones(selected, storageClass(), nodes, driver)).toEqual(["b", "c", "a"]);
   });
 
-  test("is one of the allowed topologies, also without a Node there", () => {
+  test("is one of the allowed topologies, even without a Node there", () => {
     const allowedTopologies = [{ matchLabelExpressions: [{ key: zoneKey, values: ["c", "d"] }] }];
     expect(zones(claim("data"), storageClass({ allowedTopologies }), nodes, driver).toSorted()).toEqual([
       "c",

@@ -323,7 +323,7 @@ describe("the volume controller", () => {
   });
 
   test.if(runsAllTests)(
-    "sends no request to the cloud for 500 volumes at rest, also after a restart",
+    "sends no request to the cloud for 500 volumes at rest, even after a restart",
     async () => {
       const w = await open();
       const names = Array.from({ length: 500 }, (_, index) => `data-${index}`);

@@ -289,7 +289,7 @@ describe("an operation of the cloud", () => {
     expect(await ended).toBe("RESOURCE_EXHAUSTED: no space left in fsn1");
   });
 
-  test("is checked until it has ended, together with others, also when a check fails", async () => {
+  test("is checked until it has ended, together with others, even when a check fails", async () => {
     const running = { done: false, checkAfter: seconds(1), waitingFor: "x" } as const;
     const { pending, checked } = pendingWith((checks) => {
       if (checks === 2) throw new CloudError("unavailable", "reset", { operation: "GET /actions" });

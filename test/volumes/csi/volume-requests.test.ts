@@ -137,7 +137,7 @@ describe("pages of volumes", () => {
     return [found.page.map(({ id }) => id), found.nextToken];
   };
 
-  test("continue after the last volume, also when it is gone", () => {
+  test("continue after the last volume, even when it is gone", () => {
     expect([page(""), page("after:9"), page("after:5"), page("", 0)]).toEqual([
       [["2", "9"], "after:9"],
       [["10"], ""],

@@ -62,7 +62,7 @@ export const ownFields = {
       },
     ),
     "absence-confirmation": duration(
-      "Minimum time between the first and the last answer without an instance, load balancer or route before a Node is deleted, or what existed is created again or its finalizer removed; also how long a Service that vanished may come back. 0s: one answer is enough, also to delete a Node without provider ID that is younger than ten minutes, as upstream does.",
+      "Minimum time between the first and the last answer without an instance, load balancer or route before a Node is deleted, or what existed is created again or its finalizer removed; also how long a Service that vanished may come back. 0s: one answer is enough, even to delete a Node without provider ID that is younger than ten minutes, as upstream does.",
       {},
       { fallback: seconds(30) },
     ),
@@ -105,10 +105,10 @@ export const ownFields = {
       { fallback: false },
     ),
     "config-set": pairs(
-      "Settings of the cloud, as name=value. They take precedence over files and environment variables.",
+      "Cloud settings, as name=value. They take precedence over files and environment variables.",
     ),
     "allow-unknown-variables": flag(
-      "Start although the name of an environment variable is nearly that of a setting. It is then only logged.",
+      "Start even if the name of an environment variable resembles that of a setting, and only log it.",
       { fallback: false },
     ),
   }),

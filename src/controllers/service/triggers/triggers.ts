@@ -34,7 +34,7 @@ export interface TriggerDeps {
   readonly nodeSyncLatency: NodeSyncLatency;
 }
 
-/** A reading younger than this is not repeated when a user changes a Service. */
+/** When a user changes a Service, its load balancer is not read again within this time. */
 const sameReadingFor: Milliseconds = seconds(30);
 
 /** Enqueues all Services once, then those that a change affects. */

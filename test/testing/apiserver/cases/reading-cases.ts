@@ -102,7 +102,7 @@ export const readingCases: readonly TwinCase[] = [
     },
   },
   {
-    name: "reports an object that starts or stops to match a selector as added or deleted",
+    name: "reports an object that starts or stops matching a selector as added or deleted",
     run: async (target) => {
       const { path, selector } = await makeLabelled(target);
       const version = textAt((await call(target, "GET", path)).body, "metadata", "resourceVersion");

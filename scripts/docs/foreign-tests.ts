@@ -1,0 +1,183 @@
+// The tests of others that run against Fairlead and its simulators, with the versions that the repository pins.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = new URL("../..", import.meta.url).pathname;
+
+/** Where a version is pinned: a file, the name in front of the version. */
+type Pin = readonly [file: string, name: string];
+
+export interface ForeignTest {
+  /** `cloud/client` of `npm run test:clients`, or the comparison with upstream. */
+  readonly id: string;
+  readonly group: Group;
+  /** What runs. */
+  readonly title: string;
+  readonly pins: readonly Pin[];
+}
+
+/** The headings of the page, each with what its table shows. */
+export const groups = {
+  "Upstream's controllers":
+    "Fairlead and upstream's own controllers in the same scenarios. Each scenario is two tests: with Fairlead's defaults, and with `--compatibility=upstream`. The command is `npm run test:differential`.",
+  "csi-sanity":
+    "Kubernetes' test of CSI drivers, against the CSI services of each cloud with volumes. The numbers are its cases; `test/clients/csi/sanity.client.ts` says why some are skipped. The command is `npm run test:clients -- NAME`, as for the tables below.",
+  "Clients of the vendors":
+    "They prove the simulated clouds, which Fairlead's tests rely on. The numbers are the steps of the clients.",
+  "Go managers and sidecars":
+    "They work on the same clouds as Fairlead: before it, after it, or beside it. The numbers are tests.",
+  "Clouds made by others":
+    "Fairlead on a cloud, or compared with the description of a cloud, that is not part of this project. The numbers are tests. The tests with the real services of OpenStack are in [clouds/openstack.md](clouds/openstack.md#tests).",
+} as const;
+export type Group = keyof typeof groups;
+
+const sanityPin: Pin = ["test/clients/csi/prepare.ts", "csi-test/v5"];
+const sanity = (cloud: string, title: string): ForeignTest => ({
+  id: cloud,
+  group: "csi-sanity",
+  title,
+  pins: [sanityPin],
+});
+
+const vendor = (id: string, title: string, file: string, ...names: readonly string[]): ForeignTest => ({
+  id,
+  group: "Clients of the vendors",
+  title,
+  pins: names.map((name) => [`test/providers/${file}`, name]),
+});
+
+const awsManager: Pin = ["test/providers/aws/clients/rig/suite.ts", "k8s.io/cloud-provider-aws"];
+const moto: Pin = ["test/providers/aws/clients/moto/requirements.txt", "moto[server]"];
+const hetznerPeer = "test/providers/hetzner/clients/rehearsal/peer/go.mod";
+const sidecars = "test/clients/csi/prepare.ts";
+
+export const comparison: ForeignTest = {
+  id: "comparison",
+  group: "Upstream's controllers",
+  title: "all scenarios",
+  pins: [["test/differential/upstream/go.mod", "k8s.io/cloud-provider"]],
+};
+
+export const foreignTests: readonly ForeignTest[] = [
+  comparison,
+  sanity("aws/csi", "AWS, simulator"),
+  sanity("aws/csi-on-moto", "AWS, moto"),
+  sanity("digitalocean/csi", "DigitalOcean, simulator"),
+  sanity("hetzner/csi", "Hetzner, simulator"),
+  sanity("openstack/csi", "OpenStack, simulator"),
+  sanity("fake/csi", "fake cloud"),
+  vendor("aws/python", "AWS SDK for Python", "aws/clients/python/requirements.txt", "boto3"),
+  vendor(
+    "digitalocean/go",
+    "DigitalOcean's client for Go",
+    "digitalocean/clients/go/go.mod",
+    "github.com/digitalocean/godo",
+  ),
+  vendor(
+    "digitalocean/python",
+    "DigitalOcean's client for Python",
+    "digitalocean/clients/python/requirements.txt",
+    "pydo",
+  ),
+  vendor(
+    "hetzner/go",
+    "Hetzner Cloud's client for Go",
+    "hetzner/clients/go/go.mod",
+    "github.com/hetznercloud/hcloud-go/v2",
+  ),
+  vendor(
+    "hetzner/python",
+    "Hetzner Cloud's client for Python",
+    "hetzner/clients/python/requirements.txt",
+    "hcloud",
+  ),
+  vendor(
+    "openstack/python",
+    "OpenStack's SDK and command",
+    "openstack/clients/python/requirements.txt",
+    "openstacksdk",
+    "python-openstackclient",
+  ),
+  vendor(
+    "rancher/go",
+    "Rancher's client for Go",
+    "rancher/clients/go/go.mod",
+    "github.com/rancher/go-rancher",
+  ),
+  vendor(
+    "rancher/python",
+    "Rancher's client for Python",
+    "rancher/clients/python/requirements.txt",
+    "cattle",
+  ),
+  {
+    id: "aws/rehearsal",
+    group: "Go managers and sidecars",
+    title: "AWS: the Go manager, then Fairlead, then the Go manager, on the simulator",
+    pins: [awsManager],
+  },
+  {
+    id: "aws/moto-go",
+    group: "Go managers and sidecars",
+    title: "AWS: the Go manager and Fairlead, each on moto: states, changes and requests",
+    pins: [awsManager, moto],
+  },
+  {
+    id: "openstack/upstream",
+    group: "Go managers and sidecars",
+    title: "OpenStack: the Go manager, then Fairlead, then the Go manager, on the simulator",
+    pins: [["test/providers/openstack/clients/rehearsal/peer/go.mod", "k8s.io/cloud-provider-openstack"]],
+  },
+  {
+    id: "hetzner/rehearsal",
+    group: "Go managers and sidecars",
+    title:
+      "Hetzner: a small manager on upstream's framework, then Fairlead, then that manager, on the simulator",
+    pins: [
+      [hetznerPeer, "k8s.io/cloud-provider"],
+      [hetznerPeer, "github.com/hetznercloud/hcloud-go/v2"],
+    ],
+  },
+  {
+    id: "fake/sidecars",
+    group: "Go managers and sidecars",
+    title: "CSI: upstream's sidecars, and the volume controller beside them, on real control planes",
+    pins: [
+      [sidecars, "external-provisioner/v6"],
+      [sidecars, "external-attacher/v4"],
+      [sidecars, "external-resizer/v2"],
+      ["test/clients/csi/snapshotter/go.mod", "external-snapshotter/v8"],
+    ],
+  },
+  {
+    id: "aws/moto",
+    group: "Clouds made by others",
+    title: "AWS: moto",
+    pins: [moto],
+  },
+  {
+    id: "hetzner/types",
+    group: "Clouds made by others",
+    title: "Hetzner: the types of the provider and Hetzner's OpenAPI document of February 2026",
+    pins: [],
+  },
+];
+
+/** What follows the name of a module or package in a file of this kind. */
+function separator(file: string): string {
+  if (file.endsWith("go.mod")) return " v";
+  return file.endsWith(".txt") ? "==" : "";
+}
+
+function versionAt([file, name]: Pin): string {
+  const text = readFileSync(join(root, file), "utf8");
+  const [, after = ""] = text.split(`${name}${separator(file)}`, 2);
+  const version = /\d+\.\d+[\w.+-]*/.exec(after.slice(0, 120))?.[0];
+  if (version === undefined) throw new Error(`${file} has no version of ${name}.`);
+  return version;
+}
+
+/** What the repository pins for a test, such as `csi-test/v5 5.6.0`. */
+export const pinned = ({ pins }: ForeignTest): readonly string[] =>
+  pins.map((pin) => `${pin[1]} ${versionAt(pin)}`);

@@ -47,7 +47,7 @@ const vendor = (id: string, title: string, file: string, ...names: readonly stri
   pins: names.map((name) => [`test/providers/${file}`, name]),
 });
 
-const awsManager: Pin = ["test/providers/aws/clients/rig/suite.ts", "k8s.io/cloud-provider-aws"];
+const awsManager: Pin = ["test/providers/aws/clients/peer/go.mod", "k8s.io/cloud-provider-aws"];
 const moto: Pin = ["test/providers/aws/clients/moto/requirements.txt", "moto[server]"];
 const hetznerPeer = "test/providers/hetzner/clients/rehearsal/peer/go.mod";
 const sidecars = "test/clients/csi/prepare.ts";

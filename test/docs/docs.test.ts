@@ -46,7 +46,10 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/rehearse.ts", ["cloud", "peer"]],
   ["scripts/cloud.ts", ["machines"]],
   ["scripts/build.ts", ["target"]],
-  ["scripts/release/options.ts", ["cloud", "target", "downloads", "key", "tag", "make-key", "no-image", "lock-image"]],
+  [
+    "scripts/release/options.ts",
+    ["cloud", "target", "downloads", "key", "tag", "make-key", "no-image", "lock-image"],
+  ],
   ["scripts/new-provider.ts", ["dir"]],
   ["scripts/bench/options.ts", ["count", "clouds", "runs", "action", "flag", "output", "json", "write"]],
   ["scripts/all-tests.ts", ["nightly"]],

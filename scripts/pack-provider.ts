@@ -14,6 +14,4 @@ const path = join(folder, packageFile(sources.released));
 const content = packProvider(sources);
 mkdirSync(folder, { recursive: true });
 writeFileSync(path, content);
-process.stdout.write(
-  `${path}: ${megabytes(content.length)}\nTo publish it: npm publish --access public ${path}\n`,
-);
+process.stdout.write(`${path}: ${megabytes(content.length)}\nTo publish it: npm publish ${path}\n`);

@@ -12,7 +12,7 @@ Next steps, in this folder. docs/write-a-provider.md of Fairlead shows each file
 
   1. npm install
   2. write simulator/, settings.ts, api.ts, instances.ts, plan-balancer.ts, load-balancers.ts and routes.ts, until this passes: npm test
-  3. npm run check, npm run try, npm run build
+  3. npm run check, npx fairlead-provider try, npm run build
 
 If your cloud has no load balancers or no routes, remove them from index.ts and their suite from the test.
 `;

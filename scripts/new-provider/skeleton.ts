@@ -47,7 +47,6 @@ function packageFiles(name: string): Readonly<Record<string, string>> {
       scripts: {
         test: `${command} test`,
         check: "tsc --project .",
-        try: `${command} try`,
         build: `${command} build`,
       },
       dependencies: { [own]: version },

@@ -56,6 +56,7 @@ export function packageManifest({ released, commit }: Pick<Sources, "released" |
     },
     imports: { "#ccm": "./src/index.ts", "#ccm/testing": "./src/testing/index.ts" },
     bin: { "fairlead-provider": bin },
+    publishConfig: { access: "public" },
     engines: { node: ">=20" },
     dependencies: { ...dependencies, ...Object.fromEntries(own) },
   };

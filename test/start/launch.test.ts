@@ -11,7 +11,8 @@ function launchedIn(required: string): { readonly out: string; readonly err: str
   const root = mkdtempSync(join(tmpdir(), "launch-"));
   try {
     for (const folder of ["scripts", "node_modules"]) mkdirSync(join(root, folder));
-    cpSync(join(import.meta.dir, "../../scripts/launch.mjs"), join(root, "scripts/launch.mjs"));
+    for (const script of ["scripts/launch.mjs", "scripts/find-bun.mjs"])
+      cpSync(join(import.meta.dir, "../..", script), join(root, script));
     writeFileSync(join(root, "package.json"), JSON.stringify({ devDependencies: { bun: required } }));
     writeFileSync(join(root, "package-lock.json"), "{}");
     writeFileSync(join(root, "node_modules/.fairlead-lock"), createHash("sha256").update("{}").digest("hex"));

@@ -17,6 +17,7 @@ const commands = [
   "lint",
   "cleanup",
   "marks",
+  "smoke",
   "support-bundle",
   "manifests",
   "rbac",

@@ -88,7 +88,7 @@ describe.each(clouds)("smoke at %s", (_, harness) => {
     expect(secrets.filter((text) => words.has(text) && !isHarmless(text))).toEqual([]);
   });
 
-  const numbers = runsAllTests ? Array.from({ length: 12 }, (_, index) => index) : [0, 1, 3];
+  const numbers = runsAllTests ? Array.from({ length: 12 }, (_, index) => index) : [0, 3];
   test.each(numbers)(
     "removes everything after change %i took effect and was answered with a 500 [F23]",
     async (n) => {

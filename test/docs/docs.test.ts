@@ -59,14 +59,16 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   [undefined, ["client-name"]],
   // kubelet and kubectl.
   [undefined, ["node-ip", "provider-id", "tcp", "field-selector", "from-literal"]],
-  // krew, and what verifies attestations: gh and cosign.
-  [undefined, ["manifest-url", "repo", "certificate-identity", "certificate-oidc-issuer", "type"]],
+  // krew.
+  [undefined, ["manifest-url"]],
   // Sidecars of CSI, and kube-controller-manager.
   [undefined, ["csi-address", "extra-create-metadata", "leader-election", "disable-force-detach-on-timeout"]],
   // sha256sum.
   ["scripts/release/notes.ts", ["check", "ignore-missing"]],
   // systemctl, dpkg and rpm.
   [undefined, ["now", "remove", "purge", "oldpackage"]],
+  // gh and cosign.
+  [undefined, ["repo", "type", "certificate-identity", "certificate-oidc-issuer"]],
   // ctr.
   [undefined, ["namespace", "base-name"]],
   ["scripts/check.ts", ["fix"]],

@@ -44,9 +44,10 @@ class Runner {
       copyFileSync(join(builtRelease().folder, name), join(this.#folder, "release", name));
     }
     // The registry has no TLS, and nothing is logged in a public transparency log.
-    const registries = join(this.#folder, "registries.conf");
-    writeFileSync(registries, `[[registry]]\nlocation = "${host}"\ninsecure = true\n`);
-    this.#command("skopeo", `exec ${skopeo} "$@"`);
+    this.#command(
+      "skopeo",
+      `command=$1 verify=tls-verify\nshift\n[ "$command" = copy ] && verify=dest-tls-verify\nexec ${skopeo} "$command" --"$verify"=false "$@"`,
+    );
     this.#command("helm", `exec ${helm} "$@" --plain-http`);
     const signing = `--key ${this.#folder}/cosign.key --signing-config ${this.#folder}/signing.json`;
     this.#command(
@@ -56,7 +57,6 @@ class Runner {
     this.#env = {
       PATH: `${this.#folder}/bin:${process.env["PATH"] ?? ""}`,
       HOME: this.#folder,
-      CONTAINERS_REGISTRIES_CONF: registries,
       REGISTRY_AUTH_FILE: join(this.#folder, "auth.json"),
       COSIGN_PASSWORD: "",
       REGISTRY_USER: "owner",
@@ -111,7 +111,9 @@ describe.skipIf(tools === undefined || deployTools === undefined || !hasImages)(
       expect(Buffer.from(payload, "base64").toString()).toContain("pkg:deb/debian/libc6@");
 
       // Another image under the same tag has no signature.
-      runner.run(`${crane} append --new_layer release/fairlead-${version}.tgz --tag ${names[0]}:${version}`);
+      runner.run(
+        `${crane} append --base "" --new_layer release/fairlead-${version}.tgz --new_tag ${names[0]}:${version}`,
+      );
       expect(() => runner.run(`${cosign} verify ${verified} ${names[0]}:${version}`)).toThrow(
         /no (matching )?signatures/,
       );

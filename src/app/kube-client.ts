@@ -11,7 +11,7 @@ import { placesWithin, RequestLimit, TokenBucket } from "../kube/requests/reques
 import { Requests } from "../kube/requests/requests.ts";
 import { WriteConcurrency } from "../kube/requests/write-concurrency.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { Environment } from "../platform/environment.ts";
+import { type Environment, pathSeparator } from "../platform/environment.ts";
 import type { Files } from "../platform/files.ts";
 import type { Transport } from "../platform/transport.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
@@ -97,7 +97,7 @@ export async function withUserKubeconfig(
   const { KUBECONFIG = "", HOME = "", KUBERNETES_SERVICE_HOST: pod } = environment;
   if (flags.kubeconfig !== undefined || flags.master !== undefined) return flags;
   const isInPod = pod !== undefined && pod !== "";
-  const listed = KUBECONFIG.split(":").filter((path) => path !== "");
+  const listed = KUBECONFIG.split(pathSeparator).filter((path) => path !== "");
   const candidates = listed.length > 0 || isInPod || HOME === "" ? listed : [`${HOME}/.kube/config`];
   const versions = await Promise.all(candidates.map((path) => files.version(path)));
   const existing = candidates.filter((_, index) => versions[index] !== undefined);

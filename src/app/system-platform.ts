@@ -3,7 +3,7 @@
 
 import { Redaction } from "../core/redaction.ts";
 import { systemClock } from "../platform/clock.ts";
-import { type Environment, systemEnvironment, systemHostname } from "../platform/environment.ts";
+import { type Environment, systemEnvironment, systemHostname, windowsHome } from "../platform/environment.ts";
 import { systemFiles } from "../platform/files.ts";
 import { type CollectGarbage, collectGarbage, residentBytes } from "../platform/memory.ts";
 import { type Random, systemRandom } from "../platform/random.ts";
@@ -37,6 +37,6 @@ export function systemPlatform(environment: Environment = systemEnvironment()): 
     collectGarbage,
     residentBytes,
     // As in upstream, the identity of a replica starts with the host name, which is in no variable outside a pod.
-    environment: { ...environment, HOSTNAME: systemHostname() },
+    environment: { HOME: windowsHome(), ...environment, HOSTNAME: systemHostname() },
   };
 }

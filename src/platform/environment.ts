@@ -1,10 +1,17 @@
 // The environment variables, the host name and the arguments of the process. Nothing else reads them.
 
-import { hostname } from "node:os";
+import { homedir, hostname } from "node:os";
+import { delimiter } from "node:path";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export const systemEnvironment = (): Environment => process.env;
+
+/** Windows has no HOME. */
+export const windowsHome = (): string | undefined => (process.platform === "win32" ? homedir() : undefined);
+
+/** Between the paths in a variable such as KUBECONFIG. */
+export const pathSeparator: string = delimiter;
 
 export const systemHostname = (): string => hostname();
 

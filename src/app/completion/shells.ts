@@ -1,4 +1,5 @@
-// The completion scripts for bash, zsh, fish and PowerShell, which need nothing but the shell. Each asks the program, as kubectl does. Pure.
+// The completion scripts for bash, zsh, fish and PowerShell, which need nothing but the shell. Each asks the program, as kubectl does.
+// Pure.
 
 /** The hidden first word with which a shell asks for offers, as in cobra: the words of the command line follow. */
 export const askedByShell = "__complete";

@@ -24,7 +24,7 @@ export const groups = {
   "csi-sanity":
     "Kubernetes' test of CSI drivers, against the CSI services of each cloud with volumes. The numbers are its cases; `test/clients/csi/sanity.client.ts` says why some are skipped. The command is `npm run test:clients -- NAME`, as for the tables below.",
   "Clients of the vendors":
-    "They prove the simulated clouds, which Fairlead's tests rely on. The numbers are the steps of the clients.",
+    "They prove the simulated clouds, which Fairlead's tests rely on. The numbers are the steps of each client; those of OpenStack are one test.",
   "Go managers and sidecars":
     "They work on the same clouds as Fairlead: before it, after it, or beside it. The numbers are tests.",
   "Clouds made by others":

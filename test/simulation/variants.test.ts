@@ -2,6 +2,7 @@
 // on changes of routes for a while: whatever happens, all invariants hold.
 
 import { expect, test } from "bun:test";
+import { minutes } from "../../src/core/brand.ts";
 import { runsAllTests } from "../../src/testing/breadth.ts";
 import { report, runSimulation } from "./run-simulation.ts";
 import type { Variants } from "./variants.ts";
@@ -16,7 +17,8 @@ const runs: readonly (readonly [seed: number, what: string, variants: Variants])
 test.each(runs)(
   "load balancers and routes end as Services and Nodes want, whatever happens: seed %d with %s",
   async (seed, _, chosen) => {
-    const outcome = await runSimulation({ seed, ...chosen });
+    const shorter = runsAllTests ? {} : { duration: minutes(8), disruptions: 24 };
+    const outcome = await runSimulation({ seed, ...chosen, ...shorter });
     expect(outcome.violations.length === 0 ? "" : report(outcome)).toBe("");
   },
 );

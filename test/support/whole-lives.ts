@@ -25,7 +25,7 @@ export async function expectToSurviveCrashes<W extends VolumeWorld>(
   await live(clean);
   await clean.stop();
   const positions = crossings.flatMap(([what], index) => (crosses.test(what) ? [index] : []));
-  const chosen = runsAllTests ? positions : positions.filter((_, index) => index % 4 === 0);
+  const chosen = runsAllTests ? positions : positions.filter((_, index) => index % 8 === 0);
   expect(positions.length).toBeGreaterThan(30);
   for (const position of chosen) {
     const w = open();

@@ -56,18 +56,21 @@ export function volumesConformance(name: string, harness: Harness): void {
       expect([lab.undeclaredMutations, lab.leakedListeners]).toEqual([[], 0]);
     });
 
-    test("are created 50 at once in at most 55 requests beyond the pages of listings", async () => {
-      const { lab, orchestrator, place } = await fresh();
-      const first = lab.requests.length;
-      await orchestrator.once((volumes, signal) => volumes.list(signal));
-      const pages = new Set(lab.requests.slice(first).map(({ operation }) => operation));
-      const before = lab.requests.length;
-      const names = Array.from({ length: 50 }, (_, index) => `pvc-${index}`);
-      const made = await Promise.all(names.map((name) => orchestrator.create(name, place)));
-      expect(new Set(made.map(({ id }) => id)).size).toBe(50);
-      const others = lab.requests.slice(before).filter(({ operation }) => !pages.has(operation));
-      expect(others.length).toBeLessThanOrEqual(55);
-    });
+    test.if(runsAllTests)(
+      "are created 50 at once in at most 55 requests beyond the pages of listings",
+      async () => {
+        const { lab, orchestrator, place } = await fresh();
+        const first = lab.requests.length;
+        await orchestrator.once((volumes, signal) => volumes.list(signal));
+        const pages = new Set(lab.requests.slice(first).map(({ operation }) => operation));
+        const before = lab.requests.length;
+        const names = Array.from({ length: 50 }, (_, index) => `pvc-${index}`);
+        const made = await Promise.all(names.map((name) => orchestrator.create(name, place)));
+        expect(new Set(made.map(({ id }) => id)).size).toBe(50);
+        const others = lab.requests.slice(before).filter(({ operation }) => !pages.has(operation));
+        expect(others.length).toBeLessThanOrEqual(55);
+      },
+    );
 
     test("are not changed by a call that is repeated, also after a restart", async () => {
       const { lab, orchestrator, ids, place } = await fresh();

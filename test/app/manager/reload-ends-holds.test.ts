@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { trueView } from "../../../providers/fake/simulator/view.ts";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { configPath, flagsFile, ReloadingProcess } from "../../support/reloading-process.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
@@ -77,6 +78,9 @@ test("no finalizer leaves five Services whose load balancers are only missing", 
   expect(await deleted(false)).toEqual({ gone: [], left: 10 });
 });
 
-test("a reload removes no finalizer from five Services whose load balancers are only missing", async () => {
-  expect(await deleted(true)).toEqual({ gone: [], left: 10 });
-});
+test.if(runsAllTests)(
+  "a reload removes no finalizer from five Services whose load balancers are only missing",
+  async () => {
+    expect(await deleted(true)).toEqual({ gone: [], left: 10 });
+  },
+);

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, spyOn, test } from "bun:test";
 import { identityOf } from "../../../src/controllers/node-facts.ts";
 import { milliseconds } from "../../../src/core/brand.ts";
 import { KubeError } from "../../../src/kube/errors/kube-error.ts";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
 import { machine } from "../../support/scripted-source.ts";
 
@@ -51,7 +52,7 @@ describe("mass deletion", () => {
     expect(w.nodes.names()).toEqual(["n10", "n11", "n12"]);
   });
 
-  test.each([
+  test.if(runsAllTests).each([
     ["a listing", {}],
     ["lookups one by one", { lookups: { id: 1 } }],
   ] as const)(

@@ -74,7 +74,7 @@ test("says that a server is not attached to the network, and creates the route w
   expect(h.world.logged.join("")).toContain("not attached to the network");
 });
 
-test("warns before the limit of 100 routes per network is reached", async () => {
+test.if(runsAllTests)("warns before the limit of 100 routes per network is reached", async () => {
   const h = new HetznerWorld({ nodes: 97, hasNetwork: true, requestsPerHour: 100_000 });
   await h.start("cloud-node,route", ...flags);
   await h.world.until(() => routesOf(h).length === 97, "the routes", 600);

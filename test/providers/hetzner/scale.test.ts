@@ -8,7 +8,7 @@ import { HetznerWorld } from "./hetzner-world.ts";
 const nodeControllers = "cloud-node,cloud-node-lifecycle";
 const isChange = (operation: string): boolean => !operation.startsWith("GET ");
 
-test("initializes 1,000 Nodes with at most 25 requests [F9]", async () => {
+test.if(runsAllTests)("initializes 1,000 Nodes with at most 25 requests [F9]", async () => {
   const h = new HetznerWorld();
   for (let index = 0; index < 1000; index += 1) h.joinNode(`node-${index}`);
   await h.start(nodeControllers);

@@ -9,6 +9,7 @@ import { milliseconds, minutes, seconds } from "../../../../src/core/brand.ts";
 import type { Service } from "../../../../src/kube/objects.ts";
 import { seededRandom } from "../../../../src/platform/random.ts";
 import { CloudError } from "../../../../src/provider/errors.ts";
+import { runsAllTests } from "../../../../src/testing/breadth.ts";
 import { VirtualClock } from "../../../../src/testing/virtual-time/virtual-clock.ts";
 import { ServiceWorld } from "../../../support/service-world.ts";
 import { TrackedCollections } from "../../../support/tracked-collections.ts";
@@ -57,7 +58,7 @@ const observed = async () => {
   return { clock, wants, inventory, find, state, answer };
 };
 
-test("a manager keeps no record of Services that are gone", async () => {
+test.if(runsAllTests)("a manager keeps no record of Services that are gone", async () => {
   const tracked = new TrackedCollections();
   try {
     const w = new ServiceWorld();

@@ -70,7 +70,7 @@ export function proofsOf(results: readonly TestResult[]): Proofs {
 
 /** Ordered by what a suite needs, least first. */
 export const suites = {
-  plain: { needs: "nothing", run: "`npm test`" },
+  plain: { needs: "nothing", run: "`npm run test:all`" },
   executable: { needs: "the executable", run: "`npm run docs -- --executable`" },
   cluster: { needs: "a control plane", run: "`npm run test:cluster`" },
   tools: { needs: "tools of users, such as helm", run: "`npm run test:tools`" },

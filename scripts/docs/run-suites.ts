@@ -31,7 +31,7 @@ function reportOf(command: readonly string[], env: NodeJS.ProcessEnv): string {
 /** Without the environment of the cluster tests: the result is what a plain clone proves. */
 export function runPlain(): string {
   const { FAIRLEAD_CLUSTER_KUBECONFIG: _, KUBEBUILDER_ASSETS: __, ...env } = process.env;
-  return reportOf([process.execPath, "scripts/launch.mjs", "test"], env);
+  return reportOf([process.execPath, "scripts/all-tests.ts"], env);
 }
 
 export function runExecutable(): string {

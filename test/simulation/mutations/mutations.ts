@@ -34,7 +34,7 @@ export interface Edit {
   readonly replace: string;
 }
 
-const scripted = (test: string): FoundByTest => ({ file: "test/simulation/scripted-worlds.test.ts", test });
+const scripted = (test: string): FoundByTest => ({ file: "test/simulation/scripted-worlds.long.test.ts", test });
 
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
@@ -42,7 +42,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "trust-credentials-that-show-nothing",
     breaks: "With credentials of another project, a small cluster gets its load balancers there.",
-    foundBy: { file: "test/controllers/kernel/account-proof.test.ts", test: "make nothing, delete nothing" },
+    foundBy: { file: "test/controllers/kernel/account-proof.long.test.ts", test: "make nothing, delete nothing" },
     edits: [
       {
         file: "src/controllers/kernel/doubt.ts",
@@ -56,7 +56,7 @@ export const mutations: readonly Mutation[] = [
     breaks:
       "A new Service in another project ends the doubt, and the other load balancers are created there.",
     foundBy: {
-      file: "test/controllers/kernel/account-proof.test.ts",
+      file: "test/controllers/kernel/account-proof.long.test.ts",
       test: "create the load balancer of a new",
     },
     edits: [
@@ -72,7 +72,7 @@ export const mutations: readonly Mutation[] = [
     breaks:
       "After a reload to credentials of another project, a small cluster gets its load balancers there.",
     foundBy: {
-      file: "test/controllers/kernel/account-proof.test.ts",
+      file: "test/controllers/kernel/account-proof.long.test.ts",
       test: "change nothing after a reload",
     },
     edits: [
@@ -353,7 +353,7 @@ export const mutations: readonly Mutation[] = [
     name: "no-limit-for-vanished-services",
     breaks: "Any number of Services may vanish from the API with their load balancers.",
     foundBy: {
-      file: "test/controllers/service/service-mass-limit.test.ts",
+      file: "test/controllers/service/service-mass-limit.long.test.ts",
       test: "20 Services that vanish within 10 s keep their load balancers",
     },
     edits: [
@@ -617,7 +617,7 @@ export const mutations: readonly Mutation[] = [
     name: "lead-without-lists",
     breaks: "A leader that can list nothing renews its Lease for ever.",
     foundBy: {
-      file: "test/app/takeover.test.ts",
+      file: "test/app/takeover.long.test.ts",
       test: "steps down too when it had complete lists at first",
     },
     edits: [
@@ -633,7 +633,7 @@ export const mutations: readonly Mutation[] = [
     breaks:
       "A new leader takes what listings lack of deleted Services for deleted, although they lack others too.",
     foundBy: {
-      file: "test/controllers/service/service-mass-limit.test.ts",
+      file: "test/controllers/service/service-mass-limit.long.test.ts",
       test: "Services that are deleted during a hold do not end it for the next leader",
     },
     edits: [
@@ -723,7 +723,7 @@ export const mutations: readonly Mutation[] = [
     name: "close-security-groups-after-an-old-listing",
     breaks: "Steps that depend on other load balancers rest on a listing of any age.",
     foundBy: {
-      file: "test/providers/aws/read-again.test.ts",
+      file: "test/providers/aws/read-again.long.test.ts",
       test: "a security group that another load balancer got after an old listing stays, with its rules",
     },
     edits: [
@@ -738,7 +738,7 @@ export const mutations: readonly Mutation[] = [
     name: "apply-steps-from-an-old-reading",
     breaks: "Steps are applied although what they change was read long ago.",
     foundBy: {
-      file: "test/providers/aws/read-again.test.ts",
+      file: "test/providers/aws/read-again.long.test.ts",
       test: "a load balancer that loses its tags after an old listing is not changed",
     },
     edits: [
@@ -798,7 +798,7 @@ export const mutations: readonly Mutation[] = [
     name: "rest-on-a-listing-from-before-the-change",
     breaks: "A load balancer rests while listings repeat what was there before its last change.",
     foundBy: {
-      file: "test/providers/aws/read-again.test.ts",
+      file: "test/providers/aws/read-again.long.test.ts",
       test: "a change that a user takes back at once is repaired with the next listing",
     },
     edits: [
@@ -828,7 +828,7 @@ export const mutations: readonly Mutation[] = [
     name: "believe-an-error-of-an-old-reading",
     breaks: "An error that rests on an old reading stops all changes.",
     foundBy: {
-      file: "test/providers/aws/read-again.test.ts",
+      file: "test/providers/aws/read-again.long.test.ts",
       test: "a load balancer whose security group had tags of another cluster is changed again",
     },
     edits: [
@@ -843,7 +843,7 @@ export const mutations: readonly Mutation[] = [
     name: "forget-an-edit-that-arrives-while-reading",
     breaks: "What was read before an edit counts as read after it.",
     foundBy: {
-      file: "test/providers/aws/read-again.test.ts",
+      file: "test/providers/aws/read-again.long.test.ts",
       test: "what a user changed in AWS is repaired with an edit of the Service that arrives while targets are read",
     },
     edits: [
@@ -872,7 +872,7 @@ export const mutations: readonly Mutation[] = [
     breaks:
       "A load balancer that has lost its mark since the last listing is changed as if it were the own one.",
     foundBy: {
-      file: "test/providers/aws/read-again.test.ts",
+      file: "test/providers/aws/read-again.long.test.ts",
       test: "a load balancer that loses its tags after an old listing is not changed",
     },
     edits: [
@@ -939,7 +939,7 @@ export const mutations: readonly Mutation[] = [
     name: "pace-checks-by-the-nodes-scheduled-so-far",
     breaks: "Many Nodes that are not Ready cost a lookup each, at the interval for a few.",
     foundBy: {
-      file: "test/controllers/node-lifecycle/check-pace.test.ts",
+      file: "test/controllers/node-lifecycle/check-pace.long.test.ts",
       test: "cost at most",
     },
     edits: [
@@ -954,7 +954,7 @@ export const mutations: readonly Mutation[] = [
     name: "forget-routes-that-a-lost-lease-cut-off",
     breaks: "A route whose creation the end of a session cut off is created again at once.",
     foundBy: {
-      file: "test/controllers/route/route-faults.test.ts",
+      file: "test/controllers/route/route-faults.long.test.ts",
       test: "does not repeat a creation that was cut off by the end of its session",
     },
     edits: [
@@ -969,7 +969,7 @@ export const mutations: readonly Mutation[] = [
     name: "create-again-after-a-doubted-deletion",
     breaks: "A load balancer that Fairlead deleted is created again although listings lack too many others.",
     foundBy: {
-      file: "test/controllers/service/service-mass-limit.test.ts",
+      file: "test/controllers/service/service-mass-limit.long.test.ts",
       test: "a Service that wants its load balancer back gets no other one while listings lack too many",
     },
     edits: [

@@ -20,7 +20,7 @@ export interface ForeignTest {
 /** The headings of the page, each with what its table shows. */
 export const groups = {
   "Upstream's controllers":
-    "Fairlead and upstream's own controllers in the same scenarios. Each scenario is two tests: with Fairlead's defaults, and with `--compatibility=upstream`. The command is `npm run test:differential`.",
+    "Fairlead and upstream's own controllers in the same scenarios. Each scenario is two tests: with Fairlead's defaults, and with `--compatibility=upstream`; take-over has its own tests. The command is `npm run test:differential`.",
   "csi-sanity":
     "Kubernetes' test of CSI drivers, against the CSI services of each cloud with volumes. The numbers are its cases; `test/clients/csi/sanity.client.ts` says why some are skipped. The command is `npm run test:clients -- NAME`, as for the tables below.",
   "Clients of the vendors":

@@ -9,8 +9,8 @@ export interface Result {
   readonly date: string;
   readonly passed: number;
   readonly skipped: number;
-  /** As `pinned` returned them. */
-  readonly versions: readonly string[];
+  /** As `pinned` returned them, joined: the formatter of the project would rewrite a list. */
+  readonly versions: string;
 }
 
 export type Results = Readonly<Record<string, Result>>;
@@ -22,7 +22,7 @@ export function recordResult(id: string, passed: number, skipped: number): void 
   const test = foreignTests.find((one) => one.id === id);
   if (test === undefined) return;
   const date = new Date().toISOString().slice(0, 10);
-  const results = { ...recordedResults(), [id]: { date, passed, skipped, versions: pinned(test) } };
+  const results = { ...recordedResults(), [id]: { date, passed, skipped, versions: pinned(test).join(", ") } };
   const sorted = Object.fromEntries(Object.entries(results).toSorted(([a], [b]) => a.localeCompare(b)));
   writeFileSync(file, `${JSON.stringify(sorted, undefined, 2)}\n`);
 }

@@ -18,7 +18,7 @@ function resultOf(test: ForeignTest, results: Results): readonly [result: string
   const result = results[test.id];
   if (result === undefined) return ["not recorded", "–"];
   const { versions, passed, skipped, date } = result;
-  if (versions.join() !== pinned(test).join()) return [`not recorded since ${versions.join(", ")}`, "–"];
+  if (versions !== pinned(test).join(", ")) return [`not recorded since ${versions}`, "–"];
   return [skipped === 0 ? `${passed} passed` : `${passed} passed, ${skipped} skipped`, date];
 }
 

@@ -22,7 +22,10 @@ export function recordResult(id: string, passed: number, skipped: number): void 
   const test = foreignTests.find((one) => one.id === id);
   if (test === undefined) return;
   const date = new Date().toISOString().slice(0, 10);
-  const results = { ...recordedResults(), [id]: { date, passed, skipped, versions: pinned(test).join(", ") } };
+  const results = {
+    ...recordedResults(),
+    [id]: { date, passed, skipped, versions: pinned(test).join(", ") },
+  };
   const sorted = Object.fromEntries(Object.entries(results).toSorted(([a], [b]) => a.localeCompare(b)));
   writeFileSync(file, `${JSON.stringify(sorted, undefined, 2)}\n`);
 }

@@ -2,7 +2,10 @@
 
 import type { FoundByTest, Mutation } from "./mutations.ts";
 
-const inAWS = (test: string): FoundByTest => ({ file: "test/providers/aws/shared-resources.long.test.ts", test });
+const inAWS = (test: string): FoundByTest => ({
+  file: "test/providers/aws/shared-resources.long.test.ts",
+  test,
+});
 const inOpenStack = (test: string): FoundByTest => ({
   file: "test/providers/openstack/errored-balancers.test.ts",
   test,

@@ -34,7 +34,10 @@ export interface Edit {
   readonly replace: string;
 }
 
-const scripted = (test: string): FoundByTest => ({ file: "test/simulation/scripted-worlds.long.test.ts", test });
+const scripted = (test: string): FoundByTest => ({
+  file: "test/simulation/scripted-worlds.long.test.ts",
+  test,
+});
 
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
@@ -42,7 +45,10 @@ export const mutations: readonly Mutation[] = [
   {
     name: "trust-credentials-that-show-nothing",
     breaks: "With credentials of another project, a small cluster gets its load balancers there.",
-    foundBy: { file: "test/controllers/kernel/account-proof.long.test.ts", test: "make nothing, delete nothing" },
+    foundBy: {
+      file: "test/controllers/kernel/account-proof.long.test.ts",
+      test: "make nothing, delete nothing",
+    },
     edits: [
       {
         file: "src/controllers/kernel/doubt.ts",

@@ -1,4 +1,4 @@
-// `npm run test:all`: the tests of `npm test` with every fault position and more seeds. With --nightly also what takes long and finds little:
+// `npm run test:all`: the tests of `npm test` with every fault position and more seeds, and the long test files. With --nightly also what takes long and finds little:
 // the cluster tests with hundreds of faults, on other minor versions, and without streaming lists.
 
 import { resolve } from "node:path";
@@ -9,7 +9,7 @@ const root = resolve(import.meta.dir, "..");
 
 const usage = `Usage: npm run test:all -- [--nightly] [bun test options]
 
-Runs the tests of npm test with every fault position and more seeds.
+Runs the tests of npm test with every fault position and more seeds, and the files *.long.test.ts.
 
 --nightly   then also the cluster tests with many more faults, all of them on the other minor versions and once without streaming lists, the
             comparison with upstream, and the real services of OpenStack. It takes more than an hour, and needs what test:cluster and test:differential need:

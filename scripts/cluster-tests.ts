@@ -45,6 +45,8 @@ const isSmoke = takeSwitch("--smoke");
 const isRecorded = takeSwitch("--record");
 const server = apiServerVersion();
 const extraFlags = process.env["FAIRLEAD_API_SERVER_FLAGS"] ?? "";
+if (isRecorded && words.length > 0)
+  fail("--record records whole runs, so it takes no part of a file name and no option.");
 if (isSmoke) words.unshift("nodes.", "services.", "routes.", "leadership.", "real.", "twin.");
 /** These also run in `npm test`, there against the test API server only. */
 const twins = ["test/kube/cluster/real.test.ts", "test/testing/apiserver/twin.test.ts"];
@@ -100,7 +102,9 @@ try {
       }),
   );
   if (isRecorded && code === 0) {
-    const passed = readJUnit(readFileSync(report, "utf8")).filter((each) => each.passed).length;
+    const results = readJUnit(readFileSync(report, "utf8"));
+    const passed = results.filter((each) => each.passed).length;
+    if (passed < results.length) fail(`Not recorded: ${results.length - passed} tests were skipped.`);
     recordVersion({ server, flags: extraFlags, suite: isSmoke ? "smoke" : "whole", passed });
   }
 } finally {

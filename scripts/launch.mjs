@@ -54,7 +54,7 @@ if (bun === undefined) {
 const testOptions = ["--parallel", "--no-isolate", "--timeout=600000"];
 const [command, ...rest] = process.argv.slice(2);
 /** `npm test` must end within a minute, so the long files are for `npm run test:all`, or run by name. */
-const isQuick = process.env.FAIRLEAD_TESTS === undefined && rest.every((word) => word.startsWith("-"));
+const isQuick = process.env.FAIRLEAD_TESTS === undefined && !rest.some((word) => /[/\\]/.test(word));
 if (isQuick) testOptions.push("--path-ignore-patterns=**/*.long.test.ts");
 const args = command === undefined ? [] : [command, ...(command === "test" ? testOptions : []), ...rest];
 

@@ -17,8 +17,14 @@ function run(command: readonly string[], cwd: string): string {
   return stdout.toString().trim();
 }
 
+/** Whether this clone has the commit; a shallow one lacks most. */
+function isKnown(commit: string): boolean {
+  return Bun.spawnSync(["git", "cat-file", "-e", `${commit}^{commit}`], { cwd: root }).exitCode === 0;
+}
+
 /** The newest release before this commit. */
 function previousCommit(): string {
+  if (!isKnown("HEAD~1")) return firstCommit;
   const tags = run(["git", "tag", "--merged", "HEAD~1", "--sort=-version:refname", "--list", "v*"], root);
   const [newest = ""] = tags.split("\n");
   return newest === "" ? firstCommit : run(["git", "rev-list", "-n", "1", newest], root);
@@ -31,8 +37,7 @@ export function previousExecutable(cloud: string): string | undefined {
   const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
   const kept = join(cache, "fairlead", "previous", commit, program);
   if (existsSync(kept)) return kept;
-  if (Bun.spawnSync(["git", "cat-file", "-e", `${commit}^{commit}`], { cwd: root }).exitCode !== 0)
-    return undefined;
+  if (!isKnown(commit)) return undefined;
   mkdirSync(dirname(kept), { recursive: true });
   const folder = mkdtempSync(`${dirname(kept)}.`);
   try {

@@ -1,5 +1,5 @@
-// The SBOM of an executable, as CycloneDX, with the minimum elements of NTIA. It is reproducible: the same commit gives the same
-// SBOM. Pure.
+// The SBOM of an executable, as CycloneDX, with the minimum elements of NTIA; the parts of Bun have the version of Bun, which names none. It
+// is reproducible: the same commit gives the same SBOM. Pure.
 
 import type { Material } from "./materials.ts";
 import { runtimeParts } from "./runtime-parts.ts";
@@ -69,6 +69,7 @@ export function sbom({ executable, version, time, sha256, bunVersion, materials 
       type: "library",
       "bom-ref": `bun/${name}`,
       name,
+      version: `as in Bun ${bunVersion}`,
       supplier: supplierOf(source),
       licenses: licenses(license),
       externalReferences: [{ type: "vcs", url: source }],

@@ -24,11 +24,13 @@ function git(...args: string[]): string {
 }
 
 export function readSources(): Sources {
-  const { version: released, gitHead } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
+  const manifest = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8")) as {
     readonly version: string;
-    /** In the npm package, where git would show the repository of the provider. */
+    /** In the npm package, where git would show the repository of the provider: the commit, and its time. */
     readonly gitHead?: string;
+    readonly gitTime?: number;
   };
+  const { version: released, gitHead, gitTime = 0 } = manifest;
   const isPacked = gitHead !== undefined;
   const head = gitHead ?? git("rev-parse", "HEAD");
   const isDirty = !isPacked && head !== "" && git("status", "--porcelain", "--untracked-files=no") !== "";
@@ -39,6 +41,6 @@ export function readSources(): Sources {
     version: `v${released}+${short}`,
     commit,
     isDirty,
-    time: isPacked ? 0 : Number(git("log", "-1", "--format=%ct")) || 0,
+    time: isPacked ? gitTime : Number(git("log", "-1", "--format=%ct")) || 0,
   };
 }

@@ -18,9 +18,11 @@ export interface TestedVersion {
 
 type Recorded = Readonly<TestedVersion & { date: string }>;
 
-/** Replaces the record of this version with these flags. A smoke does not replace the record of the whole suite. */
+const minorOf = ({ server }: Recorded): string => server.split(".").slice(0, 2).join(".");
+
+/** Replaces the record of this minor version with these flags. A smoke does not replace the record of the whole suite. */
 export function withRecord(records: readonly Recorded[], added: Recorded): readonly Recorded[] {
-  const isSame = (one: Recorded) => one.server === added.server && one.flags === added.flags;
+  const isSame = (one: Recorded) => minorOf(one) === minorOf(added) && one.flags === added.flags;
   if (added.suite === "smoke" && records.some((one) => isSame(one) && one.suite === "whole")) return records;
   const key = ({ server, flags }: Recorded): string => `${server} ${flags}`;
   return [...records.filter((one) => !isSame(one)), added].toSorted((a, b) =>
@@ -28,23 +30,27 @@ export function withRecord(records: readonly Recorded[], added: Recorded): reado
   );
 }
 
-const read = (): readonly Recorded[] => JSON.parse(readFileSync(file, "utf8")) as readonly Recorded[];
+export const recordedVersions = (): readonly Recorded[] =>
+  JSON.parse(readFileSync(file, "utf8")) as readonly Recorded[];
 
 export function recordVersion(tested: TestedVersion): void {
   const date = new Date().toISOString().slice(0, 10);
-  writeFileSync(file, `${JSON.stringify(withRecord(read(), { ...tested, date }), undefined, 2)}\n`);
+  writeFileSync(
+    file,
+    `${JSON.stringify(withRecord(recordedVersions(), { ...tested, date }), undefined, 2)}\n`,
+  );
 }
 
 const suites = { whole: "all cluster tests", smoke: "the core of the cluster tests" };
 
-function rowOf({ server, flags, suite, passed, date }: Recorded): string {
-  const minor = server.split(".").slice(0, 2).join(".");
+function rowOf(record: Recorded): string {
+  const { server, flags, suite, passed, date } = record;
   const variant = flags === "" ? "" : ` with \`${flags}\``;
-  return `| ${minor} | tested: ${suites[suite]} (${passed}) passed against the API server of ${server}${variant} on ${date} |`;
+  return `| ${minorOf(record)} | tested: ${suites[suite]} (${passed}) passed against the API server of ${server}${variant} on ${date} |`;
 }
 
 /** The page with the current table. */
-export function withVersions(page: string, records: readonly Recorded[] = read()): string {
+export function withVersions(page: string, records: readonly Recorded[] = recordedVersions()): string {
   const [before, rest] = page.split(begin);
   const after = rest?.slice(rest.indexOf(end));
   if (before === undefined || after === undefined) throw new Error(`The page has no ${begin.trim()}`);

@@ -9,7 +9,7 @@ import type { ReleaseFolder } from "./folder.ts";
 import { homebrewFormula } from "./homebrew.ts";
 import { krewManifest, type PluginDownloads } from "./krew.ts";
 
-/** Also Windows, unless some targets are chosen. */
+/** Includes Windows, unless targets are chosen. */
 export function pluginTargetsOf(chosen: readonly Target[]): readonly Target[] {
   return pluginTargets.filter((target) => chosen.length === targets.length || chosen.includes(target));
 }

@@ -36,7 +36,11 @@ export const packageName = "@fairlead/provider";
 export const packageFile = (version: string): string => `fairlead-provider-${version}.tgz`;
 
 /** The package.json of the package: `bun` runs it, and the compiler and the types are for the provider. */
-export function packageManifest({ released, commit }: Pick<Sources, "released" | "commit">): object {
+export function packageManifest({
+  released,
+  commit,
+  time,
+}: Pick<Sources, "released" | "commit" | "time">): object {
   const { dependencies, devDependencies } = readJson("package.json") as Manifest;
   const own = ["@types/bun", "bun", "typescript"].map((name) => [name, devDependencies[name]]);
   return {
@@ -48,6 +52,7 @@ export function packageManifest({ released, commit }: Pick<Sources, "released" |
     type: "module",
     sideEffects: false,
     gitHead: commit,
+    gitTime: time,
     exports: {
       ".": "./src/index.ts",
       "./testing": "./src/testing/index.ts",

@@ -222,7 +222,7 @@ const shipped: readonly (readonly [string, AnyProvider, readonly string[], reado
 ];
 
 test.each(shipped)(
-  "%s: the executable of its cloud accepts its arguments unchanged [S3]",
+  "%s: the provider of its cloud accepts its arguments unchanged [S3]",
   async (_, cloudOfManifest, args, ignored) => {
     const [provider, environment] = published.get(cloudOfManifest) ?? [cloudOfManifest, {}];
     const { problems } = await read(provider, args, environment);

@@ -69,6 +69,11 @@ describe.each(names)("%s", (name) => {
   });
 });
 
+test("the nightly tests have the history that the upgrade from an earlier commit needs", () => {
+  const [checkout] = workflow("nightly.yml").jobs["everything"]?.steps ?? [];
+  expect(checkout?.with?.["fetch-depth"]).toBe(0);
+});
+
 test("CI runs the commands that CONTRIBUTING.md asks for before a change", () => {
   const commands = stepsOf(workflow("ci.yml")).flatMap(({ run }) => run ?? []);
   const [, before = ""] = read("CONTRIBUTING.md").split("Before you send a change:");

@@ -97,7 +97,7 @@ export class OfficialClient {
     return status?.token ?? "";
   }
 
-  /** Of all namespaces unless one is given. */
+  /** Lists all namespaces unless one is given. */
   async list<T extends KubeObject>(resource: Resource<T>, selection: Selection = {}): Promise<readonly T[]> {
     const { apiVersion, kind } = headOf(resource);
     const { namespace, fieldSelector, labelSelector } = selection;

@@ -54,6 +54,12 @@ const valueSets: Readonly<Record<string, object>> = {
     affinity: { nodeAffinity: {} },
     topologySpreadConstraints: [
       { maxSkew: 1, topologyKey: "topology.kubernetes.io/zone", whenUnsatisfiable: "ScheduleAnyway" },
+      {
+        maxSkew: 1,
+        topologyKey: "kubernetes.io/hostname",
+        whenUnsatisfiable: "ScheduleAnyway",
+        labelSelector: { matchLabels: { app: "mine" } },
+      },
     ],
     updateStrategy: { type: "Recreate" },
     revisionHistoryLimit: 3,
@@ -296,6 +302,7 @@ describe.skipIf(tools === undefined).each([
           matchLabels: { "app.kubernetes.io/name": "fairlead", "app.kubernetes.io/instance": "release" },
         },
       }),
+      expect.objectContaining({ labelSelector: { matchLabels: { app: "mine" } } }),
     ]);
     const { spec } = one(objects, "Deployment");
     expect(spec).toMatchObject({ revisionHistoryLimit: 3, strategy: { type: "Recreate" } });

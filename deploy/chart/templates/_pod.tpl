@@ -137,8 +137,8 @@ spec:
   {{- with .Values.topologySpreadConstraints }}
   topologySpreadConstraints:
     {{- range . }}
-    {{- $counted := dict "labelSelector" (dict "matchLabels" (include "fairlead.selectorLabels" $ | fromYaml)) }}
-    - {{- merge (dict) . $counted | toYaml | nindent 6 }}
+    {{- $ofRelease := dict "labelSelector" (dict "matchLabels" (include "fairlead.selectorLabels" $ | fromYaml)) }}
+    - {{- hasKey . "labelSelector" | ternary . (merge (dict) . $ofRelease) | toYaml | nindent 6 }}
     {{- end }}
   {{- end }}
   securityContext:

@@ -14,7 +14,7 @@ import {
   packageNames,
 } from "./lock.ts";
 
-/** Of the package debian-archive-keyring. */
+/** From the package debian-archive-keyring. */
 const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const mirror = "http://deb.debian.org";
 

@@ -80,7 +80,7 @@ export async function chooseCloud(
     const meant = didYouMean(wanted, names);
     const hint = meant === undefined ? how : `did you mean ${meant}?`;
     return {
-      refused: `--cloud-provider is ${JSON.stringify(wanted)}, which is no known cloud; ${hint}`,
+      refused: `--cloud-provider is ${JSON.stringify(wanted)}, which is not a known cloud; ${hint}`,
       exitCode: 2,
     };
   }

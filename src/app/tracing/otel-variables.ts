@@ -40,6 +40,8 @@ export function traceTarget(
   environment: Environment,
   defaults: SpanAttributes,
 ): { readonly target: TraceTarget | undefined; readonly warnings: readonly string[] } {
+  const isOff = environment["OTEL_SDK_DISABLED"] === "true" || environment["OTEL_TRACES_EXPORTER"] === "none";
+  if (isOff && flag === undefined) return { target: undefined, warnings: [] };
   const sources = [
     ["--tracing-endpoint", flag && withPath(flag), flag],
     [ofTraces, environment[ofTraces], environment[ofTraces]],
@@ -48,6 +50,15 @@ export function traceTarget(
   const given = sources.find(([, url]) => url);
   if (given === undefined) return { target: undefined, warnings: [] };
   const [source, url = "", written = ""] = given;
+  const protocols = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+  const protocol = protocols.find((name) => environment[name] !== undefined);
+  if (flag === undefined && protocol !== undefined && environment[protocol] === "grpc")
+    return {
+      target: undefined,
+      warnings: [
+        `${protocol} is grpc, but Fairlead sends traces with http/json only. No traces are sent; set --tracing-endpoint to the collector's HTTP endpoint, usually port 4318, and restart`,
+      ],
+    };
   const problem = endpointProblem(written);
   if (problem !== undefined)
     return {

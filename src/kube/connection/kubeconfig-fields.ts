@@ -16,7 +16,7 @@ export interface Entry {
 }
 
 export class FieldReader {
-  /** Of the file. */
+  /** The path of the file. */
   readonly path: string;
   /** All of them are reported at once, so that one attempt is enough to correct the file. */
   readonly problems: string[] = [];

@@ -198,9 +198,20 @@ test("describes the process by the variables of OpenTelemetry [F88]", async () =
   });
 });
 
+test.each([{ OTEL_SDK_DISABLED: "true" }, { OTEL_TRACES_EXPORTER: "none" }])(
+  "sends no traces with %j",
+  async (off) => {
+    const collector = new Collector({ ...variables, ...off });
+    await collector.world.start();
+    await collector.world.pass(30);
+    expect(collector.requests).toEqual([]);
+  },
+);
+
 test.each([
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "https://user:secret@collector", "must not contain a user", 0],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317", "must be a URL such as", 0],
+  ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "Fairlead sends traces with http/json only", 0],
   ["OTEL_RESOURCE_ATTRIBUTES", "team=%ZZ", "must be percent-encoded pairs", 1],
   ["OTEL_EXPORTER_OTLP_HEADERS", "authorization", "must be percent-encoded pairs", 1],
 ])("warns of %s=%s, and uses the other variables", async (name, value, text, least) => {

@@ -8,6 +8,9 @@ import { cached, cachedFile, hashOf, run } from "./cached.ts";
 /** Why a tool cannot run here. */
 export class Unavailable extends Error {}
 
+/** Set where the tools must exist, so that no test is skipped. */
+const areRequired = process.env["FAIRLEAD_REQUIRE_TOOLS"] === "1";
+
 /** The path of a command. */
 export function needTool(name: string): string {
   const path = Bun.which(name);
@@ -132,7 +135,7 @@ export function orSkipped<T>(what: string, make: () => T): T | undefined {
   try {
     return make();
   } catch (error) {
-    if (!(error instanceof Unavailable)) throw error;
+    if (!(error instanceof Unavailable) || areRequired) throw error;
     process.stderr.write(`(skip) ${what}: ${error.message}\n`);
     return undefined;
   }

@@ -1,0 +1,22 @@
+// The minor versions of Kubernetes that are tested are the same in .ci/run, the nightly workflow, docs/support.md and `doctor`.
+
+import { expect, test } from "bun:test";
+import { recordedVersions } from "../../scripts/docs/tested-versions.ts";
+
+const tested = recordedVersions();
+const read = (path: string): Promise<string> => Bun.file(`${import.meta.dir}/../../${path}`).text();
+const minorsIn = (text: string): readonly string[] =>
+  [...new Set(text.match(/\b1\.3\d\b/g) ?? [])].toSorted();
+
+test("every minor version that is tested has a record of all cluster tests", async () => {
+  const recorded = tested.flatMap(({ server, suite }) => (suite === "whole" ? [server] : []));
+  const minors = minorsIn(recorded.map((version) => version.replace(/\.\d+$/, "")).join(" "));
+  expect(minors).toEqual(["1.35", "1.36", "1.37"]);
+  expect(minorsIn(await read(".ci/run"))).toEqual(minors);
+  expect(minorsIn(await read(".github/workflows/nightly.yml"))).toEqual(minors);
+});
+
+test("the newest version is also tested without streaming lists", () => {
+  const flags = tested.flatMap((record) => (record.server.startsWith("1.37.") ? [record.flags] : []));
+  expect(flags).toContain("--feature-gates=WatchList=false");
+});

@@ -45,7 +45,11 @@ async function main(words: readonly string[]): Promise<void> {
   );
   requirePublicKey(tag, published);
   if (options.check) {
-    print(`${tag ?? `Version ${sources.released}`} can be released.`);
+    print(
+      tag === undefined
+        ? `CHANGELOG.md has the section of ${sources.released}. With --tag, its date and the public key are checked too.`
+        : `${tag} can be released.`,
+    );
     return;
   }
   const key = keyOf(options);

@@ -21,8 +21,16 @@ function contents({ bunVersion, packages }: NotesInput): string {
   return `The executables contain Bun ${bunVersion}.${images}`;
 }
 
+/** Links of the changelog are relative to the repository, and a release is read elsewhere. */
+function withoutRelativeLinks(text: string): string {
+  return text.replaceAll(/\[([^\]]+)\]\((?!https?:)([^)#]+)[^)]*\)/g, (_, shown: string, path: string) =>
+    shown.replaceAll("`", "") === path ? `\`${path}\`` : `${shown} (\`${path}\`)`,
+  );
+}
+
 export function releaseNotes(input: NotesInput): string {
-  const { version, changes, isSigned } = input;
+  const { version, isSigned } = input;
+  const changes = withoutRelativeLinks(input.changes);
   const verify = isSigned
     ? `Take \`release-key.pub\` from the repository (\`deploy/release-key.pub\`), not from this release.
 

@@ -59,8 +59,8 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   [undefined, ["client-name"]],
   // kubelet and kubectl.
   [undefined, ["node-ip", "provider-id", "tcp", "field-selector", "from-literal"]],
-  // krew.
-  [undefined, ["manifest-url"]],
+  // krew and npx.
+  [undefined, ["manifest-url", "package"]],
   // Sidecars of CSI, and kube-controller-manager.
   [undefined, ["csi-address", "extra-create-metadata", "leader-election", "disable-force-detach-on-timeout"]],
   // sha256sum.

@@ -126,7 +126,7 @@ export const chartValues: ValueTree = {
       false,
     ),
     egressPorts: value(
-      "TCP ports of the API server and the cloud. OpenStack usually has 5000, 8774, 8776, 9696 and 9876; the metadata of AWS has 80.",
+      "TCP ports of the API server and the cloud. OpenStack usually has 5000, 8774, 8776, 9696 and 9876; the metadata of AWS has 80, and a collector of traces 4318.",
       [443, 6443],
       { type: "array", items: { type: "integer", minimum: 1, maximum: 65_535 } },
     ),

@@ -108,7 +108,7 @@ export async function chooseCloud(
     signal.throwIfAborted();
     const exitCode = isKubeError(error) && !error.fatal ? 1 : 2;
     return {
-      refused: `the Nodes, which show the cloud, cannot be read: ${textOf(error)}. Or ${how}.`,
+      refused: `the Nodes, which show the cloud, cannot be read: ${textOf(error).replace(/\.$/, "")}. Or ${how}.`,
       exitCode,
     };
   }

@@ -87,9 +87,10 @@ function defineAll(invocation: Invocation): Readonly<Record<string, CommandDef>>
 /** --help, --version and --notices select a command, as upstream's flags do; with --help all other flags are ignored. */
 function wordsOf({ flags, positional }: ReadFlags, isPlugin: boolean): string[] {
   if (flags.help) return ["help", ...positional];
-  // A kubectl plugin without arguments must not start a manager.
-  if (isPlugin && positional.length === 0) return ["help"];
-  if (!flags.notices && flags.version === "false") return [...positional];
+  if (!flags.notices && flags.version === "false") {
+    // A kubectl plugin without arguments must not start a manager.
+    return isPlugin && positional.length === 0 ? ["help"] : [...positional];
+  }
   const [first = ""] = positional;
   return ["version", ...positional.slice(commandNames.includes(first) ? 1 : 0)];
 }

@@ -120,19 +120,26 @@ async function collectCluster(
   });
 }
 
-/** The journal of the systemd unit, if this machine runs it. */
+/** The journal of the unit that the packages install, or of one with the name of the program, if this machine runs it. */
 async function collectLog(
   collection: Collection,
-  { program: unit, platform: { files }, signal }: Operator,
+  { program, platform: { files }, signal }: Operator,
 ): Promise<void> {
   await collection.try("log.txt", async () => {
-    const command = ["journalctl", `--unit=${unit}*`, "--lines=5000", "--no-pager", "--output=short-iso"];
+    const units = ["fairlead@*", `${program}*`];
+    const command = [
+      "journalctl",
+      ...units.map((unit) => `--unit=${unit}`),
+      "--lines=5000",
+      "--no-pager",
+      "--output=short-iso",
+    ];
     const { exitCode, stdout, stderr } = await files.run(command, {}, signal);
     if (exitCode !== 0)
       throw new Error(`journalctl ended with exit code ${exitCode}: ${stderr.split("\n")[0] ?? ""}`);
     if (stdout.trim() === "" || stdout.includes("-- No entries --"))
       throw new Error(
-        `the journal of this machine has no lines of the unit ${unit}. In a cluster, add the output of kubectl logs after reading it`,
+        `the journal of this machine has no lines of the units ${units.join(" and ")}. In a cluster, add the output of kubectl logs after reading it`,
       );
     return stdout;
   });

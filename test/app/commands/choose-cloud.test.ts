@@ -108,7 +108,7 @@ describe("the cloud of kubectl-fairlead", () => {
 
   test("is refused if it is unknown", async () => {
     expect(await choose(["doctor", "--cloud-provider=hetzer"])).toMatchObject({
-      refused: '--cloud-provider is "hetzer", which is no known cloud; did you mean hetzner?',
+      refused: '--cloud-provider is "hetzer", which is not a known cloud; did you mean hetzner?',
       exitCode: 2,
     });
   });

@@ -142,7 +142,8 @@ export class RancherCluster {
 
   /** Deletes all Services, and waits until nothing of them is left in Kubernetes and in Rancher. */
   async deleteAll(): Promise<void> {
-    for (const { metadata } of await this.services()) await this.deleteService(metadata.name);
+    // One that was deleted before may be gone meanwhile.
+    for (const { metadata } of await this.services()) await orUndefined(this.deleteService(metadata.name));
     await this.cluster.until(
       "the deletion of all Services",
       async () => (await this.services()).length === 0,

@@ -7,7 +7,7 @@ import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { readsLagOf } from "../cleanup/survey.ts";
-import type { Part } from "./record.ts";
+import { type Part, recordPath } from "./record.ts";
 import { failureKind, type PartReport, type StepReport } from "./report.ts";
 import { interval, maxFailures, shownWithin, type Trial, type TrialContext } from "./trial.ts";
 
@@ -55,11 +55,19 @@ export class SmokeRun {
   readonly #context: TrialContext;
   readonly #trials: readonly Trial[];
   readonly #timeout: Milliseconds;
+  readonly #hasOtherSettings: boolean;
   readonly #steps: StepReport[] = [];
   /** Those whose creation has not been seen: a request may still have an effect. */
   readonly #unseen = new Set<Part>();
 
-  constructor(context: TrialContext, trials: readonly Trial[], timeout: Milliseconds) {
+  /** With settings that differ from those of the record, nothing found does not prove that nothing exists. */
+  constructor(
+    context: TrialContext,
+    trials: readonly Trial[],
+    timeout: Milliseconds,
+    hasOtherSettings: boolean,
+  ) {
+    this.#hasOtherSettings = hasOtherSettings;
     this.#context = context;
     this.#trials = trials;
     this.#timeout = timeout;
@@ -81,7 +89,7 @@ export class SmokeRun {
       progress(
         "Interrupted. Removing what was created. Another Ctrl-C ends at once; run smoke again in this folder to remove the rest.",
       );
-    const left = await this.removeAll();
+    const left = await this.removeAll(this.#trials.filter(({ part }) => results.has(part)));
     const parts = this.#trials.map(({ part }) => ({
       part,
       result: results.get(part) ?? "skipped",
@@ -91,8 +99,8 @@ export class SmokeRun {
   }
 
   /** A removal is not interrupted: only its own time limit ends it. */
-  async removeAll(): Promise<readonly Leftover[]> {
-    const { clock, file } = this.#context;
+  async removeAll(trials = this.#trials): Promise<readonly Leftover[]> {
+    const { clock, file, progress } = this.#context;
     const never = new AbortController().signal;
     const left = await within(clock, this.#timeout, never, async (signal) => {
       const remove = async (trial: Trial): Promise<readonly Leftover[]> => {
@@ -102,9 +110,13 @@ export class SmokeRun {
         this.#steps.push({ part: trial.part, step: "remove", seconds: secondsSince(clock, began), failure });
         return found.map(({ leftover }) => leftover);
       };
-      return (await Promise.all(this.#trials.map(remove))).flat();
+      return (await Promise.all(trials.map(remove))).flat();
     });
-    await file.save({ open: [...new Set(left.map(({ part }) => part))] });
+    try {
+      await file.save({ open: [...new Set(left.map(({ part }) => part))] });
+    } catch (error) {
+      progress(`The record was not updated: ${messageOf(error)}`);
+    }
     return left;
   }
 
@@ -136,12 +148,13 @@ export class SmokeRun {
   }
 
   async #remove(trial: Trial, call: Call) {
-    const { clock, check, progress } = this.#context;
+    const { clock, check, file, progress } = this.#context;
     const { part, searchFor } = trial;
     const apart = this.#unseen.has(part)
       ? shownWithin
       : milliseconds(confirmAfter + (readsLagOf(check) ?? 0));
     let failures = 0;
+    let wasFound = false;
     let names: readonly string[] = [searchFor];
     let last: unknown = new Error("not finished");
     progress(`${part}: remove`);
@@ -150,6 +163,7 @@ export class SmokeRun {
       try {
         const found = await trial.find(call);
         names = found.map(({ name }) => name);
+        wasFound ||= found.length > 0;
         clean = found.length === 0 ? clean + 1 : 0;
         if (clean === 1) delay = apart;
         if (clean === 2) break;
@@ -170,7 +184,9 @@ export class SmokeRun {
       }
       await sleep(clock, milliseconds(delay), call.signal).catch(() => undefined);
     }
-    return [];
+    if (wasFound || !this.#hasOtherSettings) return [];
+    const why = `Not found, but the settings of the cloud differ from those of the earlier run, and it may be in another account. Use the former ones, or delete ${recordPath(file.record.cloud)} if it does not exist.`;
+    return [{ leftover: { part, name: searchFor, why }, failure: { kind: "OtherSettings" } }];
   }
 }
 

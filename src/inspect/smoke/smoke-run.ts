@@ -51,26 +51,28 @@ async function within<T>(
   }
 }
 
+export interface RunOptions {
+  readonly timeout: Milliseconds;
+  /** Settings differ from those of the record: nothing found does not prove that nothing exists. */
+  readonly hasOtherSettings: boolean;
+  /** How many changes the cloud has accepted, and how many have failed. */
+  readonly changes: { readonly accepted: number; readonly failed: number };
+}
+
 export class SmokeRun {
   readonly #context: TrialContext;
   readonly #trials: readonly Trial[];
-  readonly #timeout: Milliseconds;
-  readonly #hasOtherSettings: boolean;
+  readonly #options: RunOptions;
   readonly #steps: StepReport[] = [];
   /** Those whose creation has not been seen: a request may still have an effect. */
   readonly #unseen = new Set<Part>();
+  /** Those whose trial has failed after the cloud accepted a change. */
+  readonly #accepted = new Set<Part>();
 
-  /** With settings that differ from those of the record, nothing found does not prove that nothing exists. */
-  constructor(
-    context: TrialContext,
-    trials: readonly Trial[],
-    timeout: Milliseconds,
-    hasOtherSettings: boolean,
-  ) {
-    this.#hasOtherSettings = hasOtherSettings;
+  constructor(context: TrialContext, trials: readonly Trial[], options: RunOptions) {
     this.#context = context;
     this.#trials = trials;
-    this.#timeout = timeout;
+    this.#options = options;
   }
 
   async run(signal: AbortSignal): Promise<RunResult> {
@@ -78,7 +80,7 @@ export class SmokeRun {
     // Before anything is created.
     await file.save();
     const results = new Map<Part, PartReport["result"]>();
-    await within(clock, this.#timeout, signal, async (limited) => {
+    await within(clock, this.#options.timeout, signal, async (limited) => {
       for (const trial of this.#trials) {
         if (limited.aborted) break;
         const isPassed = await this.#try(trial, callWith(limited), signal);
@@ -102,7 +104,7 @@ export class SmokeRun {
   async removeAll(trials = this.#trials): Promise<readonly Leftover[]> {
     const { clock, file, progress } = this.#context;
     const never = new AbortController().signal;
-    const left = await within(clock, this.#timeout, never, async (signal) => {
+    const left = await within(clock, this.#options.timeout, never, async (signal) => {
       const remove = async (trial: Trial): Promise<readonly Leftover[]> => {
         const began = clock.monotonic();
         const found = await this.#remove(trial, callWith(signal));
@@ -128,6 +130,8 @@ export class SmokeRun {
 
   async #try({ part, steps }: Trial, call: Call, interrupt: AbortSignal): Promise<boolean> {
     const { clock, progress } = this.#context;
+    const { changes } = this.#options;
+    const before = changes.accepted;
     this.#unseen.add(part);
     for (const { name, run } of steps) {
       const began = clock.monotonic();
@@ -139,6 +143,7 @@ export class SmokeRun {
         const why = interrupt.aborted ? "Interrupted" : call.signal.aborted ? "Timeout" : undefined;
         const failure = why === undefined ? failureKind(error) : { kind: why };
         this.#steps.push({ part, step: name, seconds: secondsSince(clock, began), failure });
+        if (changes.accepted > before) this.#accepted.add(part);
         progress(`${part}: failed to ${name}: ${messageOf(error)}`);
         return false;
       }
@@ -150,11 +155,13 @@ export class SmokeRun {
   async #remove(trial: Trial, call: Call) {
     const { clock, check, file, progress } = this.#context;
     const { part, searchFor } = trial;
-    const apart = this.#unseen.has(part)
-      ? shownWithin
-      : milliseconds(confirmAfter + (readsLagOf(check) ?? 0));
+    const { changes, hasOtherSettings } = this.#options;
+    const apart =
+      this.#unseen.has(part) || changes.failed > 0
+        ? shownWithin
+        : milliseconds(confirmAfter + (readsLagOf(check) ?? 0));
     let failures = 0;
-    let wasFound = false;
+    let removals = 0;
     let names: readonly string[] = [searchFor];
     let last: unknown = new Error("not finished");
     progress(`${part}: remove`);
@@ -163,7 +170,7 @@ export class SmokeRun {
       try {
         const found = await trial.find(call);
         names = found.map(({ name }) => name);
-        wasFound ||= found.length > 0;
+        if (found.length > 0) delay = interval * 2 ** Math.min(removals++, 4);
         clean = found.length === 0 ? clean + 1 : 0;
         if (clean === 1) delay = apart;
         if (clean === 2) break;
@@ -184,9 +191,12 @@ export class SmokeRun {
       }
       await sleep(clock, milliseconds(delay), call.signal).catch(() => undefined);
     }
-    if (wasFound || !this.#hasOtherSettings) return [];
-    const why = `Not found, but the settings of the cloud differ from those of the earlier run, and it may be in another account. Use the former ones, or delete ${recordPath(file.record.cloud)} if it does not exist.`;
-    return [{ leftover: { part, name: searchFor, why }, failure: { kind: "OtherSettings" } }];
+    const isDoubtful = hasOtherSettings || this.#accepted.has(part);
+    if (removals > 0 || !isDoubtful) return [];
+    const why = !hasOtherSettings
+      ? "The cloud has accepted a change, and no listing shows what it made."
+      : `Not found, but the settings of the cloud differ from those of the earlier run, and it may be in another account. Use the former ones, or delete ${recordPath(file.record.cloud)} if it does not exist.`;
+    return [{ leftover: { part, name: searchFor, why }, failure: { kind: "NotProved" } }];
   }
 }
 

@@ -68,7 +68,11 @@ const withoutTrial = (part: Part, record: SmokeRecord): Trial => ({
 
 export function composeRun({ operator, record, place, report, progress }: SmokeOptions) {
   const { provider, platform, signal } = operator;
-  const work = cloudFor(operator, record, "change", report);
+  const changes = { accepted: 0, failed: 0 };
+  const work = cloudFor(operator, record, "change", (call) => {
+    if (call.mutates) changes[call.failure === undefined ? "accepted" : "failed"] += 1;
+    report(call);
+  });
   const check = cloudFor(operator, record, "read", report);
   const file = new RecordFile(platform.files, record);
   const context: TrialContext = { provider, work, check, clock: platform.clock, file, progress };
@@ -83,5 +87,5 @@ export function composeRun({ operator, record, place, report, progress }: SmokeO
   });
   const hasOtherSettings = record.settings !== settingsHash(operator, record.uid);
   const timeout = operator.settings.flags.timeout ?? defaultTimeout;
-  return new SmokeRun(context, trials, timeout, hasOtherSettings);
+  return new SmokeRun(context, trials, { timeout, hasOtherSettings, changes });
 }

@@ -8,6 +8,7 @@ import { harness as fake } from "../../../providers/fake/simulator/harness.ts";
 import { harness as hetzner } from "../../../providers/hetzner/simulator/harness.ts";
 import type { HetznerCloud } from "../../../providers/hetzner/simulator/hetzner-cloud.ts";
 import { harness as openstack } from "../../../providers/openstack/simulator/harness.ts";
+import { milliseconds } from "../../../src/core/brand.ts";
 import type { Transport } from "../../../src/platform/transport.ts";
 import type { Harness } from "../../../src/testing/conformance/simulated-cloud.ts";
 import { isRead, type RunOptions, SmokeRig } from "./smoke-rig.ts";
@@ -160,6 +161,56 @@ test("smoke names what is left when neither the record nor the report can be wri
   expect(out).not.toContain("Wrote ");
   expect(err).toContain("the report was not written: no space left on device");
   expect(await openIn(rig)).toEqual(["load balancer", "route", "volume"]);
+});
+
+describe("smoke in a cloud whose listings are wrong", () => {
+  test("names a load balancer that was created and is never listed", async () => {
+    const rig = new SmokeRig(fake);
+    let list: Response | undefined;
+    const { code, out } = await rig.run({
+      through: (transport) => async (request, signal) => {
+        const response = await transport(request, signal);
+        if (request.method !== "GET" || !request.url.includes("/balancers")) return response;
+        list ??= response.clone() as Response;
+        return list.clone() as Response;
+      },
+    });
+    expect(JSON.parse(rig.state).balancers).toHaveLength(2);
+    expect([code, await openIn(rig)]).toEqual([1, ["load balancer"]]);
+    expect(out).toContain("The cloud has accepted a change, and no listing shows what it made.");
+  });
+
+  test("removes a route that a request without an answer makes 50 s later", async () => {
+    const rig = new SmokeRig(fake);
+    const before = rig.state;
+    let isDelayed = false;
+    const never = new AbortController().signal;
+    await rig.run({
+      args: withMachine,
+      through: (transport) => async (request, signal) => {
+        if (isDelayed || request.method !== "POST" || !request.url.includes("/routes"))
+          return transport(request, signal);
+        isDelayed = true;
+        rig.clock.after(milliseconds(50_000), () => void transport(request, never));
+        return new Response("", { status: 500 });
+      },
+    });
+    await rig.clock.advance(milliseconds(60_000));
+    expect([isDelayed, rig.state]).toEqual([true, before]);
+  });
+
+  test("sends fewer deletions when they have no effect", async () => {
+    const rig = new SmokeRig(hetzner);
+    let deletions = 0;
+    await rig.run({
+      through: answering(({ method }) => {
+        if (method !== "DELETE") return undefined;
+        deletions += 1;
+        return new Response(null, { status: 204 });
+      }),
+    });
+    expect(deletions).toBeLessThan(60);
+  });
 });
 
 test("smoke writes no text of the cloud into the report as a code", async () => {

@@ -132,21 +132,24 @@ esac
     GH_REPO: "owner/name",
     GITHUB_SHA: "abc",
   };
-  const { exitCode } = Bun.spawnSync(["bash", "-eo", "pipefail", "-c", run ?? "exit 99"], { cwd: folder, env });
+  const { exitCode } = Bun.spawnSync(["bash", "-eo", "pipefail", "-c", run ?? "exit 99"], {
+    cwd: folder,
+    env,
+  });
   const sent = readFileSync(join(folder, "sent"), "utf8");
   rmSync(folder, { recursive: true });
   return { isPassed: exitCode === 0, isChanged: /^release (create|edit)/m.test(sent) };
 }
 
 describe("the release of a tag", () => {
-  const good = { releases: "echo 0", commit: "echo abc" };
+  const good = { releases: "echo v0.1.0-rc.1", commit: "echo abc" };
 
   test.each(["draft", "publish"])("is changed by the job %s when the tag has the tested commit", (job) => {
     expect(scriptOf(job, good)).toEqual({ isPassed: true, isChanged: true });
   });
 
   test.each([
-    ["draft", "has a release, whose images would be overwritten", { ...good, releases: "echo 1" }],
+    ["draft", "has a release, whose images would be overwritten", { ...good, releases: "echo v0.1.0" }],
     ["draft", "cannot be looked up", { ...good, releases: "exit 1" }],
     ["draft", "was moved to another commit", { ...good, commit: "echo def" }],
     ["publish", "was moved to another commit", { ...good, commit: "echo def" }],

@@ -156,10 +156,8 @@ export class SmokeRun {
     const { clock, check, file, progress } = this.#context;
     const { part, searchFor } = trial;
     const { changes, hasOtherSettings } = this.#options;
-    const apart =
-      this.#unseen.has(part) || changes.failed > 0
-        ? shownWithin
-        : milliseconds(confirmAfter + (readsLagOf(check) ?? 0));
+    const isUnclear = this.#unseen.has(part) || changes.failed > 0;
+    const apart = milliseconds((isUnclear ? shownWithin : confirmAfter) + (readsLagOf(check) ?? 0));
     let failures = 0;
     let removals = 0;
     let names: readonly string[] = [searchFor];

@@ -51,21 +51,22 @@ async function putPairs(
   await network.call(atRevision(request, revision_number), call);
 }
 
-/** Neutron drops packets from addresses that a port does not have, unless they are allowed. */
+/** Neutron drops packets from addresses that a port does not have, unless they are allowed. Returns whether the port was changed. */
 async function allow(
   network: ServiceApi,
   { destination, target }: DesiredRoute,
   hop: string,
   call: Call,
-): Promise<void> {
+): Promise<boolean> {
   const known = portAt(target.machine?.handles, hop);
-  if (known?.isFiltered !== true) return;
+  if (known?.isFiltered !== true) return false;
   const port = await ifFound(network.read<ApiPort>("/v2.0/ports/{id}", known.id, "port", call));
   // A Neutron without the extension filters nothing.
   const pairs = port?.allowed_address_pairs;
-  if (port === undefined || pairs === undefined) return;
-  if (pairs.some(({ ip_address }) => ip_address === destination)) return;
+  if (port === undefined || pairs === undefined) return false;
+  if (pairs.some(({ ip_address }) => ip_address === destination)) return false;
   await putPairs(network, port, [...pairs, { ip_address: destination }], call);
+  return true;
 }
 
 /** Other networks of the project may have the same addresses and pod ranges: only those of the router count. */
@@ -150,12 +151,24 @@ export function routerRoutes({ network }: OpenStackApi, router: string): Routes 
       // Pairs first: a route shows that a change is not complete, so no pair is left behind.
       const networks = removed.length === 0 ? [] : await networksOfRouter(call);
       for (const route of removed) await disallow(network, route, networks, call);
-      for (const { route, nexthop } of added) await allow(network, route, nexthop, call);
+      const allowed: ApiRoute[] = [];
+      for (const { route, destination, nexthop } of added)
+        if (await allow(network, route, nexthop, call)) allowed.push({ destination, nexthop });
       const routes = added.map(({ destination, nexthop }) => ({ destination: destination as Cidr, nexthop }));
-      if (await isAtomic(call)) {
-        await send("remove_extraroutes", removed, call);
-        await send("add_extraroutes", routes, call);
-      } else await replace(routes, removed, before, call);
+      try {
+        if (await isAtomic(call)) {
+          await send("remove_extraroutes", removed, call);
+          await send("add_extraroutes", routes, call);
+        } else await replace(routes, removed, before, call);
+      } catch (error) {
+        const isRefused = CloudError.is(error) && error.kind !== "unavailable";
+        // No route shows these pairs, so nothing else would remove them.
+        if (isRefused && allowed.length > 0) {
+          const own = await networksOfRouter(call);
+          for (const route of allowed) await disallow(network, route, own, call);
+        }
+        throw error;
+      }
       return done();
     },
   };

@@ -1,7 +1,8 @@
 // The workflows in .github: what each job may do, in which order a release happens, and what keeps versions current.
 
 import { describe, expect, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parse } from "yaml";
 import { readLock } from "../../scripts/release/image/lock.ts";
@@ -14,6 +15,7 @@ interface Step {
   readonly uses?: string;
   readonly run?: string;
   readonly with?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 interface Job {
@@ -105,6 +107,86 @@ describe("the release", () => {
       JSON.stringify(job).includes("FAIRLEAD_RELEASE_KEY"),
     );
     expect(users.map(([name, { environment }]) => [name, environment])).toEqual([["build", "release"]]);
+  });
+});
+
+/** The last script of a job of release.yml, run with a `gh` that answers with these texts. Returns what it has sent. */
+function scriptOf(job: string, answers: { readonly releases: string; readonly commit: string }) {
+  const folder = mkdtempSync(join(tmpdir(), "fairlead-workflow-"));
+  const gh = join(folder, "gh");
+  writeFileSync(
+    gh,
+    `#!/bin/sh
+echo "$*" >> sent
+case "$*" in
+  "release list "*) ${answers.releases};;
+  "api repos/owner/name/commits/tags/v0.1.0 "*) ${answers.commit};;
+esac
+`,
+  );
+  chmodSync(gh, 0o755);
+  const run = workflow("release.yml").jobs[job]?.steps?.findLast((step) => step.run !== undefined)?.run;
+  const env = {
+    PATH: `${folder}:${process.env["PATH"] ?? ""}`,
+    TAG: "v0.1.0",
+    GH_REPO: "owner/name",
+    GITHUB_SHA: "abc",
+  };
+  const { exitCode } = Bun.spawnSync(["bash", "-eo", "pipefail", "-c", run ?? "exit 99"], {
+    cwd: folder,
+    env,
+  });
+  const sent = readFileSync(join(folder, "sent"), "utf8");
+  rmSync(folder, { recursive: true });
+  return { isPassed: exitCode === 0, isChanged: /^release (create|edit)/m.test(sent) };
+}
+
+describe("the release of a tag", () => {
+  const good = { releases: "echo v0.1.0-rc.1", commit: "echo abc" };
+
+  test.each(["draft", "publish"])("is changed by the job %s when the tag has the tested commit", (job) => {
+    expect(scriptOf(job, good)).toEqual({ isPassed: true, isChanged: true });
+  });
+
+  test.each([
+    ["draft", "has a release, whose images would be overwritten", { ...good, releases: "echo v0.1.0" }],
+    ["draft", "cannot be looked up", { ...good, releases: "exit 1" }],
+    ["draft", "was moved to another commit", { ...good, commit: "echo def" }],
+    ["publish", "was moved to another commit", { ...good, commit: "echo def" }],
+    ["publish", "was deleted", { ...good, commit: "exit 1" }],
+  ])("is not changed by the job %s when the tag %s", (job, _, answers) => {
+    expect(scriptOf(job, answers)).toEqual({ isPassed: false, isChanged: false });
+  });
+
+  test("is refused when the default branch does not contain the commit", () => {
+    const { steps = [] } = workflow("release.yml").jobs["check"] ?? {};
+    const step = steps.find(({ run }) => run?.includes("merge-base"));
+    expect(steps.find(({ uses }) => uses?.startsWith("actions/checkout@"))?.with?.["fetch-depth"]).toBe(0);
+    const folder = mkdtempSync(join(tmpdir(), "fairlead-workflow-"));
+    const bash = (script: string) =>
+      Bun.spawnSync(["bash", "-eo", "pipefail", "-c", script], {
+        cwd: folder,
+        env: { PATH: process.env["PATH"] ?? "", HOME: folder, DEFAULT_BRANCH: "main" },
+      }).exitCode;
+    const commit = "git -c user.name=a -c user.email=a@example.com commit --quiet --allow-empty --message";
+    bash(`git init --quiet && ${commit} one && git update-ref refs/remotes/origin/main HEAD`);
+    expect(bash(step?.run ?? "exit 99")).toBe(0);
+    bash(`${commit} two`);
+    expect(bash(step?.run ?? "exit 0")).not.toBe(0);
+    rmSync(folder, { recursive: true });
+  });
+
+  test.each([
+    ["", "", "github"],
+    ["registry.example.com/owner", "", ""],
+    ["registry.example.com/owner", "own", "own"],
+  ])("pushes to the registry %p with its token, and keeps that of the workflow", (registry, own, token) => {
+    const { steps = [] } = workflow("release.yml").jobs["images"] ?? {};
+    const { REGISTRY_TOKEN: text = "" } = steps.find(({ run }) => run !== undefined)?.env ?? {};
+    // The operators in this expression are those of JavaScript.
+    const value = new Function("secrets", "vars", "github", `return ${text.slice(3, -2)}`);
+    const secrets = { IMAGE_REGISTRY_TOKEN: own };
+    expect(value(secrets, { IMAGE_REGISTRY: registry }, { token: "github" })).toBe(token);
   });
 });
 

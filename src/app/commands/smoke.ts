@@ -1,5 +1,6 @@
 // `smoke`: tries a real account once, and removes what it created.
 
+import { messageOf } from "../../core/error-message.ts";
 import { version } from "../build-info.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import { callOf } from "../operator.ts";
@@ -41,6 +42,10 @@ export const smokeCommand: Command = {
     const path = flags.file ?? `fairlead-smoke-${invocation.provider.name}-${time}.json`;
     if ((await files.version(path)) !== undefined) {
       invocation.refuse([invalidFlag("file", `${path} exists already; name another file, or delete it`)]);
+      return;
+    }
+    if (/\.record\.json$/i.test(path)) {
+      invocation.refuse([invalidFlag("file", `${path} is the name of a record; name another file`)]);
       return;
     }
     // Loaded only here: the manager never creates anything like this.
@@ -118,8 +123,10 @@ export const smokeCommand: Command = {
       requests: counts.all,
     };
     const written = smokeReport(facts, result.isInterrupted);
-    await files.write(path, `${JSON.stringify(written, undefined, 2)}\n`, 0o644);
-    await console.out(outcomeText(all, result, program, path));
-    invocation.exitCode = written.result === "passed" ? 0 : 1;
+    const text = `${JSON.stringify(written, undefined, 2)}\n`;
+    const problem = await files.write(path, text, 0o644).then(() => undefined, messageOf);
+    await console.out(outcomeText(all, result, program, problem === undefined ? path : undefined));
+    if (problem !== undefined) invocation.writeError(`the report was not written: ${problem}`);
+    invocation.exitCode = written.result === "passed" && problem === undefined ? 0 : 1;
   },
 };

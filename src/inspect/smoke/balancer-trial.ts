@@ -83,7 +83,7 @@ export class BalancerTrial implements Trial {
 
   async find(call: Call): Promise<readonly Found[]> {
     const balancers = this.#balancersOf("check");
-    const desired = { ...this.#desired(first), targets: [], ending: "delete" } as const;
+    const desired = { ...this.#desired(first), facts: {}, targets: [], ending: "delete" } as const;
     const listed = await this.#list(balancers, call);
     const looked = listed.length === 0 ? await this.#lookUp(balancers, desired, undefined, call) : undefined;
     const all = looked === undefined ? listed : [looked];
@@ -101,9 +101,10 @@ export class BalancerTrial implements Trial {
     return desiredBalancer(provider, file.record, ports);
   }
 
+  /** By name and mark only: an id in the record may have been edited. */
   #own(balancers: AnyBalancers, all: readonly ObservedLoadBalancer[]): readonly ObservedLoadBalancer[] {
-    const { owner, defaultName, facts } = this.#desired(first);
-    const service = { owner, defaultName, facts, createdAt: "", hasFinalizer: true, addresses: [] };
+    const { owner, defaultName } = this.#desired(first);
+    const service = { owner, defaultName, facts: {}, createdAt: "", hasFinalizer: true, addresses: [] };
     return withOwners(all, balancers.ownKeys, () => [{ ...service, hasHostname: false }]).filter(
       ({ ownership, owners }) => ownership === "ours" && owners.includes(owner.uid),
     );

@@ -3,7 +3,7 @@
 
 import type { Operator } from "../../app/operator.ts";
 import { type Cidr, type IpAddress, nodeName } from "../../core/brand.ts";
-import { cidrFamily } from "../../core/cidr.ts";
+import { cidrContains, cidrFamily, cidrOfIp } from "../../core/cidr.ts";
 import { defined } from "../../core/defined.ts";
 import { parseIp } from "../../core/ip.ts";
 import type { Call } from "../../provider/call.ts";
@@ -13,7 +13,7 @@ import type { Segments } from "../../provider/volumes.ts";
 import { sizeText } from "../../volumes/csi/volume-requests.ts";
 import { checkPlan, desiredBalancer, nodePortOf } from "./balancer-trial.ts";
 import type { Part, RecordedMachine, SmokeRecord } from "./record.ts";
-import { desiredRoute, tableFor, takenRanges } from "./route-trial.ts";
+import { desiredRoute, refuseTaken, tableFor } from "./route-trial.ts";
 import { SmokeFailure } from "./trial.ts";
 
 export interface PreviewedPart {
@@ -108,6 +108,21 @@ export class SmokePreview {
     return { record: { ...withMachine, open, route: routed }, place, parts: all };
   }
 
+  /** Traffic to these machines would go to another one. */
+  async #refuseAddresses(range: Cidr): Promise<void> {
+    for (const source of this.#cloud.instances?.sources ?? [])
+      for await (const page of source.list(this.#call))
+        for (const { addresses, title, key } of page)
+          for (const { value } of addresses) {
+            const ip = parseIp(value);
+            if (ip !== undefined && cidrContains(range, cidrOfIp(ip)))
+              throw new SmokeFailure(
+                "RangeInUse",
+                `--route-range ${range} contains ${ip}, an address of the machine ${title ?? key}. Choose a range that nothing uses.`,
+              );
+          }
+  }
+
   async #balancer(record: SmokeRecord): Promise<PreviewedPart> {
     const { loadBalancers: balancers } = this.#cloud;
     if (balancers === undefined)
@@ -153,12 +168,8 @@ export class SmokePreview {
     const family = cidrFamily(range);
     if (!table.families.includes(family))
       return skipped(`none, because the cloud has no routes for ${family}`);
-    const [taken] = await takenRanges(table, range, clock, this.#call);
-    if (taken !== undefined)
-      throw new SmokeFailure(
-        "RouteTaken",
-        `--route-range ${range} overlaps the route to ${taken}. Choose a range that nothing uses.`,
-      );
+    await refuseTaken(table, range, clock, this.#call);
+    await this.#refuseAddresses(range);
     const text = `1, from ${range} to the machine ${record.machine.node}`;
     return { part: { part: "route", text, isSkipped: false }, table: table.name };
   }

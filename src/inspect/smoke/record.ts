@@ -2,6 +2,7 @@
 // run that was killed has left.
 
 import { type ServiceUID, serviceUID } from "../../core/brand.ts";
+import { parseCidr } from "../../core/cidr.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Machine } from "../../provider/instances.ts";
 import type { Facts } from "../../provider/plan.ts";
@@ -20,6 +21,8 @@ export interface SmokeRecord {
   readonly startedAt: string;
   /** Random. In the marks it is the uid of the Service and of the cluster, and the names are made of it. */
   readonly uid: string;
+  /** A short hash of the cloud's settings: with others, another account may be listed. */
+  readonly settings: string;
   /** What may be in the cloud; empty when all of it is proved to be gone. */
   readonly open: readonly Part[];
   readonly facts: Facts;
@@ -30,15 +33,20 @@ export interface SmokeRecord {
 /** The name of the cluster and of the volume. */
 export const smokeName = ({ uid }: Pick<SmokeRecord, "uid">): string => `fairlead-smoke-${uid.slice(0, 8)}`;
 
+/** UUIDs of Kubernetes have version 4. With version 8, no record can name the uid of a Service, even one that was edited. */
+export const smokeUID = (uuid: string): string => `${uuid.slice(0, 14)}8${uuid.slice(15)}`;
+
 export const ownerOf = ({ uid }: Pick<SmokeRecord, "uid">): ServiceUID => serviceUID(uid);
 
 export const recordPath = (cloud: string): string => `fairlead-smoke-${cloud}.record.json`;
 
+type RecordFiles = Pick<Files, "read" | "version" | "write">;
+
 export class RecordFile {
-  readonly #files: Pick<Files, "write">;
+  readonly #files: RecordFiles;
   #record: SmokeRecord;
 
-  constructor(files: Pick<Files, "write">, record: SmokeRecord) {
+  constructor(files: RecordFiles, record: SmokeRecord) {
     this.#files = files;
     this.#record = record;
   }
@@ -47,26 +55,42 @@ export class RecordFile {
     return this.#record;
   }
 
+  /** Throws if the file has the record of another run that may have left something. */
   async save(change: Partial<SmokeRecord> = {}): Promise<void> {
     this.#record = { ...this.#record, ...change };
-    const text = `${JSON.stringify(this.#record, undefined, 2)}\n`;
-    await this.#files.write(recordPath(this.#record.cloud), text, 0o600);
+    const { cloud, uid } = this.#record;
+    const path = recordPath(cloud);
+    const other = await readRecord(this.#files, cloud);
+    if (other !== undefined && other.uid !== uid)
+      throw new Error(
+        `${path} has the record of another run, which is kept. Run smoke once at a time in a folder.`,
+      );
+    await this.#files.write(path, `${JSON.stringify(this.#record, undefined, 2)}\n`, 0o600);
   }
 }
 
 function isRecord(value: unknown, cloud: string): value is SmokeRecord {
   if (typeof value !== "object" || value === null) return false;
-  const { format, uid, open, facts, ...rest } = value as Partial<SmokeRecord>;
+  const { format, uid, open, facts, machine, route, ...rest } = value as Partial<SmokeRecord>;
   const isKnown = (part: Part): boolean => parts.includes(part);
   return (
     format === 1 &&
     rest.cloud === cloud &&
     typeof facts === "object" &&
-    /^[0-9a-f]{8}-[0-9a-f-]{27}$/.test(uid ?? "") &&
+    /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(uid ?? "") &&
     Array.isArray(open) &&
-    open.every(isKnown)
+    open.every(isKnown) &&
+    (machine === undefined || isMachine(machine)) &&
+    (!open.includes("route") ||
+      (machine !== undefined && parseCidr(String(route?.destination)) !== undefined))
   );
 }
+
+const isMachine = ({ node, machine, addresses, internalIPs }: Partial<RecordedMachine>): boolean =>
+  typeof node === "string" &&
+  typeof machine?.key === "string" &&
+  Array.isArray(addresses) &&
+  Array.isArray(internalIPs);
 
 /** The record of an earlier run that may have left something; undefined if there is none. Throws for any other file of this name. */
 export async function readRecord(

@@ -47,11 +47,15 @@ export interface SmokeReport {
   readonly requests: readonly RequestCount[];
 }
 
+/** A proxy may answer with any text as the code. */
+const safeCode = (code: string | undefined): string | undefined =>
+  /^[A-Za-z._]{1,64}$/.test(code ?? "") ? code : undefined;
+
 export function failureKind(error: unknown): FailureKind {
   const cause = error instanceof RpcError && CloudError.is(error.cause) ? error.cause : error;
   if (CloudError.is(cause)) {
     const { operation, status, code } = cause.detail;
-    return { kind: cause.kind, operation, status, code };
+    return { kind: cause.kind, operation, status, code: safeCode(code) };
   }
   if (error instanceof SmokeFailure) return { kind: error.reason };
   return { kind: error instanceof RpcError ? error.code : "InternalError" };

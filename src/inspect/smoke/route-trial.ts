@@ -12,7 +12,15 @@ import type { AnyCloud } from "../../provider/provider.ts";
 import type { DesiredRoute, ObservedRoute, RouteOutcome } from "../../provider/routes.ts";
 import { untilEnded } from "../cleanup/apply-and-wait.ts";
 import type { SmokeRecord } from "./record.ts";
-import { type Found, interval, type Trial, type TrialContext, untilDone, untilShown } from "./trial.ts";
+import {
+  type Found,
+  interval,
+  SmokeFailure,
+  type Trial,
+  type TrialContext,
+  untilDone,
+  untilShown,
+} from "./trial.ts";
 
 /** Undefined if the test has no route. */
 export function desiredRoute({ machine, route, uid }: SmokeRecord): DesiredRoute | undefined {
@@ -40,36 +48,36 @@ export class RouteTrial implements Trial {
   ];
   readonly #context: TrialContext;
   readonly #desired: DesiredRoute;
-  readonly #work: RouteTable;
-  readonly #check: RouteTable;
+  /** Before this test has sent a creation, a route to the range is another client's. */
+  #isUnsent = false;
 
   constructor(context: TrialContext, desired: DesiredRoute) {
-    const { work, check, clock, file } = context;
-    const table = (cloud: AnyCloud): RouteTable => {
-      const found = tableFor(cloud, desired, clock, file.record.route?.table);
-      if (found === undefined) throw new Error("The cloud has no route table for this machine any more.");
-      return found;
-    };
     this.#context = context;
     this.#desired = desired;
-    this.#work = table(work);
-    this.#check = table(check);
     this.searchFor = `a route to ${desired.destination}`;
   }
 
   async find(call: Call): Promise<readonly Found[]> {
-    return (await this.#own(this.#check, call)).map((route) => ({
+    if (this.#isUnsent) return [];
+    return (await this.#own("check", call)).map((route) => ({
       name: `${route.destination} to ${this.#desired.target.node}`,
       remove: async () => {
-        await this.#end(await this.#work.remove(route, call), call);
+        await this.#end(await this.#table("work").remove(route, call), call);
         return interval;
       },
     }));
   }
 
+  #table(connection: "work" | "check"): RouteTable {
+    const { [connection]: cloud, clock, file } = this.#context;
+    const found = tableFor(cloud, this.#desired, clock, file.record.route?.table);
+    if (found !== undefined) return found;
+    throw new SmokeFailure("NoRouteTable", "With these settings, no route table serves this machine.");
+  }
+
   /** No listing before the creation has shown a route to this range. */
-  async #own(table: RouteTable, call: Call): Promise<readonly ObservedRoute[]> {
-    const { routes } = await listTable(table, this.#context.clock, call);
+  async #own(connection: "work" | "check", call: Call): Promise<readonly ObservedRoute[]> {
+    const { routes } = await listTable(this.#table(connection), this.#context.clock, call);
     const { destination, target } = this.#desired;
     return routes.filter(
       (route) =>
@@ -81,9 +89,14 @@ export class RouteTrial implements Trial {
 
   /** Sent again after an unknown outcome, as by the controller: a range can have only one route. */
   #create(call: Call): Promise<void> {
-    return untilDone(this.#context.clock, call.signal, async () => {
-      const [present] = await this.#own(this.#work, call);
-      if (present === undefined) await this.#end(await this.#work.create(this.#desired, call), call);
+    const table = this.#table("work");
+    const { clock } = this.#context;
+    this.#isUnsent = true;
+    return untilDone(clock, call.signal, async () => {
+      if (this.#isUnsent) await refuseTaken(table, this.#desired.destination, clock, call);
+      this.#isUnsent = false;
+      const [present] = await this.#own("work", call);
+      if (present === undefined) await this.#end(await table.create(this.#desired, call), call);
       return undefined;
     });
   }
@@ -98,19 +111,19 @@ export class RouteTrial implements Trial {
   #verify(call: Call): Promise<void> {
     const what = "the route";
     return untilShown(this.#context, call.signal, what, async () => {
-      return (await this.#own(this.#check, call)).some(({ leadsNowhere }) => leadsNowhere !== true);
+      return (await this.#own("check", call)).some(({ leadsNowhere }) => leadsNowhere !== true);
     });
   }
 }
 
-/** The listed routes that the range overlaps, except default routes. */
-export async function takenRanges(
-  table: RouteTable,
-  range: Cidr,
-  clock: Clock,
-  call: Call,
-): Promise<readonly Cidr[]> {
+/** Throws if the range overlaps a listed route, except a default route. */
+export async function refuseTaken(table: RouteTable, range: Cidr, clock: Clock, call: Call): Promise<void> {
   const { destinations } = await listTable(table, clock, call);
   const specific = [...destinations].filter((destination) => prefixLength(destination) > 0);
-  return [...(overlaps([range], specific).get(range) ?? [])];
+  const [taken] = overlaps([range], specific).get(range) ?? [];
+  if (taken === undefined) return;
+  throw new SmokeFailure(
+    "RouteTaken",
+    `--route-range ${range} overlaps the route to ${taken}. Choose a range that nothing uses.`,
+  );
 }

@@ -7,7 +7,7 @@ import { type Clock, sleep } from "../../platform/clock.ts";
 import type { Call } from "../../provider/call.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import { readsLagOf } from "../cleanup/survey.ts";
-import type { Part } from "./record.ts";
+import { type Part, recordPath } from "./record.ts";
 import { failureKind, type PartReport, type StepReport } from "./report.ts";
 import { interval, maxFailures, shownWithin, type Trial, type TrialContext } from "./trial.ts";
 
@@ -51,18 +51,28 @@ async function within<T>(
   }
 }
 
+export interface RunOptions {
+  readonly timeout: Milliseconds;
+  /** Settings differ from those of the record: nothing found does not prove that nothing exists. */
+  readonly hasOtherSettings: boolean;
+  /** How many changes the cloud has accepted, and how many have failed. */
+  readonly changes: { readonly accepted: number; readonly failed: number };
+}
+
 export class SmokeRun {
   readonly #context: TrialContext;
   readonly #trials: readonly Trial[];
-  readonly #timeout: Milliseconds;
+  readonly #options: RunOptions;
   readonly #steps: StepReport[] = [];
   /** Those whose creation has not been seen: a request may still have an effect. */
   readonly #unseen = new Set<Part>();
+  /** Those whose trial has failed after the cloud accepted a change. */
+  readonly #accepted = new Set<Part>();
 
-  constructor(context: TrialContext, trials: readonly Trial[], timeout: Milliseconds) {
+  constructor(context: TrialContext, trials: readonly Trial[], options: RunOptions) {
     this.#context = context;
     this.#trials = trials;
-    this.#timeout = timeout;
+    this.#options = options;
   }
 
   async run(signal: AbortSignal): Promise<RunResult> {
@@ -70,7 +80,7 @@ export class SmokeRun {
     // Before anything is created.
     await file.save();
     const results = new Map<Part, PartReport["result"]>();
-    await within(clock, this.#timeout, signal, async (limited) => {
+    await within(clock, this.#options.timeout, signal, async (limited) => {
       for (const trial of this.#trials) {
         if (limited.aborted) break;
         const isPassed = await this.#try(trial, callWith(limited), signal);
@@ -81,7 +91,7 @@ export class SmokeRun {
       progress(
         "Interrupted. Removing what was created. Another Ctrl-C ends at once; run smoke again in this folder to remove the rest.",
       );
-    const left = await this.removeAll();
+    const left = await this.removeAll(this.#trials.filter(({ part }) => results.has(part)));
     const parts = this.#trials.map(({ part }) => ({
       part,
       result: results.get(part) ?? "skipped",
@@ -91,10 +101,10 @@ export class SmokeRun {
   }
 
   /** A removal is not interrupted: only its own time limit ends it. */
-  async removeAll(): Promise<readonly Leftover[]> {
-    const { clock, file } = this.#context;
+  async removeAll(trials = this.#trials): Promise<readonly Leftover[]> {
+    const { clock, file, progress } = this.#context;
     const never = new AbortController().signal;
-    const left = await within(clock, this.#timeout, never, async (signal) => {
+    const left = await within(clock, this.#options.timeout, never, async (signal) => {
       const remove = async (trial: Trial): Promise<readonly Leftover[]> => {
         const began = clock.monotonic();
         const found = await this.#remove(trial, callWith(signal));
@@ -102,9 +112,13 @@ export class SmokeRun {
         this.#steps.push({ part: trial.part, step: "remove", seconds: secondsSince(clock, began), failure });
         return found.map(({ leftover }) => leftover);
       };
-      return (await Promise.all(this.#trials.map(remove))).flat();
+      return (await Promise.all(trials.map(remove))).flat();
     });
-    await file.save({ open: [...new Set(left.map(({ part }) => part))] });
+    try {
+      await file.save({ open: [...new Set(left.map(({ part }) => part))] });
+    } catch (error) {
+      progress(`The record was not updated: ${messageOf(error)}`);
+    }
     return left;
   }
 
@@ -116,6 +130,8 @@ export class SmokeRun {
 
   async #try({ part, steps }: Trial, call: Call, interrupt: AbortSignal): Promise<boolean> {
     const { clock, progress } = this.#context;
+    const { changes } = this.#options;
+    const before = changes.accepted;
     this.#unseen.add(part);
     for (const { name, run } of steps) {
       const began = clock.monotonic();
@@ -127,6 +143,7 @@ export class SmokeRun {
         const why = interrupt.aborted ? "Interrupted" : call.signal.aborted ? "Timeout" : undefined;
         const failure = why === undefined ? failureKind(error) : { kind: why };
         this.#steps.push({ part, step: name, seconds: secondsSince(clock, began), failure });
+        if (changes.accepted > before) this.#accepted.add(part);
         progress(`${part}: failed to ${name}: ${messageOf(error)}`);
         return false;
       }
@@ -136,12 +153,13 @@ export class SmokeRun {
   }
 
   async #remove(trial: Trial, call: Call) {
-    const { clock, check, progress } = this.#context;
+    const { clock, check, file, progress } = this.#context;
     const { part, searchFor } = trial;
-    const apart = this.#unseen.has(part)
-      ? shownWithin
-      : milliseconds(confirmAfter + (readsLagOf(check) ?? 0));
+    const { changes, hasOtherSettings } = this.#options;
+    const isUnclear = this.#unseen.has(part) || changes.failed > 0;
+    const apart = milliseconds((isUnclear ? shownWithin : confirmAfter) + (readsLagOf(check) ?? 0));
     let failures = 0;
+    let removals = 0;
     let names: readonly string[] = [searchFor];
     let last: unknown = new Error("not finished");
     progress(`${part}: remove`);
@@ -150,6 +168,7 @@ export class SmokeRun {
       try {
         const found = await trial.find(call);
         names = found.map(({ name }) => name);
+        if (found.length > 0) delay = interval * 2 ** Math.min(removals++, 4);
         clean = found.length === 0 ? clean + 1 : 0;
         if (clean === 1) delay = apart;
         if (clean === 2) break;
@@ -170,7 +189,12 @@ export class SmokeRun {
       }
       await sleep(clock, milliseconds(delay), call.signal).catch(() => undefined);
     }
-    return [];
+    const isDoubtful = hasOtherSettings || this.#accepted.has(part);
+    if (removals > 0 || !isDoubtful) return [];
+    const why = !hasOtherSettings
+      ? "The cloud has accepted a change, and no listing shows what it made."
+      : `Not found, but the settings of the cloud differ from those of the earlier run, and it may be in another account. Use the former ones, or delete ${recordPath(file.record.cloud)} if it does not exist.`;
+    return [{ leftover: { part, name: searchFor, why }, failure: { kind: "NotProved" } }];
   }
 }
 

@@ -69,7 +69,7 @@ export function outcomeText(
   parts: readonly PartReport[],
   { left, isInterrupted }: RunResult,
   program: string,
-  path: string,
+  path: string | undefined,
 ): string {
   return [
     isInterrupted ? "Interrupted." : "Result:",
@@ -77,7 +77,11 @@ export function outcomeText(
     ...parts.map(resultOf),
     "",
     leftText(left, program),
-    `Wrote ${path}: versions, steps, durations and counts of requests, without names, ids, addresses or secrets. docs/smoke.md says how to send it.`,
-    "",
+    ...(path === undefined
+      ? []
+      : [
+          `Wrote ${path}: versions, steps, durations and counts of requests, without names, ids, addresses or secrets. docs/smoke.md says how to send it.`,
+          "",
+        ]),
   ].join("\n");
 }

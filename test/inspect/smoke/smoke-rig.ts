@@ -28,10 +28,14 @@ export interface Ended {
 export interface RunOptions {
   readonly args?: readonly string[];
   readonly typed?: string;
+  /** The settings of the cloud, if not those of the harness. */
+  readonly config?: Readonly<Record<string, string>>;
   /** Between the command and the cloud. */
   readonly through?: (transport: Transport) => Transport;
   /** When it returns true, the process is killed: nothing of it goes on. */
   readonly isKilled?: () => boolean;
+  /** When it returns true, the disk is full. */
+  readonly refusesWrites?: () => boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -69,28 +73,33 @@ export class SmokeRig {
   async run({
     args = ["--yes"],
     typed,
+    config = this.harness.config,
     through = (one) => one,
     isKilled,
+    refusesWrites,
     signal,
   }: RunOptions = {}): Promise<Ended> {
     let out = "";
     let err = "";
     let isGone = false;
-    const { harness, clock, cloud, disk } = this;
+    const { clock, cloud, disk } = this;
     const sent: Transport = (request, given) => {
       if (isGone) return new Promise(() => undefined);
       if (!isRead(request)) this.changes.push(`${request.method} ${new URL(request.url).pathname}`);
       return cloud.transport(request, given);
     };
-    const settings = Object.entries(harness.config).map(([name, value]) => `--config-set=${name}=${value}`);
+    const settings = Object.entries(config).map(([name, value]) => `--config-set=${name}=${value}`);
     const report = `report-${this.#random.uuid()}.json`;
     const platform = {
       clock,
       random: this.#random,
       files: {
         ...disk.files,
-        write: async (path: string, content: string | Uint8Array, mode: number) =>
-          isGone ? new Promise<never>(() => undefined) : disk.files.write(path, content, mode),
+        write: async (path: string, content: string | Uint8Array, mode: number) => {
+          if (isGone) return new Promise<never>(() => undefined);
+          if (refusesWrites?.() === true) throw new Error("no space left on device");
+          return disk.files.write(path, content, mode);
+        },
       },
       transport: () => Promise.reject(new Error("smoke needs no API server")),
       cloudTransport: through(sent),

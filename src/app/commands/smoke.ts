@@ -22,7 +22,7 @@ export const smokeCommand: Command = {
       "3": "not confirmed; nothing was created",
     },
     examples: [
-      { text: "A load balancer without targets, and a volume", words: "smoke" },
+      { text: "Without a machine, where the cloud permits a load balancer without targets", words: "smoke" },
       {
         text: "All parts, with a machine that exists and a range that nothing uses",
         words: "smoke --machine=worker-1 --route-range=10.254.254.0/28",
@@ -91,7 +91,7 @@ export const smokeCommand: Command = {
       const removal = composeRun({ operator, record: earlier, place: undefined, report, progress });
       const left = await removal.notSeen().removeAll();
       if (left.length > 0) {
-        await console.out(leftText(left, program));
+        await console.out(leftText(left, invocation.spokenName));
         invocation.writeError("nothing was created, because an earlier run left something");
         invocation.exitCode = 1;
         return;
@@ -125,7 +125,9 @@ export const smokeCommand: Command = {
     const written = smokeReport(facts, result.isInterrupted);
     const text = `${JSON.stringify(written, undefined, 2)}\n`;
     const problem = await files.write(path, text, 0o644).then(() => undefined, messageOf);
-    await console.out(outcomeText(all, result, program, problem === undefined ? path : undefined));
+    await console.out(
+      outcomeText(all, result, invocation.spokenName, problem === undefined ? path : undefined),
+    );
     if (problem !== undefined) invocation.writeError(`the report was not written: ${problem}`);
     invocation.exitCode = written.result === "passed" && problem === undefined ? 0 : 1;
   },

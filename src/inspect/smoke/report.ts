@@ -24,7 +24,7 @@ export interface StepReport {
 
 export interface PartReport {
   readonly part: Part;
-  readonly result: "passed" | "failed" | "skipped";
+  readonly result: "passed" | "failed" | "interrupted" | "skipped";
   readonly isRemoved?: boolean | undefined;
 }
 

@@ -84,7 +84,7 @@ export class SmokeRun {
       for (const trial of this.#trials) {
         if (limited.aborted) break;
         const isPassed = await this.#try(trial, callWith(limited), signal);
-        results.set(trial.part, isPassed ? "passed" : "failed");
+        results.set(trial.part, isPassed ? "passed" : signal.aborted ? "interrupted" : "failed");
       }
     });
     if (signal.aborted)
@@ -95,7 +95,7 @@ export class SmokeRun {
     const parts = this.#trials.map(({ part }) => ({
       part,
       result: results.get(part) ?? "skipped",
-      isRemoved: !left.some((one) => one.part === part),
+      isRemoved: results.has(part) ? !left.some((one) => one.part === part) : undefined,
     }));
     return { parts, steps: this.#steps, left, isInterrupted: signal.aborted };
   }

@@ -31,17 +31,20 @@ export function previewText({ record, parts }: Preview, timeout: Milliseconds): 
     ),
     paragraph(
       "Mark",
-      `Names and marks contain ${smokeName(record)} or ${record.uid}, which are random. Nothing without them is changed or deleted.`,
+      `Names and marks of the load balancer and the volume contain ${smokeName(record)} or ${record.uid}, which are random. Only these objects, and the route from the range to the machine, are changed or deleted.`,
     ),
     ...(route === undefined
       ? []
       : [
           paragraph(
             "Route",
-            `Traffic of this network to ${route.destination} goes to the machine while the test runs. Some clouds also need a setting of the machine: AWS switches off its source/destination check, and it stays off.`,
+            `Traffic of this network to ${route.destination} goes to the machine while the test runs. Some clouds need a setting of the machine for that, which may stay; docs/smoke.md names it.`,
           ),
         ]),
-    paragraph("Record", `${recordPath(cloud)} in this folder, until everything is removed.`),
+    paragraph(
+      "Record",
+      `${recordPath(cloud)} in this folder says what may exist. When everything is removed, it lists nothing, and you can delete it.`,
+    ),
     "",
   ].join("\n");
 }
@@ -50,6 +53,7 @@ export function earlierText({ cloud, startedAt, open }: SmokeRecord): string {
   return `An earlier run in this folder (${recordPath(cloud)}, started ${startedAt}) may have left: ${open.join(", ")}. If it is still running, let it end first.\n`;
 }
 
+/** `program`: what the user types. */
 export function leftText(left: readonly Leftover[], program: string): string {
   if (left.length === 0) return "";
   return [

@@ -50,7 +50,7 @@ const stale =
   };
 
 describe.each(clouds)("smoke at %s", (_, harness) => {
-  test("passes with every part of the cloud, and leaves the account as it was [N6]", async () => {
+  test("passes with every part of the cloud, and leaves the account as it was", async () => {
     const rig = new SmokeRig(harness);
     const before = rig.state;
     const { code, out, report } = await rig.run({ args: withMachine });
@@ -90,7 +90,7 @@ describe.each(clouds)("smoke at %s", (_, harness) => {
 
   const numbers = runsAllTests ? Array.from({ length: 12 }, (_, index) => index) : [0, 3];
   test.each(numbers)(
-    "removes everything after change %i took effect and was answered with a 500 [F23]",
+    "removes everything after change %i took effect and was answered with a 500",
     async (n) => {
       const rig = new SmokeRig(harness);
       const before = rig.state;

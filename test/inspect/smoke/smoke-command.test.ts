@@ -25,7 +25,7 @@ test("smoke shows what it creates, the limits of time, the mark and the record, 
     "  volume:         1 of 1Gi, the smallest, attached to no machine\n",
     "Fairlead does not know the prices",
     "At most 10m for the test (--timeout), and again at most 10m for the removal.",
-    "AWS switches off its",
+    "Some clouds need a setting of the machine for that",
     "fairlead-smoke-fake.record.json in this folder",
   ])
     expect(out).toContain(line);
@@ -142,7 +142,7 @@ test("smoke removes everything after Ctrl-C", async () => {
   const { result, parts } = JSON.parse(report);
   expect([result, parts.map((part: { result: string }) => part.result)]).toEqual([
     "interrupted",
-    ["failed", "skipped", "skipped"],
+    ["interrupted", "skipped", "skipped"],
   ]);
 });
 

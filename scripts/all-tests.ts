@@ -12,7 +12,7 @@ const usage = `Usage: npm run test:all -- [--nightly] [bun test options]
 Runs the tests of npm test with every fault position and more seeds, and the files *.long.test.ts.
 
 --nightly   then also the cluster tests with many more faults, all of them on the other minor versions and once without streaming lists, the
-            comparison with upstream, and the real services of OpenStack. It takes more than an hour, and needs what test:cluster and test:differential need:
+            chart on each of them, the commands of ci.yml in a clone, the comparison with upstream, and the real services of OpenStack. It takes more than an hour, and needs what test:cluster and test:differential need:
 KUBEBUILDER_ASSETS          folder with etcd, kube-apiserver, kube-controller-manager and kubectl
 KUBEBUILDER_ASSETS_OTHERS   folders with those of other minor versions, separated by colons
 `;
@@ -29,15 +29,16 @@ const others = (process.env["KUBEBUILDER_ASSETS_OTHERS"] ?? "").split(":").filte
 
 const nightly: readonly (readonly [name: string, args: readonly string[], env: Env])[] = [
   ["cluster tests", ["scripts/cluster-tests.ts", "--nightly"], {}],
-  ...others.map(
-    (folder) =>
-      [`cluster tests, ${folder}`, ["scripts/cluster-tests.ts"], { KUBEBUILDER_ASSETS: folder }] as const,
-  ),
+  ...others.flatMap((folder) => [
+    [`cluster tests, ${folder}`, ["scripts/cluster-tests.ts"], { KUBEBUILDER_ASSETS: folder }] as const,
+    [`chart, ${folder}`, ["scripts/tool-tests.ts", "chart-cluster"], { KUBEBUILDER_ASSETS: folder }] as const,
+  ]),
   [
     "cluster tests without streaming lists",
     ["scripts/cluster-tests.ts"],
     { FAIRLEAD_API_SERVER_FLAGS: "--feature-gates=WatchList=false" },
   ],
+  ["commands of ci.yml", ["scripts/tool-tests.ts", "ci-commands"], {}],
   ["comparison with upstream", ["scripts/differential-tests.ts"], {}],
   ["clients", ["scripts/client-tests.ts", "--nightly"], {}],
 ];

@@ -14,6 +14,8 @@ export interface TestedVersion {
   readonly flags: string;
   readonly suite: "whole" | "smoke";
   readonly passed: number;
+  /** They need a kubelet, or only the nightly tests run them. */
+  readonly skipped: number;
 }
 
 type Recorded = Readonly<TestedVersion & { date: string }>;
@@ -44,9 +46,9 @@ export function recordVersion(tested: TestedVersion): void {
 const suites = { whole: "all cluster tests", smoke: "the core of the cluster tests" };
 
 function rowOf(record: Recorded): string {
-  const { server, flags, suite, passed, date } = record;
+  const { server, flags, suite, passed, skipped, date } = record;
   const variant = flags === "" ? "" : ` with \`${flags}\``;
-  return `| ${minorOf(record)} | tested: ${suites[suite]} (${passed}) passed against the API server of ${server}${variant} on ${date} |`;
+  return `| ${minorOf(record)} | tested: ${suites[suite]} passed (${passed}; ${skipped} skipped) against the API server of ${server}${variant} on ${date} |`;
 }
 
 /** The page with the current table. */

@@ -24,15 +24,18 @@ export interface RehearsalOptions {
 /** Returns the act in which Fairlead took over. Without a fault it has no change, write or difference. */
 export async function rehearse({ cloud, peer, isWhole, report }: RehearsalOptions): Promise<Act> {
   await using stage = await Stage.open(cloud);
-  const play = async (title: string, start: () => void): Promise<Act> => {
+  const play = async (title: string, start: () => void | Promise<void>): Promise<Act> => {
     const before = await stage.state();
-    start();
+    await start();
     await stage.settle();
     const act = { title, ...stage.deeds(), differences: differences(before, await stage.state()) };
     report(act);
     return act;
   };
-  await play("the peer creates everything", () => stage.start(peer));
+  await play("the peer creates everything", async () => {
+    stage.start(peer);
+    await stage.createServices();
+  });
   if (isWhole) await play("the peer, after changes of users", () => stage.change(0));
   await stage.stop();
   const takeOver = await play("Fairlead takes over", () => stage.start(fairlead));

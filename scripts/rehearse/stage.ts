@@ -72,6 +72,15 @@ export class Stage implements AsyncDisposable {
       this.#cloud.addMachine(name);
       this.#kubelets.join({ name, podCIDRs: [`10.244.${index}.0/24`] });
     }
+  }
+
+  /** Creates the Services when all Nodes are initialized: a Go manager adds a Node that joins meanwhile at a later sync only. */
+  async createServices(): Promise<void> {
+    await until("the manager to initialize all Nodes", () => this.#hasNodes(), {
+      seconds: 900,
+      everyMs: 200,
+      explain: () => (this.#manager?.output() ?? this.#logs).slice(-4000),
+    });
     this.create(this.#cloud.services);
   }
 
@@ -167,16 +176,23 @@ export class Stage implements AsyncDisposable {
     if (round > 0) objects.delete(services, "default", `round-${round - 1}`);
   }
 
+  get #nodes(): readonly Node[] {
+    return this.#server.store.list("nodes") as unknown as readonly Node[];
+  }
+
+  #hasNodes(): boolean {
+    return this.#nodes.every(({ spec }) => spec.providerID !== undefined && (spec.taints ?? []).length === 0);
+  }
+
   #isComplete(): boolean {
-    const nodes = this.#server.store.list("nodes") as unknown as readonly Node[];
     const all = this.#server.store.list("services") as unknown as readonly Service[];
     const wanted = all.filter(({ spec }) => spec.type === "LoadBalancer");
     return (
       this.#cloud.api.seen.length > 0 &&
-      nodes.every(({ spec }) => spec.providerID !== undefined && (spec.taints ?? []).length === 0) &&
+      this.#hasNodes() &&
       wanted.every(({ metadata }) => metadata.deletionTimestamp === undefined) &&
       wanted.every(({ status }) => (status.loadBalancer?.ingress ?? []).length > 0) &&
-      this.#cloud.isComplete(nodes.length, wanted.length)
+      this.#cloud.isComplete(this.#nodes.length, wanted.length)
     );
   }
 

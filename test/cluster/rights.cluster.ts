@@ -226,12 +226,15 @@ test("the manager uses each of its permissions, and no request is refused [F79]"
         return value === null || items.some((each) => each.reason === reason && (each.count ?? 1) >= count);
       });
     };
+    const untilReported = (isReported: boolean): Promise<unknown> =>
+      scenario.cluster.until(`a condition: ${isReported}`, async () => {
+        const { status } = await scenario.cluster.api.get(services, { name: "web", namespace: "default" });
+        return (status.conditions ?? []).some(({ reason }) => reason === "InvalidAnnotation") === isReported;
+      });
     await annotate("fastest", "InvalidAnnotation", 1);
+    await untilReported(true);
     await annotate(null, "", 0);
-    await scenario.cluster.until("the end of the problem", async () => {
-      const { status } = await scenario.cluster.api.get(services, { name: "web", namespace: "default" });
-      return !(status.conditions ?? []).some(({ reason }) => reason === "InvalidAnnotation");
-    });
+    await untilReported(false);
     await annotate("fastest", "InvalidAnnotation", 2);
     expect(await scrape(scenario)).toContain("system:serviceaccount:default:scraper");
     expect(await scenario.page("/readyz/permissions")).toBe("ok");

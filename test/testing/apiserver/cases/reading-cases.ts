@@ -62,6 +62,7 @@ export const readingCases: readonly TwinCase[] = [
   },
   {
     name: "streams a list and ends it with a bookmark",
+    streams: true,
     run: async (target) => {
       const { selector } = await makeLabelled(target);
       const path = `/api/v1/nodes?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&${selector}`;

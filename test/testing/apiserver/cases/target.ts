@@ -17,6 +17,8 @@ export interface TwinCase {
   readonly name: string;
   /** The first minor version of Kubernetes 1 that behaves like this, if an older one is tested too. */
   readonly since?: number;
+  /** The case needs streaming lists, which the feature gate WatchList of the API server disables. */
+  readonly streams?: boolean;
   readonly run: (target: Target) => Promise<void>;
 }
 

@@ -26,9 +26,8 @@ const minorOf = ({ server }: Recorded): string => server.split(".").slice(0, 2).
 export function withRecord(records: readonly Recorded[], added: Recorded): readonly Recorded[] {
   const isSame = (one: Recorded) => minorOf(one) === minorOf(added) && one.flags === added.flags;
   if (added.suite === "smoke" && records.some((one) => isSame(one) && one.suite === "whole")) return records;
-  const key = ({ server, flags }: Recorded): string => `${server} ${flags}`;
-  return [...records.filter((one) => !isSame(one)), added].toSorted((a, b) =>
-    key(b).localeCompare(key(a), "en", { numeric: true }),
+  return [...records.filter((one) => !isSame(one)), added].toSorted(
+    (a, b) => b.server.localeCompare(a.server, "en", { numeric: true }) || a.flags.localeCompare(b.flags),
   );
 }
 

@@ -138,7 +138,8 @@ spec:
   topologySpreadConstraints:
     {{- range . }}
     {{- $ofRelease := dict "labelSelector" (dict "matchLabels" (include "fairlead.selectorLabels" $ | fromYaml)) }}
-    - {{- hasKey . "labelSelector" | ternary . (merge (dict) . $ofRelease) | toYaml | nindent 6 }}
+    {{- /* A merge of both would change the selector of the value. */}}
+    - {{- if hasKey . "labelSelector" }}{{ toYaml . | nindent 6 }}{{ else }}{{ merge (dict) . $ofRelease | toYaml | nindent 6 }}{{ end }}
     {{- end }}
   {{- end }}
   securityContext:

@@ -3,8 +3,9 @@
 import { kindsOfValue, manifestValues } from "../../src/app/manifests/read-set.ts";
 import type { Field } from "../../src/core/settings.ts";
 import { settingsReference } from "../../src/core/settings-reference.ts";
+import { withGenerated } from "./generated-part.ts";
 
-const begin = "<!-- generated: values -->\n";
+const begin = "<!-- generated: values -->";
 const end = "<!-- end -->";
 
 function valuesTable(): string {
@@ -19,8 +20,5 @@ function valuesTable(): string {
 
 /** The page with the current table. */
 export function withValuesTable(page: string): string {
-  const [before, rest] = page.split(begin);
-  const after = rest?.slice(rest.indexOf(end));
-  if (before === undefined || after === undefined) throw new Error(`The page has no ${begin.trim()}`);
-  return `${before}${begin}\n${valuesTable()}\n${after}`;
+  return withGenerated(page, begin, end, valuesTable().trimEnd());
 }

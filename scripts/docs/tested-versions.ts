@@ -2,9 +2,10 @@
 // wrote when all of its tests passed.
 
 import { readFileSync, writeFileSync } from "node:fs";
+import { withGenerated } from "./generated-part.ts";
 
 const file = new URL("tested-versions.json", import.meta.url).pathname;
-const begin = "<!-- generated: versions -->\n";
+const begin = "<!-- generated: versions -->";
 const end = "<!-- end -->";
 
 export interface TestedVersion {
@@ -52,9 +53,6 @@ function rowOf(record: Recorded): string {
 
 /** The page with the current table. */
 export function withVersions(page: string, records: readonly Recorded[] = recordedVersions()): string {
-  const [before, rest] = page.split(begin);
-  const after = rest?.slice(rest.indexOf(end));
-  if (before === undefined || after === undefined) throw new Error(`The page has no ${begin.trim()}`);
   const table = ["| Version | State |", "|---|---|", ...records.map(rowOf)].join("\n");
-  return `${before}${begin}\n${table}\n\n${after}`;
+  return withGenerated(page, begin, end, table);
 }

@@ -1,7 +1,7 @@
 // The minor versions of Kubernetes that are tested are the same in .ci/run, the nightly workflow, docs/support.md and `doctor`.
 
 import { expect, test } from "bun:test";
-import { recordedVersions } from "../../scripts/docs/tested-versions.ts";
+import { recordedVersions, withRecord } from "../../scripts/docs/tested-versions.ts";
 
 const tested = recordedVersions();
 const read = (path: string): Promise<string> => Bun.file(`${import.meta.dir}/../../${path}`).text();
@@ -19,4 +19,19 @@ test("every minor version that is tested has a record of all cluster tests", asy
 test("the newest version is also tested without streaming lists", () => {
   const flags = tested.flatMap((record) => (record.server.startsWith("1.37.") ? [record.flags] : []));
   expect(flags).toContain("--feature-gates=WatchList=false");
+});
+
+test("a record replaces that of the same minor version and flags, but a smoke does not replace a whole run", () => {
+  const whole = {
+    server: "1.37.2",
+    flags: "",
+    suite: "whole",
+    passed: 9,
+    skipped: 0,
+    date: "2026-11-30",
+  } as const;
+  const newer = { ...whole, server: "1.37.3" };
+  const variant = { ...whole, flags: "--feature-gates=WatchList=false" };
+  expect(withRecord([whole, variant], newer)).toEqual([newer, variant]);
+  expect(withRecord([whole], { ...newer, suite: "smoke" })).toEqual([whole]);
 });

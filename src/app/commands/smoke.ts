@@ -13,7 +13,7 @@ export const smokeCommand: Command = {
       "Try a real account: create a load balancer, a route and a volume, check and remove them, and write a report.",
     details: [
       "Pass the same settings of the cloud as to the manager. It needs no cluster and no API server. It shows what it will create, and asks; without a terminal it requires --yes.",
-      "Everything has a random mark, and only objects with this mark are changed or deleted. What it may create is recorded in the current folder first. After Ctrl-C or a failure everything is removed too; if something is left, smoke names it, and removes it at its next start in this folder.",
+      "The load balancer and the volume have a random mark. Only objects with this mark, and the route from --route-range to --machine, are changed or deleted. What it may create is recorded in the current folder first. After Ctrl-C or a failure everything is removed too; if something is left, smoke names it, and removes it at its next start in this folder.",
     ],
     flags: ["yes", "machine", "route-range", "timeout", "file"],
     exitCodes: {

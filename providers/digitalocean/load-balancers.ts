@@ -151,9 +151,9 @@ export function digitalOceanLoadBalancers(
     // The tag names a cluster, but not with --cluster-name.
     marksNameCluster: { name: "DO_CLUSTER_ID", value: operator["cluster-id"] ?? "a cluster without an id" },
     adopts: (desired, found) => adopts(desired, found, ownTag),
-    prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : ""),
-    prefetch: async (desired, call) => ({
-      certificates: desired.some(needsCertificates) ? await collect(api.certificates(call)) : [],
+    prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : undefined),
+    prefetch: async (key, call) => ({
+      certificates: key === "" ? [] : await collect(api.certificates(call)),
     }),
     settingsOf,
     reaches: (desired, observed) => (target) => reach(desired, target, observed, operator),

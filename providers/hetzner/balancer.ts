@@ -35,16 +35,29 @@ export interface Prefetched {
   readonly certificates: readonly ApiCertificate[];
 }
 
-/** Adds the operator's defaults. An empty value counts as unset. A location takes precedence over the default network zone. */
+type Own = Desired["settings"];
+
+/** By the operator's settings and those of the Service: several members of the contract need them for each plan. */
+const completed = new WeakMap<Settings, WeakMap<Own, Own>>();
+
+/** Adds the operator's defaults. */
 export function withDefaults<D extends Pick<Desired, "settings">>(desired: D, operator: Settings): D {
-  const own = desired.settings;
+  const known = completed.get(operator) ?? new WeakMap<Own, Own>();
+  completed.set(operator, known);
+  const settings = known.get(desired.settings) ?? complete(desired.settings, operator);
+  known.set(desired.settings, settings);
+  return { ...desired, settings };
+}
+
+/** An empty value counts as unset. A location takes precedence over the default network zone. */
+function complete(own: Own, operator: Settings): Own {
   const ignored = Object.fromEntries(
     healthCheckDefaults.flatMap((name) => ((operator[name] ?? 1) > 0 ? [] : [[name, undefined]])),
   );
   const all = withOperatorDefaults(annotations, own, { ...operator, ...ignored });
   const [type, location] = [all.type || undefined, all.location || undefined];
   const zone = (location === undefined ? all : own)["network-zone"] || undefined;
-  return { ...desired, settings: { ...all, type, location, "network-zone": zone } };
+  return { ...all, type, location, "network-zone": zone };
 }
 
 /** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */

@@ -161,9 +161,9 @@ export function hetznerLoadBalancers(
     // The label has no place for the cluster, and several clusters may share a project.
     marksNameCluster: false,
     adopts: ({ settings, defaultName }, { balancer }) => balancer.name === (settings.name ?? defaultName),
-    prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : ""),
-    prefetch: async (desired, call) => {
-      const certificates = desired.some(needsCertificates) ? await collect(api.certificates(call)) : [];
+    prefetchKey: (desired) => (needsCertificates(desired) ? "certificates" : undefined),
+    prefetch: async (key, call) => {
+      const certificates = key === "" ? [] : await collect(api.certificates(call));
       return { networkID: await networkID?.(call), certificates };
     },
     settingsOf: (observed, _, published) => settingsOf(observed, operator, published),

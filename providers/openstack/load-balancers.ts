@@ -302,7 +302,7 @@ export function octaviaLoadBalancers(
       return desired && lookUp(api, desired, cluster, call);
     },
     adopts: (desired, found) => found.mark === "" && found.balancer.id === idOf(desired),
-    prefetch: (_desired, call) => prefetch(api, call),
+    prefetch: (_key, call) => prefetch(api, call),
     settingsOf,
     rangesOf: (observed) => {
       const listener = observed.listeners.find((one) => isOwnListener(observed, one));

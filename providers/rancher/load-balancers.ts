@@ -82,12 +82,7 @@ async function listBalancers(api: RancherApi, cluster: string, call: Call): Prom
 
 const needsHosts = ({ requestedAddress }: Desired): boolean => requestedAddress !== undefined;
 
-async function prefetch(
-  api: RancherApi,
-  operator: Settings,
-  desired: readonly Desired[],
-  call: Call,
-): Promise<Prefetched> {
+async function prefetch(api: RancherApi, operator: Settings, key: string, call: Call): Promise<Prefetched> {
   const stack = await findStack(api, operator["load-balancers-stack"], call);
   let image = operator["load-balancers-image"];
   if (image === undefined) {
@@ -96,10 +91,10 @@ async function prefetch(
     const value = found?.activeValue ?? found?.value ?? "";
     image = value === "" ? undefined : value;
   }
-  const certificates = desired.some(needsCertificates)
+  const certificates = key.includes("certificates")
     ? await collect(api.list<ApiCertificate>("certificate", call))
     : [];
-  const hosts = desired.some(needsHosts) ? await hostsIn(api, call) : [];
+  const hosts = key.includes("hosts") ? await hostsIn(api, call) : [];
   return { stackID: stack?.id, image, certificates, hosts };
 }
 
@@ -119,7 +114,7 @@ export function rancherLoadBalancers(
     requestsAdoption: ({ settings }) => settings["lb-adopt"],
     prefetchKey: (desired) =>
       `${needsCertificates(desired) ? "certificates" : ""} ${needsHosts(desired) ? "hosts" : ""}`,
-    prefetch: (desired, call) => prefetch(api, operator, desired, call),
+    prefetch: (key, call) => prefetch(api, operator, key, call),
     settingsOf,
     rangesOf: ({ balancer }) => rangesIn(balancer.lbConfig?.config),
     reaches: () => (target) =>

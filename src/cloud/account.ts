@@ -52,7 +52,7 @@ export function openAccount<T>(account: Account<T>, context: AccountContext): Go
     context.budgets?.get(account.name) ??
     new Budget({
       clock,
-      maxInFlight: context.maxInFlight ?? 16,
+      maxInFlight: context.maxInFlight ?? 32,
       reserve: reserveByRank,
       requestsPerMinute: account.requestsPerMinute,
     });

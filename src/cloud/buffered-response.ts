@@ -46,6 +46,10 @@ export async function bufferedResponse(
 /** Removes the known secrets, and those that only this request has, such as its signature. */
 export function redactionOf({ headers = {} }: CloudRequest, known: Redaction): Redaction {
   const secrets = Object.entries(headers).filter(([name]) => isSecretName(name));
-  const values = secrets.flatMap(([, value]) => [value, value.slice(value.indexOf(" ") + 1)]);
-  return new Redaction(values, { above: known });
+  const values = secrets.flatMap(([, value]) => {
+    const credential = value.slice(value.indexOf(" ") + 1);
+    return known.has(credential) ? [] : [value, credential];
+  });
+  // Looking for secrets takes an index of each set of them.
+  return values.length === 0 ? known : new Redaction(values, { above: known });
 }

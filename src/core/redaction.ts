@@ -158,6 +158,11 @@ export class Redaction {
     }
   }
 
+  /** Whether it removes the whole of this text. */
+  has(secret: string): boolean {
+    return this.#secrets.has(secret) || this.#options.above?.has(secret) === true;
+  }
+
   /** The time grows with the text, whatever the number of secrets. */
   readonly apply = (whole: string): string => {
     const text = this.#options.above?.apply(whole) ?? whole;

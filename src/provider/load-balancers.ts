@@ -168,13 +168,17 @@ export interface LoadBalancers<
   S extends Step,
   V = undefined,
 > {
-  /** What these plans need to know about the cloud (networks, certificates by name, features). Cached like a listing. */
-  prefetch?(desired: readonly DesiredLoadBalancer<A>[], call: Call): Promise<V>;
+  /**
+   * What plans need to know about the cloud (networks, certificates by name, features), cached like a listing. `key`: of the Services
+   * that share it; "" for those without one.
+   */
+  prefetch?(key: string, call: Call): Promise<V>;
   /**
    * Pure. What the plan of this Service needs of `prefetch`, such as "certificates". Services with the same answer share one prefetch,
-   * and its failure holds up only them. A plan of a removal gets any result. Absent: all Services share one.
+   * and its failure holds up only them. It is repeated when such a Service is created or changed. Undefined: nothing that the Service
+   * refers to, so that it gets any result of the last minute, as does a plan of a removal. Absent: all Services share one.
    */
-  prefetchKey?(desired: DesiredLoadBalancer<A>): string;
+  prefetchKey?(desired: DesiredLoadBalancer<A>): string | undefined;
   /**
    * Pure. Whether this Service names this load balancer as the one to adopt, whatever its mark. Only an unmarked one is adopted.
    * If two Services name it, neither adopts it.

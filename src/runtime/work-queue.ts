@@ -5,8 +5,8 @@ import { type Milliseconds, milliseconds } from "../core/brand.ts";
 import type { Clock } from "../platform/clock.ts";
 import { DueHeap } from "./due-heap.ts";
 
-/** Lower goes first. */
-export const priorities = { urgent: 0, normal: 1, background: 2 } as const;
+/** Lower goes first. `answered`: the rest of a reconcile that waited for an answer, which is short. */
+export const priorities = { answered: 0, urgent: 1, normal: 2, background: 3 } as const;
 export type Priority = (typeof priorities)[keyof typeof priorities];
 
 export interface AddOptions {
@@ -37,7 +37,7 @@ interface Delayed {
 
 export class WorkQueue {
   readonly #clock: Clock;
-  readonly #ready = [new Set<string>(), new Set<string>(), new Set<string>()] as const;
+  readonly #ready = [new Set<string>(), new Set<string>(), new Set<string>(), new Set<string>()] as const;
   readonly #delayed = new Map<string, Delayed>();
   readonly #heap = new DueHeap();
   /** Keys being processed; the value is the priority of a run that was requested during it. */

@@ -44,7 +44,7 @@ const uses = {
     list: (part) => firstOf(part.list(call)),
     observe: async (part) => part.observe?.(undefined, undefined, call),
     observeAgain: async (part) => part.observeAgain?.(given, given, given, [], call),
-    prefetch: async (part) => part.prefetch?.([], call),
+    prefetch: async (part) => part.prefetch?.("", call),
     apply: (part) => part.apply({ do: "create" }, call),
   } satisfies Uses<AnyBalancers>,
   nodeFirewall: {

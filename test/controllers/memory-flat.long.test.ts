@@ -180,14 +180,16 @@ test("observe mode forgets a planned change with its Service", async () => {
 test("a Service that is deleted while its reconcile waits is forgotten after that reconcile", async () => {
   const tracked = new TrackedCollections();
   try {
+    let created = "";
     const { w } = scriptedWorld(undefined, () => ({
-      prefetch: (desired) => {
-        for (const { owner } of desired) w.delete(owner.name);
-        return new Promise((resolve) => w.clock.after(seconds(2), () => resolve(new Set<string>())));
+      prefetch: () => {
+        w.delete(created);
+        return new Promise((resolve) => w.clock.after(seconds(2), () => resolve(true)));
       },
     }));
     await w.start();
     const cycleOf = async (name: string): Promise<void> => {
+      created = name;
       w.create(name);
       await w.pass(60);
       expect(w.find(name)).toBeUndefined();

@@ -33,7 +33,8 @@ export class ScriptedBalancers {
   plans = 0;
   /** Steps that changed one owner at the same time. Must stay empty. */
   readonly overlaps: string[] = [];
-  prefetches: (readonly string[])[] = [];
+  /** Their keys. */
+  readonly prefetches: string[] = [];
   takes: Milliseconds | undefined;
   refusal: CloudError | undefined;
   /** Whether source ranges are stored, and whether the cloud can report them. */
@@ -101,9 +102,9 @@ export class ScriptedBalancers {
           matchBy: ["name"],
         },
         loadBalancers: {
-          prefetch: async (desiredServices: readonly Desired[]) => {
-            this.prefetches.push(desiredServices.map(({ owner }) => owner.name));
-            return new Set<string>(desiredServices.map(({ owner }) => owner.uid));
+          prefetch: async (key: string) => {
+            this.prefetches.push(key);
+            return true;
           },
           supports: this.releases ? ["release" as const] : [],
           adopts: ({ settings }: Desired, { thing }: Observed) => settings.adopt === thing.id,
@@ -112,11 +113,7 @@ export class ScriptedBalancers {
           list: async function* (this: ScriptedBalancers) {
             yield [...this.things.values()].map(toObserved);
           }.bind(this),
-          plan: (
-            desired: Desired | undefined,
-            observed: Observed | undefined,
-            prefetched: ReadonlySet<string>,
-          ) => {
+          plan: (desired: Desired | undefined, observed: Observed | undefined, _prefetched: true) => {
             this.plans += 1;
             const isRunning = this.#open.has(desired?.facts["operation"] ?? "");
             if (this.remembersOperations && isRunning) {
@@ -127,7 +124,7 @@ export class ScriptedBalancers {
               return { steps: [], problems: [{ severity: "error", reason: "PortConflict", text }] };
             }
             const keepsRanges = this.ranges !== "none";
-            return planOf(desired, observed, { prefetched, keepsRanges });
+            return planOf(desired, observed, keepsRanges);
           },
           apply: (step: ScriptedStep) => this.#apply(step),
           publish: ({ families }: Desired, observed: Observed | undefined) =>

@@ -47,16 +47,10 @@ export const toObserved = (thing: Thing): Observed => ({
 export const planOf = (
   desired: Desired | undefined,
   observed: Observed | undefined,
-  { prefetched, keepsRanges }: { readonly prefetched: ReadonlySet<string>; readonly keepsRanges: boolean },
+  keepsRanges: boolean,
 ): Plan<ScriptedStep> => {
   if (desired === undefined || desired.ending !== undefined) return planToLeave(desired, observed);
   const { uid } = desired.owner;
-  if (!prefetched.has(uid)) {
-    return {
-      steps: [],
-      problems: [{ severity: "error", reason: "IncompleteInstance", text: "not prefetched" }],
-    };
-  }
   const ranges = keepsRanges ? { ranges: desired.sourceRanges ?? ("unspecified" as const) } : {};
   const wanted = { owners: [uid], targets: desired.targets.length, ...ranges };
   if (observed === undefined) {

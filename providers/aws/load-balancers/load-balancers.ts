@@ -229,14 +229,14 @@ async function identityOf({ tag, vpc, subnet }: Cluster, call: Call): Promise<Id
 async function readNetwork(
   { ec2 }: BalancingApi,
   identity: Identity,
-  desired: readonly Desired[],
+  key: string,
   zones: Zones,
   call: Call,
 ): Promise<Network> {
   // For load balancers that end.
-  if (desired.length === 0) return { identity, subnets: [], routeTables: [], zones: [] };
+  if (key === "") return { identity, subnets: [], routeTables: [], zones: [] };
   const Filter = [{ Name: "vpc-id", Value: [identity.vpc] }];
-  const discovers = desired.some(discoversSubnets);
+  const discovers = key === discovery;
   const [subnets, routeTables, known] = await Promise.all([
     ec2.describeSubnets({ Filter }, call),
     discovers ? ec2.describeRouteTables({ Filter }, call) : [],
@@ -245,8 +245,9 @@ async function readNetwork(
   return { identity, subnets, routeTables, zones: [...known.values()] };
 }
 
-const discoversSubnets = ({ settings, ending }: Desired): boolean =>
-  ending === undefined && (settings.subnets ?? []).length === 0;
+const discovery = "discovery";
+
+const discoversSubnets = ({ settings }: Desired): boolean => (settings.subnets ?? []).length === 0;
 
 export function awsLoadBalancers(
   api: BalancingApi,
@@ -268,9 +269,9 @@ export function awsLoadBalancers(
       const input = { api, operator, identity: await identity(call), parts };
       return observeAgain(input, desired, { listed, before }, call);
     },
-    prefetchKey: (desired) => (discoversSubnets(desired) ? "discovery" : ""),
-    prefetch: (desired, call) =>
-      identity(call).then((known) => readNetwork(api, known, desired, cluster.zones, call)),
+    prefetchKey: (desired) => (discoversSubnets(desired) ? discovery : "named subnets"),
+    prefetch: (key, call) =>
+      identity(call).then((known) => readNetwork(api, known, key, cluster.zones, call)),
     settingsOf,
     reaches:
       () =>

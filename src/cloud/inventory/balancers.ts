@@ -53,6 +53,7 @@ export class BalancerInventory {
   #indexed: Listing["latest"];
   readonly #ours = new Map<ServiceUID, ObservedLoadBalancer[]>();
   readonly #foreign = new Map<ServiceUID, ObservedLoadBalancer[]>();
+  #unmarked: Balancers = none;
   /** The Services that wait for a listing, with the time at which it may begin at the earliest. */
   readonly #waiting = new Map<ServiceUID, number>();
   #expiredAt = never;
@@ -82,6 +83,12 @@ export class BalancerInventory {
     return this.items.filter(({ ownership }) => ownership === "ours");
   }
 
+  /** Those without any mark: a Service may adopt one. */
+  get unmarked(): Balancers {
+    this.#index();
+    return this.#unmarked;
+  }
+
   /** Those with Fairlead's mark for this Service: usually one. */
   of(uid: ServiceUID): Balancers {
     this.#index();
@@ -107,6 +114,7 @@ export class BalancerInventory {
     this.#indexed = latest;
     this.#ours.clear();
     this.#foreign.clear();
+    this.#unmarked = this.items.filter(({ ownership }) => ownership === "unmarked");
     for (const balancer of this.items) {
       const { owners, ownership } = balancer;
       if (ownership === "unmarked") continue;

@@ -33,10 +33,11 @@ export interface ListingFailure {
 }
 
 /**
- * Interval between the starts of two listings, as a multiple of the first one's duration. Listings that take up to 250 ms use at most a
- * quarter of the time. After a longer listing, changes must not wait longer than a second for the next one.
+ * Intervals between the starts of two listings, as multiples of the first one's duration: while requests arrive all the time, and when
+ * none has come for a moment, so that no more are expected. Changes never wait longer than a second for the next listing to begin.
  */
-const pauseFactor = 4;
+const pauseFactor = { busy: 8, quiet: 2 };
+const quietAfter = milliseconds(50);
 const longestPause = seconds(1);
 /** After a failed listing, however many requests arrive: they would cause listings without end. */
 const failureBackoff = { first: seconds(1), cap: seconds(15) };
@@ -45,8 +46,10 @@ export class SharedListing<T> {
   readonly #options: SharedListingOptions<T>;
   readonly #snapshot: Snapshot<T>;
   readonly #listeners = new Set<() => void>();
-  #requests: { readonly since: number; readonly urgency: Urgency }[] = [];
-  #isScheduled = false;
+  #requests: { readonly since: number; readonly urgency: Urgency; readonly at: number }[] = [];
+  #isRefreshing = false;
+  /** Cancels the start of the next listing. */
+  #cancelStart: (() => void) | undefined;
   #urgency: Urgency = "refresh";
   #failure: ListingFailure | undefined;
   #failures = 0;
@@ -78,32 +81,41 @@ export class SharedListing<T> {
 
   /** Requests a listing that begins after this moment. */
   request(since: number, urgency: Urgency): void {
-    this.#requests.push({ since, urgency });
+    this.#requests.push({ since, urgency, at: this.#options.clock.monotonic() });
     this.#schedule();
   }
 
+  /** Each request may delay the start. */
   #schedule(): void {
-    if (this.#isScheduled || this.#requests.length === 0 || this.#options.signal.aborted) return;
-    this.#isScheduled = true;
-    this.#options.clock.after(this.#delay(), () => void this.#refresh());
+    const { clock, signal } = this.#options;
+    if (this.#isRefreshing || this.#requests.length === 0 || signal.aborted) return;
+    this.#cancelStart?.();
+    const delay = milliseconds(Math.max(0, this.#startAt() - clock.monotonic()));
+    this.#cancelStart = clock.after(delay, () => void this.#refresh());
   }
 
-  #delay(): Milliseconds {
-    const { clock, collectFor = milliseconds(20) } = this.#options;
-    if (this.#failure === undefined) return milliseconds(Math.max(collectFor, this.#pause()));
-    return milliseconds(Math.max(collectFor, this.#failure.retryAt - clock.monotonic()));
+  #startAt(): number {
+    const { collectFor = milliseconds(20) } = this.#options;
+    const [first, last = first] = [this.#requests[0], this.#requests.at(-1)];
+    if (first === undefined || last === undefined) return Number.POSITIVE_INFINITY;
+    const due = this.#failure?.retryAt ?? this.#endOfPause(last.at);
+    return Math.max(first.at + collectFor, due);
   }
 
   /** While many load balancers change one after the other, one listing serves those that ask within a few times its duration. */
-  #pause(): number {
+  #endOfPause(lastRequestAt: number): number {
     const { latest } = this;
-    if (latest === undefined) return 0;
-    const pause = Math.min(pauseFactor * (latest.endedAt - latest.beganAt), longestPause);
-    return latest.beganAt + pause - this.#options.clock.monotonic();
+    if (latest === undefined) return Number.NEGATIVE_INFINITY;
+    const { beganAt, endedAt } = latest;
+    const afterAtMost = (factor: number): number =>
+      beganAt + Math.min(factor * (endedAt - beganAt), longestPause);
+    const quietAt = Math.max(lastRequestAt + quietAfter, afterAtMost(pauseFactor.quiet));
+    return Math.min(afterAtMost(pauseFactor.busy), quietAt);
   }
 
   async #refresh(): Promise<void> {
     const { clock, random, signal } = this.#options;
+    this.#isRefreshing = true;
     const requests = this.#requests;
     this.#requests = [];
     this.#urgency = mostUrgent(requests);
@@ -124,7 +136,7 @@ export class SharedListing<T> {
       const delay = Math.max(requested, backoff(this.#failures, failureBackoff, random));
       this.#failure = { error, at, since: this.#failure?.since ?? at, retryAt: at + delay };
     }
-    this.#isScheduled = false;
+    this.#isRefreshing = false;
     if (signal.aborted) return;
     try {
       this.#notify();

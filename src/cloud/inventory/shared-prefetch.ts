@@ -16,14 +16,12 @@ import { backoff } from "../../runtime/backoff.ts";
 import { isFenced } from "../error-policies.ts";
 
 type Desired = DesiredLoadBalancer<Fields>;
-type Balancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
+type Balancers = Pick<LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>, "prefetch" | "prefetchKey">;
 
 export interface SharedPrefetchOptions {
-  readonly balancers: Pick<Balancers, "prefetch" | "prefetchKey">;
+  readonly balancers: Balancers;
   readonly clock: Clock;
   readonly random: Random;
-  /** All of a desired state that a plan may depend on. */
-  readonly textOf: (desired: Desired) => string;
 }
 
 const acceptsAge = minutes(1);
@@ -31,13 +29,26 @@ const retry = { first: seconds(1), cap: acceptsAge };
 
 interface Prefetched {
   readonly value: Promise<unknown>;
-  /** The desired states that the value covers. */
-  readonly covers: ReadonlySet<string>;
+  readonly beganAt: number;
   state: "pending" | "ready" | "failed";
   /** When it is fetched again (monotonic). */
   until: number;
   /** In a row. */
   failures: number;
+}
+
+/** Undefined: what the Service says makes no difference, as when it leaves. */
+export function prefetchKeyOf(
+  { prefetchKey }: Pick<Balancers, "prefetchKey">,
+  desired: Desired | undefined,
+): string | undefined {
+  if (desired === undefined || desired.ending !== undefined) return undefined;
+  return prefetchKey === undefined ? "" : prefetchKey(desired);
+}
+
+/** For one plan, shared with no other. */
+export function prefetchAlone(balancers: Balancers, desired: Desired, call: Call): Promise<unknown> {
+  return balancers.prefetch?.(prefetchKeyOf(balancers, desired) ?? "", call) ?? Promise.resolve();
 }
 
 export class SharedPrefetch {
@@ -48,24 +59,25 @@ export class SharedPrefetch {
     this.#options = options;
   }
 
-  /** A value fetched without these desired states does not cover what they refer to. Those that leave refer to nothing. */
-  current(desired: Desired | undefined, all: () => readonly Desired[], call: Call): Promise<unknown> {
-    const { balancers, clock, textOf } = this.#options;
+  /**
+   * A value that was requested before the Service was changed (`changedAt`, monotonic) may lack what the Service refers to. A Service
+   * that refers to nothing gets any value.
+   */
+  current(desired: Desired | undefined, changedAt: number, call: Call): Promise<unknown> {
+    const { balancers, clock } = this.#options;
     if (balancers.prefetch === undefined) return Promise.resolve(undefined);
     const now = clock.monotonic();
-    const staying = desired?.ending === undefined ? desired : undefined;
-    const key = staying === undefined ? undefined : this.#keyOf(staying);
+    const key = prefetchKeyOf(balancers, desired);
     const isReady = ({ state, until }: Prefetched) => state === "ready" && now < until;
     const any = key === undefined ? this.#latest.values().find(isReady) : undefined;
     const latest = any ?? this.#latest.get(key ?? "");
     if (latest !== undefined && now < latest.until) {
-      const isCovered = staying === undefined || latest.covers.has(textOf(staying));
-      if (isCovered || latest.state === "failed") return latest.value;
+      const isRecent = key === undefined || latest.beganAt >= changedAt;
+      if (isRecent || latest.state === "failed") return latest.value;
       // One at a time: its failure is shared, and all Services that have come meanwhile share the next one.
-      if (latest.state === "pending") return latest.value.then(() => this.current(staying, all, call));
+      if (latest.state === "pending") return latest.value.then(() => this.current(desired, changedAt, call));
     }
-    const covered = key === undefined ? [] : all().filter((one) => this.#keyOf(one) === key);
-    return this.#fetch(key ?? "", covered, call);
+    return this.#fetch(key ?? "", call);
   }
 
   /** After a step that changed it. */
@@ -80,20 +92,15 @@ export class SharedPrefetch {
       if (one.state === "ready") one.until = Math.min(one.until, until);
   }
 
-  #keyOf(desired: Desired): string {
-    return this.#options.balancers.prefetchKey?.(desired) ?? "";
-  }
-
-  #fetch(key: string, desired: readonly Desired[], call: Call): Promise<unknown> {
-    const { balancers, clock, random, textOf } = this.#options;
-    const value = balancers.prefetch?.(desired, call) ?? Promise.resolve();
-    const covers = new Set(desired.map(textOf));
+  #fetch(key: string, call: Call): Promise<unknown> {
+    const { balancers, clock, random } = this.#options;
+    const value = balancers.prefetch?.(key, call) ?? Promise.resolve();
     const failures = this.#latest.get(key)?.failures ?? 0;
-    const next: Prefetched = { value, covers, state: "pending", until: Number.POSITIVE_INFINITY, failures };
+    const beganAt = clock.monotonic();
+    const next: Prefetched = { value, beganAt, state: "pending", until: Number.POSITIVE_INFINITY, failures };
     this.#latest.set(key, next);
-    const now = clock.monotonic();
     value.then(
-      () => Object.assign(next, { state: "ready", until: now + acceptsAge, failures: 0 }),
+      () => Object.assign(next, { state: "ready", until: beganAt + acceptsAge, failures: 0 }),
       (error: unknown) => {
         // Then the cloud did not get the request, or its response was not awaited.
         const isCancelled = call.signal.aborted || isFenced(error);

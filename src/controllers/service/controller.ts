@@ -18,7 +18,6 @@ import { Operations } from "../operations.ts";
 import { otherControllerOf } from "./annotations/annotations.ts";
 import type { ServiceControllerDeps } from "./deps.ts";
 import { DesiredServices } from "./desired/desired-services.ts";
-import { fingerprintOf } from "./desired/difference.ts";
 import { defaultLoadBalancerName } from "./desired/to-desired.ts";
 import type { ServiceHistory } from "./history.ts";
 import { BalancerCensus, removalKind } from "./observe/balancer-census.ts";
@@ -95,7 +94,7 @@ export class ServiceController implements Reconciler {
       nodeSyncLatency,
       tracking,
       ownWrites,
-      prefetch: new SharedPrefetch({ ...deps, textOf: (desired) => fingerprintOf(desired).spec }),
+      prefetch: new SharedPrefetch(deps),
       operations: new Operations(controller, (uid) => queue.add(uid)),
       reporter,
     };

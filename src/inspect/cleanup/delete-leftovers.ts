@@ -130,7 +130,7 @@ export class LeftoverRemoval {
     const delays: number[] = [shortest];
     let fetched: Promise<unknown> | undefined;
     const prefetched: Prefetched = () => {
-      fetched ??= this.#cloud.loadBalancers?.prefetch?.([], this.#call) ?? Promise.resolve();
+      fetched ??= this.#cloud.loadBalancers?.prefetch?.("", this.#call) ?? Promise.resolve();
       return fetched;
     };
     const balancers = open.flatMap((one) => (one.what === "load balancer" ? one : []));

@@ -4,6 +4,7 @@
 import { annotationsOf } from "../../app/configuration/cloud-settings.ts";
 import { needsLookup } from "../../cloud/inventory/balancer-observation.ts";
 import { withOwners } from "../../cloud/inventory/balancer-owners.ts";
+import { prefetchAlone } from "../../cloud/inventory/shared-prefetch.ts";
 import type { AnyBalancers } from "../../controllers/service/deps.ts";
 import { defaultLoadBalancerName } from "../../controllers/service/desired/to-desired.ts";
 import type { Milliseconds } from "../../core/brand.ts";
@@ -144,7 +145,7 @@ export class BalancerTrial implements Trial {
     observed: ObservedLoadBalancer | undefined,
     call: Call,
   ): Promise<Plan<Step>> {
-    return balancers.plan(desired, observed, await balancers.prefetch?.([desired], call));
+    return balancers.plan(desired, observed, await prefetchAlone(balancers, desired, call));
   }
 
   #converge(ports: Ports, call: Call): Promise<void> {

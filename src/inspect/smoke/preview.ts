@@ -2,6 +2,7 @@
 // that cannot succeed before anything is created.
 
 import type { Operator } from "../../app/operator.ts";
+import { prefetchAlone } from "../../cloud/inventory/shared-prefetch.ts";
 import { type Cidr, type IpAddress, nodeName } from "../../core/brand.ts";
 import { cidrContains, cidrFamily, cidrOfIp } from "../../core/cidr.ts";
 import { defined } from "../../core/defined.ts";
@@ -138,7 +139,7 @@ export class SmokePreview {
         `The load balancer cannot reach the machine ${target?.node}: ${why}. Name another one with --machine, or omit it.`,
       );
     }
-    const plan = balancers.plan(desired, undefined, await balancers.prefetch?.([desired], this.#call));
+    const plan = balancers.plan(desired, undefined, await prefetchAlone(balancers, desired, this.#call));
     checkPlan(plan);
     if (plan.steps.length === 0)
       throw new SmokeFailure(

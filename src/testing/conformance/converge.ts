@@ -25,8 +25,8 @@ import {
   type Balancers,
   type Desired,
   listBalancers,
-  prefetchFor,
   saveFacts,
+  sharedPrefetch,
   withChosenTargets,
   withFacts,
 } from "./plan-inputs.ts";
@@ -163,7 +163,7 @@ class Convergence {
     const lab = this.#lab;
     const listed = given ?? (await listBalancers(lab));
     const services = withFacts(this.#desired, lab);
-    const prefetched = await prefetchFor(lab, [...services.values()]);
+    const prefetch = sharedPrefetch(lab);
     this.#observed.clear();
     this.#planned.clear();
     const ours = listed.filter(({ ownership }) => ownership === "ours");
@@ -176,6 +176,7 @@ class Convergence {
       const marked = ours.filter(({ owners }) => owners.includes(uid));
       const desired = services.get(uid);
       const found = marked[0] ?? adoptableOf(this.#balancers, desired, listed);
+      const prefetched = await prefetch(desired);
       const details = { found, isOnlyOne: marked.length < 2, prefetched };
       const result = await this.#reconcile(uid, desired, details);
       this.#observed.set(uid, result.observed);

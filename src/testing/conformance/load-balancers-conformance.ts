@@ -21,7 +21,7 @@ import { expectSameEndAfterCrashes, expectSameEndAfterFaults } from "./end-state
 import { manyRuns, readFaultKinds } from "./faulty-transport.ts";
 import type { Lab } from "./lab.ts";
 import { operationsConformance } from "./operations-conformance.ts";
-import { listBalancers, prefetchFor } from "./plan-inputs.ts";
+import { listBalancers, sharedPrefetch } from "./plan-inputs.ts";
 import type { Harness } from "./simulated-cloud.ts";
 
 /** Runs the contract of `loadBalancers` as bun tests. Call it at the top level of a test file. */
@@ -69,9 +69,14 @@ export function loadBalancersConformance(
       test("plans the same with a shared prefetch as with a separate one, and prefetches without changing anything", async () => {
         const lab = fresh();
         const plans = async (desired: typeof first): Promise<readonly unknown[]> => {
-          const prefetched = await prefetchFor(lab, desired);
-          expect(prefetched).toBeDefined();
-          return desired.map((one) => lab.loadBalancers.plan(one, undefined, prefetched));
+          const prefetch = sharedPrefetch(lab);
+          return Promise.all(
+            desired.map(async (one) => {
+              const prefetched = await prefetch(one);
+              expect(prefetched).toBeDefined();
+              return lab.loadBalancers.plan(one, undefined, prefetched);
+            }),
+          );
         };
         const alone = [...(await plans(first.slice(0, 1))), ...(await plans(first.slice(1)))];
         expect(await plans(first)).toEqual(alone);
@@ -205,7 +210,7 @@ export function loadBalancersConformance(
         const web = desired({ name: "web", ports: [80, 443], annotations: { ...annotations, ...own } });
         const { observed, planned } = await converge(lab, [{ ...web, targets }]);
         const [member = web] = planned.values();
-        const prefetched = await prefetchFor(lab, [member]);
+        const prefetched = await sharedPrefetch(lab)(member);
         const [balancer] = observed.values();
         const publication = lab.loadBalancers.publish(member, balancer);
         const addresses = publication.kind === "addresses" ? publication.addresses : [];

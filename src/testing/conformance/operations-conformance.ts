@@ -10,7 +10,7 @@ import { readParameters } from "../../volumes/csi/volume-requests.ts";
 import { balancerTargets, labWithTargets, makeDesired } from "./desired.ts";
 import { readFaultKinds } from "./faulty-transport.ts";
 import { failureOf, type Lab } from "./lab.ts";
-import { prefetchFor } from "./plan-inputs.ts";
+import { sharedPrefetch } from "./plan-inputs.ts";
 import type { Harness } from "./simulated-cloud.ts";
 import { addMachines } from "./volume-orchestrator.ts";
 
@@ -58,10 +58,10 @@ export function operationsConformance(harness: Harness): void {
         targets: balancerTargets(harness).slice(0, 1),
       }),
     );
-    const prefetched = await prefetchFor(lab, desired);
+    const prefetch = sharedPrefetch(lab);
     const operations: string[] = [];
     for (const wanted of desired) {
-      const [step] = loadBalancers.plan(wanted, undefined, prefetched).steps;
+      const [step] = loadBalancers.plan(wanted, undefined, await prefetch(wanted)).steps;
       if (step === undefined)
         throw new Error("plan() returned no steps for a Service without a load balancer.");
       const outcome = await lab.run((call) => loadBalancers.apply(step, call));

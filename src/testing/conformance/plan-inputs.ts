@@ -1,6 +1,7 @@
 // What a plan gets: the Services with their facts and targets, what is listed, what can be adopted, and what is prefetched.
 
 import { withOwners } from "../../cloud/inventory/balancer-owners.ts";
+import { prefetchKeyOf } from "../../cloud/inventory/shared-prefetch.ts";
 import { defaultLoadBalancerName } from "../../controllers/service/desired/to-desired.ts";
 import type { RefusedTargets } from "../../controllers/service/state/refused-targets.ts";
 import { chooseTargets } from "../../controllers/service/targets/choose-targets.ts";
@@ -31,8 +32,15 @@ export async function listBalancers(lab: Lab): Promise<readonly ObservedLoadBala
   );
 }
 
-export function prefetchFor(lab: Lab, desired: readonly Desired[]): Promise<unknown> {
-  return lab.run(async (call) => lab.loadBalancers.prefetch?.(desired, call));
+/** Returns what to prefetch for a plan. Services with the same key share it. */
+export function sharedPrefetch(lab: Lab): (desired: Desired | undefined) => Promise<unknown> {
+  const byKey = new Map<string, Promise<unknown>>();
+  return (desired) => {
+    const key = prefetchKeyOf(lab.loadBalancers, desired) ?? "";
+    const value = byKey.get(key) ?? lab.run(async (call) => lab.loadBalancers.prefetch?.(key, call));
+    byKey.set(key, value);
+    return value;
+  };
 }
 
 /** The desired load balancers with their facts, by Service. */

@@ -57,7 +57,7 @@ class SharedBalancer {
     const listed = await this.#lab.list((call) => loadBalancers.list(call));
     const own = listed.find(({ keys = [] }) => keys.includes(tagOf(desired.owner.name)));
     const observed = await this.#lab.run(async (call) => loadBalancers.observe?.(member, own, call));
-    const prefetched = await this.#lab.run(async (call) => loadBalancers.prefetch?.([member], call));
+    const prefetched = await this.#lab.run(async (call) => loadBalancers.prefetch?.("", call));
     return loadBalancers.plan(member, observed, prefetched);
   }
 

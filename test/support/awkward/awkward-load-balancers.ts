@@ -61,7 +61,7 @@ export const awkwardLoadBalancers = (
   api: JsonApi,
 ): LoadBalancers<typeof annotations, AwkwardObserved, AwkwardStep, string> => ({
   // Every load balancer is created in the network that is listed first.
-  prefetch: async (_desired, call) => {
+  prefetch: async (_key, call) => {
     type Body = { readonly networks: readonly [string, ...string[]] };
     const request = {
       operation: "ListNetworks",

@@ -49,8 +49,29 @@ export const isFactKey = (key: string, factKeys: readonly string[]): boolean =>
 
 type Annotations = Readonly<Record<string, string>>;
 
-function keysOf(name: string, fields: Fields, prefix: string): readonly string[] {
-  return [name, ...(fields[name]?.renamedFrom ?? [])].map((key) => annotationKey(key, prefix));
+interface FieldKeys {
+  /** Complete keys by name of the field: the present one, and former ones. */
+  readonly byName: ReadonlyMap<string, readonly string[]>;
+  /** Looked up for each annotation, of which a user may write thousands. */
+  readonly unsetIfEmpty: ReadonlySet<string>;
+}
+
+/** Once per table, not once per Service. */
+const keysOfTables = new WeakMap<Fields, FieldKeys>();
+
+function keysOf({ prefix, fields }: Pick<AnnotationTable<Fields>, "prefix" | "fields">): FieldKeys {
+  const known = keysOfTables.get(fields);
+  if (known !== undefined) return known;
+  const byName = new Map(
+    Object.entries(fields).map(([name, { renamedFrom = [] }]) => [
+      name,
+      [name, ...renamedFrom].map((key) => annotationKey(key, prefix)),
+    ]),
+  );
+  const emptied = [...byName].filter(([name]) => fields[name]?.mayBeEmpty !== true);
+  const keys = { byName, unsetIfEmpty: new Set(emptied.flatMap(([, own]) => own)) };
+  keysOfTables.set(fields, keys);
+  return keys;
 }
 
 export function readAnnotations<A extends Fields>(
@@ -58,10 +79,7 @@ export function readAnnotations<A extends Fields>(
   { metadata }: Service,
 ): ReadAnnotations<A> {
   const names: readonly (keyof A & string)[] = Object.keys(fields);
-  // Looked up for each annotation, of which a user may write thousands.
-  const unsetIfEmpty = new Set(
-    names.filter((name) => fields[name]?.mayBeEmpty !== true).flatMap((name) => keysOf(name, fields, prefix)),
-  );
+  const { byName, unsetIfEmpty } = keysOf({ prefix, fields });
   const annotations: Annotations = Object.fromEntries(
     Object.entries(metadata.annotations ?? {}).filter(
       ([key, value]) =>
@@ -72,9 +90,7 @@ export function readAnnotations<A extends Fields>(
   );
   const read = readSettings(fields, annotations, { prefix, what: "annotation" });
   const own = readSettings(ownAnnotations, annotations, { prefix: ownPrefix, what: "annotation" });
-  const written = names.filter((name) =>
-    keysOf(name, fields, prefix).some((key) => Object.hasOwn(annotations, key)),
-  );
+  const written = names.filter((name) => byName.get(name)?.some((key) => Object.hasOwn(annotations, key)));
   const missing = names.filter((name) => fields[name]?.required === true && !written.includes(name));
   const reported = new Set(read.problems.map(({ key }) => key));
   return {
@@ -129,7 +145,7 @@ export function readsAnnotation(
   { prefix, fields }: AnnotationTable<Fields>,
   isReadElsewhere: (key: string) => boolean = () => false,
 ): (key: string) => boolean {
-  const whole = new Set(Object.keys(fields).flatMap((name) => keysOf(name, fields, prefix)));
+  const whole = new Set([...keysOf({ prefix, fields }).byName.values()].flat());
   return (key) =>
     key.startsWith(prefix) ||
     key.startsWith(ownPrefix) ||

@@ -173,7 +173,8 @@ export function holdImmutable<A extends Fields>(
       remedy: `Restore the old value, or recreate the Service.`,
     });
   }
-  return { settings: { ...settings, ...Object.fromEntries(held) }, problems };
+  // The same object as long as nothing is held: providers remember what they derive from it.
+  return { settings: held.length === 0 ? settings : { ...settings, ...Object.fromEntries(held) }, problems };
 }
 
 type Settings = Partial<Values<Fields>>;

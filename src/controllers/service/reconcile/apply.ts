@@ -9,6 +9,7 @@ import type { Service } from "../../../kube/objects.ts";
 import { finalizerPatch } from "../../../kube/patches/finalizer-patch.ts";
 import type { Call } from "../../../provider/call.ts";
 import type { Step, StepOutcome } from "../../../provider/plan.ts";
+import { priorities } from "../../../runtime/work-queue.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import { isRefusal } from "../../classify-error.ts";
 import { slowerCheck } from "../../operations.ts";
@@ -122,7 +123,8 @@ export async function executeSteps(
   }
   const service = member && (await addFinalizer(context, member, call.signal));
   const outcome = await executeAll(context, plan, { service, why });
-  if (outcome === undefined) return requeue(state.progress.changeDelay, "the cloud to show the changes");
+  if (outcome === undefined)
+    return requeue(state.progress.changeDelay, "the cloud to show the changes", priorities.answered);
   if (service !== undefined) reporter.report(service, "waiting", [waitingFor(outcome.waitingFor)]);
   // Neither success nor failure yet.
   const isTracked =

@@ -139,11 +139,11 @@ async function planWithProvider(
   context: ReconcileContext,
   { member, observed }: PlanInput,
 ): Promise<{ readonly plan: Plan<Step> } & Pick<PlannedChange, "fingerprint" | "isLeaving">> {
-  const { call, desiredServices, prefetch } = context;
+  const { call, desiredServices, prefetch, state } = context;
   const { balancers } = context.controller;
   // Without what is observed: only changes of the Service and the Nodes count.
   const alone = member && desiredServices.of(member.service).desired;
-  const prefetched = await prefetch.current(alone, () => allDesired(context), call);
+  const prefetched = await prefetch.current(alone, state.changedInClusterAt, call);
   const desired = member === undefined ? releasedDesired(context, observed) : member.desired;
   const shown = balancers.plan(desired, observed, prefetched);
   const kept = member?.gone.filter(changedTargets(shown.steps).isRemoved) ?? [];
@@ -165,13 +165,6 @@ function releasedDesired(
 ): Desired | undefined {
   const onDelete = observed === undefined ? undefined : onDeleteOf(context);
   return onDelete === "on hold" ? undefined : onDelete;
-}
-
-/** Skips Services that the provider cannot read, because one of them must not block the others. */
-function allDesired({ controller: { services }, desiredServices }: ReconcileDeps): readonly Desired[] {
-  return services
-    .list()
-    .flatMap((service) => (isManaged(service) ? (desiredServices.tryOf(service)?.desired ?? []) : []));
 }
 
 /** Reports the drift that is about to be repaired. */

@@ -63,19 +63,18 @@ function dueAt({ uncertainCreationAt = never, session }: ServiceState, now: numb
 
 /** The unmarked load balancer that only this Service requests to adopt. */
 function adoptionFor(
-  { controller: { balancers, services }, desiredServices, inventory: { items } }: FindContext,
+  { controller: { balancers, services }, desiredServices, inventory }: FindContext,
   service: Service,
 ): Pick<Found, "balancer" | "problems"> {
   const requests = (one: Service, balancer: ObservedLoadBalancer): boolean => {
     const { desired } = desiredServices.of(one);
     return desired.ending === undefined && balancers.adopts?.(desired, balancer) === true;
   };
-  const isUnmarked = ({ ownership }: ObservedLoadBalancer): boolean => ownership === "unmarked";
   const hits =
-    balancers.adopts === undefined ? [] : items.filter((one) => isUnmarked(one) && requests(service, one));
+    balancers.adopts === undefined ? [] : inventory.unmarked.filter((one) => requests(service, one));
   const [hit] = hits;
   if (hit === undefined) return { balancer: undefined, problems: [] };
-  const served = new Set(items.flatMap(({ ownership, owners }) => (ownership === "ours" ? owners : [])));
+  const served = new Set(inventory.marked.flatMap(({ owners }) => owners));
   const isRival = (other: Service): boolean => {
     const { uid } = other.metadata;
     // A Service that has a load balancer cannot adopt another one.

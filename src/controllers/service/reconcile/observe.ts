@@ -205,9 +205,9 @@ async function lookUp(
   { controller: { balancers, clock }, desiredServices, service, state, call }: ReconcileContext,
   { balancer: found }: Found,
 ): Promise<Pick<InDepth, "balancer" | "lookedUpAt">> {
+  if (balancers.observe === undefined) return { balancer: found, lookedUpAt: undefined };
   const desired = service && desiredServices.of(service).desired;
-  if (balancers.observe === undefined || !needsLookup(found, desired))
-    return { balancer: found, lookedUpAt: undefined };
+  if (!needsLookup(found, desired)) return { balancer: found, lookedUpAt: undefined };
   // A lookup has proved it after the deletion, and the listing agrees.
   const isRemoved = desired?.ending !== undefined && state.evidence.isRemoved;
   if (found === undefined && isRemoved) return nothing;

@@ -80,6 +80,8 @@ export class ServiceRecord {
   endpoints: EndpointSubscription | undefined;
   /** When the Service was first missing from the API server, although Fairlead did not remove its finalizer. */
   goneAt: number | undefined;
+  /** When a user last changed the Service during this session; `-Infinity` if it has not changed. */
+  changedInClusterAt: number = Number.NEGATIVE_INFINITY;
   /** Its deletion, or a change after which it needs no load balancer, was seen before. */
   isDeletionSeen: boolean = false;
   /** It had no finalizer when it was last reconciled, and this process has added none since. */
@@ -202,6 +204,11 @@ export class ServiceRecord {
     const { session } = this;
     const { notBefore } = session.observation ?? {};
     session.observation = observation && { ...observation, notBefore };
+  }
+
+  /** A user has changed the Service. */
+  noteNews(at: number): void {
+    this.changedInClusterAt = at;
   }
 
   /** A user has changed the Service, and maybe the load balancer. */

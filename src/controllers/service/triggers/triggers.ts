@@ -83,6 +83,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   if (before === undefined || before.metadata.uid === after?.metadata.uid) {
     if (!isNews) return;
     tracking.enqueue(key);
+    records.managed(key)?.noteNews(clock.monotonic());
     record?.endRefusals();
     if (record?.phase === "managed" && after !== undefined && !isEnding(after)) noteEdit(deps, record);
     return;
@@ -90,6 +91,7 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
   // It is gone, or another Service has its name now: its load balancer must be removed.
   const wasManaged = record?.phase === "managed";
   if (isNews || wasManaged) tracking.enqueue(key);
+  records.managed(key)?.noteNews(clock.monotonic());
   if (wasManaged) record.noteGone(clock.monotonic());
   records.end(serviceUID(before.metadata.uid));
 }
@@ -103,7 +105,7 @@ function onListing(deps: TriggerDeps): void {
     deps.tracking.enqueueLeftovers(inventory);
   }
   const waiting = new Set(inventory.waiting);
-  for (const uid of waiting) queue.add(uid, { priority: priorities.urgent });
+  for (const uid of waiting) queue.add(uid, { priority: priorities.answered });
   if (hasFailed) return;
   for (const state of records.all) {
     const { uid, phase, session } = state;

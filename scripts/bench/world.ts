@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import { type ServedCloud, serveFakeCloud } from "../../providers/fake/simulator/http.ts";
-import { runtimeVariable } from "../../src/app/manifests/pod.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { KubeApi } from "../../src/kube/client/api.ts";
 import { isWrite } from "../../src/kube/requests/exchange.ts";
@@ -100,8 +99,8 @@ export class Bench implements AsyncDisposable {
     const command = [this.executable, ...common, ...this.#flags, ...flags];
     const manager = startProcess(command, {
       cwd: this.#folder,
-      // As deployed, with an endpoint that upstream's manager with the provider of test/differential reads too.
-      env: { [runtimeVariable.name]: runtimeVariable.value, FAKE_ENDPOINT: this.#served.url },
+      // Upstream's manager with the provider of test/differential reads it too.
+      env: { FAKE_ENDPOINT: this.#served.url },
     });
     this.#managers.push(manager);
     return manager;

@@ -11,13 +11,13 @@ import {
 } from "../platform/environment.ts";
 import { systemFigures } from "../platform/memory.ts";
 import { openNotifySocket } from "../platform/notify-socket.ts";
-import { onSignals, systemStdin, terminalLine } from "../platform/process.ts";
+import { onSignals, restartWith, systemStdin, terminalLine } from "../platform/process.ts";
 import { systemListen } from "../platform/system-listener.ts";
 import { programOf } from "../provider/program.ts";
 import type { AnyProvider } from "../provider/provider.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { ChosenCloud, CloudQuestion } from "./commands/choose-cloud.ts";
-import { runCommandLine } from "./commands/command-line.ts";
+import { runCommandLine, runsForLong } from "./commands/command-line.ts";
 import { Invocation } from "./commands/invocation.ts";
 import { readConfiguration } from "./configuration/configuration.ts";
 import { ReloadRequests } from "./configuration/reload-requests.ts";
@@ -25,7 +25,7 @@ import { withServiceCredentials } from "./configuration/service-credentials.ts";
 import type { Console, ExitCode } from "./console.ts";
 import { RepeatedMessages } from "./logging/repeated-messages.ts";
 import { asPlugin, pluginName } from "./plugin-name.ts";
-import { runtimeVariables } from "./runtime-variables.ts";
+import { runtimeVariable, runtimeVariables } from "./runtime-variables.ts";
 import { type ManagerPlatform, systemPlatform } from "./system-platform.ts";
 import { createSystemd, type Systemd, watchdogPeriod } from "./systemd.ts";
 
@@ -66,6 +66,7 @@ export async function runProgram(
 export async function runExecutable(
   source: AnyProvider | ((question: CloudQuestion) => Promise<ChosenCloud>),
 ): Promise<void> {
+  if (typeof source !== "function" && runsForLong(systemArguments())) restartWith(runtimeVariable);
   keepLoopbackDirect();
   const controller = new AbortController();
   const reloads = new ReloadRequests();

@@ -4,6 +4,9 @@
 import type { Problem } from "../core/problem.ts";
 import type { Environment } from "../platform/environment.ts";
 
+/** Only the first compiler: the second and third cost a process that is mostly idle 10 MiB or more, and more CPU than they save. */
+export const runtimeVariable = { name: "BUN_JSC_useDFGJIT", value: "0" } as const;
+
 export interface RuntimeVariables {
   /** Variables to delete before the first request. */
   readonly forget: readonly string[];

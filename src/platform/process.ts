@@ -1,5 +1,6 @@
 // The signals, uncaught errors, output, exit code and root folder of the process.
 
+import { existsSync } from "node:fs";
 import { isatty } from "node:tty";
 import { type Milliseconds, milliseconds } from "../core/brand.ts";
 
@@ -34,6 +35,20 @@ class LazyStderr {
     }
     this.#stream.write(text);
   }
+}
+
+/** Linux resolves it even if an update has replaced the file. */
+const ownFile = "/proc/self/exe";
+
+/**
+ * Starts the executable again with a variable that the runtime reads only when it starts, in the same process: with the same id, files and
+ * arguments. No effect if the variable is set, on Windows, and when the program runs from its sources.
+ */
+export function restartWith({ name, value }: { readonly name: string; readonly value: string }): void {
+  const isExecutable = Bun.main.startsWith("/$bunfs/");
+  if (process.env[name] !== undefined || !isExecutable || process.execve === undefined) return;
+  const file = existsSync(ownFile) ? ownFile : process.execPath;
+  process.execve(file, [process.argv0, ...process.argv.slice(2)], { ...process.env, [name]: value });
 }
 
 const numbers = { SIGTERM: 15, SIGINT: 2 } as const;

@@ -2,7 +2,7 @@
 // and wrong clocks. Run `npm run build fake` first.
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processCost } from "../../scripts/bench/process-cost.ts";
 import { milliseconds, minutes } from "../../src/core/brand.ts";
@@ -135,4 +135,13 @@ describe("with dangerous variables or clocks", () => {
     await Bun.sleep(milliseconds(0));
     expect(existsSync(join(world.folder, "trapped"))).toBe(false);
   });
+});
+
+test("the manager runs with the first compiler only, however it is started, and keeps its process id", async () => {
+  await using world = await openWorld();
+  await world.join(1);
+  const manager = world.start([]);
+  await world.initialized(manager, 1);
+  const environment = readFileSync(`/proc/${manager.pid}/environ`, "utf8").split("\0");
+  expect(environment).toContain("BUN_JSC_useDFGJIT=0");
 });

@@ -1,7 +1,7 @@
 // The container image of one cloud, as an OCI archive for all processors that were built.
 
 import { readFileSync } from "node:fs";
-import { runtimeVariable } from "../../../src/app/manifests/pod.ts";
+import { runtimeVariable } from "../../../src/app/runtime-variables.ts";
 import type { Prepared } from "../../build/executable.ts";
 import type { Target } from "../../build/targets.ts";
 import { type Artefact, executableName } from "../artefact.ts";

@@ -53,6 +53,12 @@ const commands: readonly Command[] = [
 const pages = commands.map(({ page }) => page);
 export const commandNames = pages.map(({ name }) => name);
 
+const short = new Set(["--help", "-h", "--version"]);
+for (const { page, isLong } of commands) if (isLong !== true) short.add(page.name);
+
+/** Whether the process runs until it is stopped. */
+export const runsForLong = (args: readonly string[]): boolean => !args.some((arg) => short.has(arg));
+
 const isUnset = ({ severity, reason }: Problem): boolean =>
   severity === "error" && reason === "MissingSetting";
 

@@ -39,6 +39,8 @@ export interface Command {
    * `settings`: those of the cloud too. `nothing`: it checks what it needs, and handles its errors.
    */
   readonly requires?: "settings" | "nothing";
+  /** It runs until it is stopped. */
+  readonly isLong?: true;
   /** How to get the answer of the command without settings of the cloud; shown if one is missing. */
   readonly withoutSettings?: (invocation: Invocation) => string;
   /**

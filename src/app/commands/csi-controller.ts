@@ -24,6 +24,7 @@ export const csiControllerCommand: Command = {
       },
     ],
   },
+  isLong: true,
   requires: "settings",
   async run(invocation) {
     const log = await openLog(invocation);

@@ -11,6 +11,7 @@ export const runManagerCommand: Command = {
     isGeneral: true,
     summary: "Run the cloud controller manager. This is the default command.",
   },
+  isLong: true,
   requires: "nothing",
   async run(invocation, words) {
     const { platform, configuration } = invocation;

@@ -3,6 +3,7 @@
 import type { V1Container, V1PodSpec, V1Toleration } from "@kubernetes/client-node";
 import type { IpAddress } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
+import { runtimeVariable } from "../runtime-variables.ts";
 import type { Rendered } from "./rendered-object.ts";
 import { keyComments } from "./to-yaml.ts";
 
@@ -29,9 +30,6 @@ export interface PodOptions {
   /** 0: no port and no probes. */
   readonly securePort: number;
 }
-
-/** Only the first compiler: the second and third cost a process that is mostly idle 10 MiB or more, and more CPU than they save. */
-export const runtimeVariable = { name: "BUN_JSC_useDFGJIT", value: "0" } as const;
 
 /** node-volumes does little: without a second and third compiler it stays below 60 MiB, and the first one is enough. */
 export const nodeVolumesVariable = { name: "BUN_JSC_useBaselineJIT", value: "0" } as const;

@@ -1,6 +1,7 @@
 // The systemd units of the manager and of node-volumes. deploy/systemd and the packages have them too. Pure.
 
-import { nodeVolumesVariable, runtimeVariable } from "./pod.ts";
+import { runtimeVariable } from "../runtime-variables.ts";
+import { nodeVolumesVariable } from "./pod.ts";
 
 export interface UnitOptions {
   readonly program: string;

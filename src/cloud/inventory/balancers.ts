@@ -163,8 +163,16 @@ export class BalancerInventory {
     return requestedAt !== undefined && this.beganAt >= requestedAt;
   }
 
-  get waiting(): readonly ServiceUID[] {
-    return [...this.#waiting.keys()];
+  /** Those that wait for a listing. */
+  isWaiting(uid: ServiceUID): boolean {
+    return this.#waiting.has(uid);
+  }
+
+  /** Those whose listing has arrived or failed. Another one follows for the others that wait. */
+  get answered(): readonly ServiceUID[] {
+    const { beganAt } = this;
+    const answeredAt = Math.max(beganAt, this.#listing.failure?.at ?? never);
+    return [...this.#waiting].flatMap(([uid, requestedAt]) => (requestedAt <= answeredAt ? uid : []));
   }
 
   /** Requests a newer listing, unless one is under way. Throws if the one that was requested failed. */

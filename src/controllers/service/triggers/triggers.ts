@@ -104,12 +104,11 @@ function onListing(deps: TriggerDeps): void {
     deps.doubt.refresh();
     deps.tracking.enqueueLeftovers(inventory);
   }
-  const waiting = new Set(inventory.waiting);
-  for (const uid of waiting) queue.add(uid, { priority: priorities.answered });
+  for (const uid of inventory.answered) queue.add(uid, { priority: priorities.answered });
   if (hasFailed) return;
   for (const state of records.all) {
     const { uid, phase, session } = state;
-    if (waiting.has(uid) || phase === "idle" || inventory.isAtRest(uid, session.observation)) continue;
+    if (inventory.isWaiting(uid) || phase === "idle" || inventory.isAtRest(uid, session.observation)) continue;
     if (isBackingOff(state, controller.clock.monotonic())) continue;
     queue.add(uid, { priority: priorities.background });
   }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Node } from "../../../src/kube/objects.ts";
 import { finalizerPatch } from "../../../src/kube/patches/finalizer-patch.ts";
 import { guardedNodePatch, nodeAddressesPatch } from "../../../src/kube/patches/node-patch.ts";
-import { changeMap, type JsonPatchStep, jsonPointer } from "../../../src/kube/patches/patch.ts";
+import { applySteps, changeMap, type JsonPatchStep, jsonPointer } from "../../../src/kube/patches/patch.ts";
 
 const partsOf = (pointer: string): string[] =>
   pointer
@@ -48,6 +48,30 @@ test("changeMap sets the wanted keys, removes the unwanted ones and keeps all ot
       },
     ),
   );
+});
+
+test("applySteps changes maps at any depth, and neither the object nor a value of the patch", () => {
+  const object = {
+    metadata: { name: "a", uid: "u", resourceVersion: "1", labels: { old: "1" } },
+    spec: { a: 1 },
+  };
+  const added = { x: "1" };
+  const before = structuredClone(object);
+  const steps = [
+    { op: "test", path: "/metadata/uid", value: "other" },
+    { op: "add", path: "/metadata/labels/n~1ew~0", value: "2" },
+    { op: "remove", path: "/metadata/labels/old" },
+    { op: "remove", path: "/spec/a" },
+    { op: "add", path: "/metadata/annotations", value: added },
+    { op: "add", path: "/metadata/annotations/y", value: "2" },
+    { op: "add", path: "/status/addresses", value: [] },
+  ] as const;
+  expect<object>(applySteps(object, steps)).toEqual({
+    metadata: { ...object.metadata, labels: { "n/ew~": "2" }, annotations: { x: "1", y: "2" } },
+    spec: {},
+    status: { addresses: [] },
+  });
+  expect([object, added]).toEqual([before, { x: "1" }]);
 });
 
 describe("guardedNodePatch", () => {

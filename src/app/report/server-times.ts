@@ -1,6 +1,6 @@
 // Compares the local clock with the clocks of servers, by the Date header of their responses.
 
-import { milliseconds } from "../../core/brand.ts";
+import { milliseconds, seconds } from "../../core/brand.ts";
 import { messageIn } from "../../core/problem.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Transport } from "../../platform/transport.ts";
@@ -66,17 +66,27 @@ export function skewOf({ server, aheadMs }: ServerClock) {
   };
 }
 
+/** At hundreds of requests per second, the Date of each response would cost more than it says. */
+const checkInterval = seconds(1);
+
 /** Wraps a transport: logs once when the clocks differ, and again when they differ after they agreed. */
 export function reportSkew(transport: Transport, clock: Clock, log: Pick<Log, "warn">): Transport {
   const times = new ServerTimes(clock);
   const observed = times.observe(transport);
   let isReported = false;
-  return async (request, signal) => {
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  const check: Transport = async (request, signal) => {
     const response = await observed(request, signal);
     const server = times.of(new URL(request.url).origin);
     const found = server && skewOf(server);
     if (found !== undefined && !isReported) log.warn(messageIn(found));
     isReported = found !== undefined;
     return response;
+  };
+  return (request, signal) => {
+    const now = clock.monotonic();
+    if (now - checkedAt < checkInterval) return transport(request, signal);
+    checkedAt = now;
+    return check(request, signal);
   };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { reportSkew } from "../../../src/app/report/server-times.ts";
+import { seconds } from "../../../src/core/brand.ts";
 import { createLog } from "../../../src/telemetry/log.ts";
 import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 
@@ -15,6 +16,7 @@ test("logs once that the clock differs from that of the API server, and again af
   );
   const request = async (skew: number) => {
     ahead = skew;
+    await clock.advance(seconds(1));
     await transport({ method: "GET", url: "https://10.0.0.5:6443/version" }, new AbortController().signal);
     return lines.length;
   };

@@ -2,6 +2,7 @@
 // they change; while a rotation is incomplete, the previous pair stays in use. PEM texts are validated before they are used.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import { seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { runtimeCodeOf } from "../../core/error-message.ts";
 import type { Clock } from "../../platform/clock.ts";
@@ -26,6 +27,8 @@ interface Source {
 }
 
 const operation = "read the credentials";
+/** As long as a `WatchedFile` goes without a check. A plugin knows itself how long its credential is valid. */
+const readAgainAfter = seconds(1);
 /** The folder of `LoadCredential=`. */
 const copiedBySystemd = "/run/credentials/";
 
@@ -62,6 +65,8 @@ export class Credentials {
   readonly #sources: Readonly<Record<"ca" | "cert" | "key" | "token", Source>>;
   readonly #plugin: ExecCredential | undefined;
   #lastToken: string | undefined;
+  /** What the files and inline data contained, and when (monotonic). */
+  #recent: { readonly access: Access; readonly at: number } | undefined;
   #tls: TlsMaterial | undefined;
   /** The texts that `#tls` was created from. */
   #validated = "";
@@ -94,6 +99,14 @@ export class Credentials {
   }
 
   async current(signal: AbortSignal): Promise<Access> {
+    const recent = this.#recent;
+    if (recent !== undefined && this.#clock.monotonic() - recent.at < readAgainAfter) return recent.access;
+    const access = await this.#read(signal);
+    if (this.#plugin === undefined) this.#recent = { access, at: this.#clock.monotonic() };
+    return access;
+  }
+
+  async #read(signal: AbortSignal): Promise<Access> {
     const { ca, cert, key } = this.#sources;
     const [caText, certText, keyText, token] = await Promise.all([
       read(ca),
@@ -115,6 +128,7 @@ export class Credentials {
 
   /** Reloads everything at the next request. Call it after a 401. */
   invalidate(): void {
+    this.#recent = undefined;
     for (const { file } of Object.values(this.#sources)) file?.invalidate();
     this.#plugin?.invalidate();
   }

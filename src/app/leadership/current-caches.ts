@@ -65,7 +65,7 @@ export class CurrentCaches {
   /** Refuses writes that were decided before a cache became outdated; also one that only this task needs. */
   gateFor(task?: string): WriteGate {
     return () => {
-      const stale = [...this.#stale(), ...this.#ownOf(task).filter(isStale)];
+      const stale = this.#stale(task);
       return stale.length === 0 || { reason: `${silenceOf(stale)}, so its cache may be outdated.` };
     };
   }
@@ -251,8 +251,10 @@ export class CurrentCaches {
     );
   }
 
-  #stale(): readonly FollowedCache[] {
-    return [...this.#followed.keys()].filter((cache) => isStale(cache) && !this.#isHeld(cache));
+  /** Those that hold back all tasks, and this one. */
+  #stale(task?: string): readonly FollowedCache[] {
+    const stale = [...this.#followed.keys()].filter(isStale);
+    return stale.filter((cache) => !this.#isHeld(cache) || this.#followed.get(cache) === task);
   }
 
   #whenStale(signal: AbortSignal): Promise<readonly FollowedCache[]> {

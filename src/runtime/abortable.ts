@@ -11,7 +11,17 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     }
     const onAbort = () => reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    const end = () => signal.removeEventListener("abort", onAbort);
+    promise.then(
+      (value) => {
+        end();
+        resolve(value);
+      },
+      (error) => {
+        end();
+        reject(error);
+      },
+    );
   });
 }
 

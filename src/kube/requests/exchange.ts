@@ -31,6 +31,7 @@ export interface ExchangeDeps {
 /** A response whose body has not been read. */
 export interface ResponseHead {
   readonly response: Response;
+  /** Ends the connection. */
   readonly controller: AbortController;
   /** The generation of the connection pool that it came through. */
   readonly generation: number;
@@ -82,11 +83,13 @@ export class Exchanges {
       if (isWrite(request.verb) && request.mayWrite !== undefined) {
         checkWriteGate(request.mayWrite, factsOf(request));
       }
-      const sending = transport(sent, controller.signal);
+      const used = transport(sent, controller.signal).then((response) => {
+        controller.signal.throwIfAborted();
+        this.#answered(response);
+        return use({ response, controller, generation, endDeadline });
+      });
       onSent();
-      const response = await abortable(sending, controller.signal);
-      this.#answered(response);
-      return await use({ response, controller, generation, endDeadline });
+      return await abortable(used, controller.signal);
     } catch (error) {
       endDeadline();
       controller.abort();

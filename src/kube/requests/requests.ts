@@ -3,7 +3,6 @@
 
 import { milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
-import { abortable } from "../../runtime/abortable.ts";
 import { KubeError } from "../errors/kube-error.ts";
 import { type ExchangeDeps, Exchanges, isWrite, type ResponseHead } from "./exchange.ts";
 import type { KubeRequest, OpenStream, RequestObservation, Sending } from "./request.ts";
@@ -72,7 +71,7 @@ export class Requests {
     const leave = await this.#enter(request, signal);
     const accept = async (head: ResponseHead): Promise<OpenStream> => {
       const { response, controller, generation } = head;
-      if (!response.ok) throw await this.#refusal(request, head);
+      if (!response.ok) throw await this.#exchanges.refusal(request, response);
       // From here on the reader follows the caller's signal, and closes the stream.
       head.endDeadline();
       let isOpen = true;
@@ -159,9 +158,9 @@ export class Requests {
   }
 
   async #readBody(request: KubeRequest, head: ResponseHead): Promise<unknown> {
-    const { response, controller } = head;
-    if (!response.ok) throw await this.#refusal(request, head);
-    const text = await abortable(textOf(response, request), controller.signal);
+    const { response } = head;
+    if (!response.ok) throw await this.#exchanges.refusal(request, response);
+    const text = await textOf(response, request);
     head.endDeadline();
     this.#options.onDecoded?.(text.length + requestGarbage);
     if (text === "") return undefined;
@@ -171,10 +170,6 @@ export class Requests {
       // /healthz, /livez and /readyz answer with plain text.
       return text;
     }
-  }
-
-  #refusal(request: KubeRequest, { response, controller }: ResponseHead): Promise<KubeError> {
-    return abortable(this.#exchanges.refusal(request, response), controller.signal);
   }
 }
 

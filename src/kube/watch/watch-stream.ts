@@ -70,10 +70,10 @@ export async function* readWatchStream<T extends KubeObject>(
   const reader = stream.body.getReader();
   const lines = new LineDecoder();
   const pacer = new Pacer(clock);
+  const { controller, unlink } = linkedController(signal);
 
   const read = async () => {
     const began = clock.monotonic();
-    const { controller, unlink } = linkedController(signal);
     const limit = silenceLimit();
     const cancel = clock.after(milliseconds(Math.max(0, limit)), () =>
       controller.abort(
@@ -88,7 +88,6 @@ export async function* readWatchStream<T extends KubeObject>(
       throw transportError(error, origin, factsOf(resource));
     } finally {
       cancel();
-      unlink();
       pacer.waitedSince(began);
     }
   };
@@ -113,6 +112,7 @@ export async function* readWatchStream<T extends KubeObject>(
       );
     }
   } finally {
+    unlink();
     stream.close();
     // Cancelling a stream that has already failed or closed rejects.
     reader.cancel().catch(() => {});

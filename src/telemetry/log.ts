@@ -114,7 +114,10 @@ export function createLog(options: LogOptions): AdjustableLog {
     warn: (message, fields, promise) =>
       line("warn")(promise === undefined ? message : `${message} ${promise}`, fields),
     error: line("error"),
-    debug: (verbosity, message, fields) => line(debugType(verbosity))(message, fields),
+    debug: (verbosity, message, fields) => {
+      // Each request has a line that is dropped by default.
+      if (levelOf(verbosity) <= consola.level) line(debugType(verbosity))(message, fields);
+    },
     setVerbosity: (verbosity) => {
       consola.level = levelOf(verbosity);
     },

@@ -24,14 +24,14 @@ export class MissingPermissions {
     this.#log = log;
   }
 
-  observe({ code, denial, refusedUser, ...request }: Omit<RequestObservation, "duration">): void {
+  observe(request: Omit<RequestObservation, "duration">): void {
+    const { code, denial, refusedUser, resource } = request;
     this.#user = refusedUser ?? this.#user;
-    const toApprove = this.#needed.find(({ verb }) => verb === "approve");
     if (code === "403" && denial !== "admission")
-      this.#refused(denial === "signer" ? toApprove : this.#permissionFor(request));
+      this.#refused(denial === "signer" ? this.#toApprove : this.#permissionFor(request));
     else if (this.#missing.size > 0 && /^2\d\d$/.test(code)) {
       this.#granted(this.#permissionFor(request));
-      if (request.resource === "certificatesigningrequests/approval") this.#granted(toApprove);
+      if (resource === "certificatesigningrequests/approval") this.#granted(this.#toApprove);
     }
   }
 
@@ -44,6 +44,10 @@ export class MissingPermissions {
   /** Everything that is missing, also what holds back nothing; undefined if nothing is. */
   get notice(): string | undefined {
     return this.#missing.size === 0 ? undefined : this.#describe([...this.#missing]);
+  }
+
+  get #toApprove(): Permission | undefined {
+    return this.#needed.find(({ verb }) => verb === "approve");
   }
 
   /** Two Leases have the same verbs: one that works says nothing about the other. */

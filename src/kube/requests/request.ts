@@ -42,7 +42,7 @@ export interface KubeRequest {
 export interface RequestObservation {
   readonly verb: Verb;
   readonly resource: string;
-  readonly object?: string;
+  readonly object?: string | undefined;
   /** The status code, or the kind of `KubeError` when no response came, or "aborted" when the caller did not wait for it. */
   readonly code: string;
   readonly denial?: Denial | undefined;
@@ -50,7 +50,7 @@ export interface RequestObservation {
   readonly refusedUser?: string | undefined;
   readonly duration: Milliseconds;
   /** The header that it was sent with. */
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
 }
 
 /** One attempt to send a request. */

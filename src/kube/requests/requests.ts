@@ -2,7 +2,6 @@
 // writes. It retries only a 401, once, with reloaded credentials.
 
 import { milliseconds } from "../../core/brand.ts";
-import { defined } from "../../core/defined.ts";
 import { KubeError } from "../errors/kube-error.ts";
 import { type ExchangeDeps, Exchanges, isWrite, type ResponseHead } from "./exchange.ts";
 import type { KubeRequest, OpenStream, RequestObservation, Sending } from "./request.ts";
@@ -139,7 +138,7 @@ export class Requests {
     let wasSent = false;
     const report = (code: string, refusal: Pick<RequestObservation, "denial" | "refusedUser"> = {}): void => {
       const duration = milliseconds(clock.monotonic() - started);
-      onRequest?.({ verb, resource, code, duration, ...defined({ object, traceparent, ...refusal }) });
+      onRequest?.({ verb, resource, object, code, duration, traceparent, ...refusal });
     };
     try {
       const onSent = () => {

@@ -1,7 +1,7 @@
 // Writes one series of an event to the API server. Its name follows from what it says, so the same problem stays one event with
 // a count when the process restarts, reloads or hands over leadership.
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { KubeApi } from "../client/api.ts";
 import { isKubeError } from "../errors/kube-error.ts";
 import { type Event, type ObjectKey, toTime } from "../objects.ts";
@@ -14,9 +14,9 @@ const maxMessage = 1024;
 function keyOfEvent({ occurrence, isCombined }: Correlated): Required<ObjectKey> {
   const { component, object, type, reason, message } = occurrence;
   const identity = [component, object.kind, object.uid, type, reason, isCombined ? "combined" : message];
-  const hash = createHash("sha256").update(identity.join("\0")).digest("hex").slice(0, 16);
+  const id = hash("sha256", identity.join("\0")).slice(0, 16);
   const namespace = object.namespace === undefined || object.namespace === "" ? "default" : object.namespace;
-  return { name: `${object.name}.${hash}`, namespace };
+  return { name: `${object.name}.${id}`, namespace };
 }
 
 /** Creates the event, or updates its count. */

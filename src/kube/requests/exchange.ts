@@ -49,7 +49,7 @@ export class Exchanges {
   readonly #deps: ExchangeDeps;
   readonly #host: string;
   readonly #pool = new PoolGeneration();
-  #nextAnswer = Promise.withResolvers<void>();
+  #nextAnswer: PromiseWithResolvers<void> | undefined;
 
   constructor(deps: ExchangeDeps) {
     this.#deps = deps;
@@ -134,6 +134,7 @@ export class Exchanges {
 
   /** Resolves at the next response to any request, unless it is a 5xx. */
   whenAnswered(signal: AbortSignal): Promise<void> {
+    this.#nextAnswer ??= Promise.withResolvers();
     return abortable(this.#nextAnswer.promise, signal);
   }
 
@@ -155,15 +156,17 @@ export class Exchanges {
         ...access.headers,
         ...defined({ "content-type": body === undefined ? undefined : contentType, traceparent }),
       },
-      ...defined({ body, proxy, tls: tlsOfGeneration(access.tls, generation, this.#host) }),
+      body,
+      proxy,
+      tls: tlsOfGeneration(access.tls, generation, this.#host),
     };
   }
 
   #answered({ status }: Response): void {
     this.#pool.answered();
     if (status >= 500) return;
-    this.#nextAnswer.resolve();
-    this.#nextAnswer = Promise.withResolvers();
+    this.#nextAnswer?.resolve();
+    this.#nextAnswer = undefined;
   }
 }
 

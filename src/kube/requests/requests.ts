@@ -37,31 +37,23 @@ export class Requests {
 
   /** The decoded JSON of a success; undefined for an empty body. */
   async send(request: KubeRequest, signal: AbortSignal): Promise<unknown> {
-    const exchange = () =>
-      this.#authenticated(request, (sending) =>
+    const { writes, clock } = this.#options;
+    const isLimited = isWrite(request.verb) && request.lane !== "reserved";
+    const leaveWrites = isLimited ? await writes.enter(request.priority, signal) : undefined;
+    let leave: (() => void) | undefined;
+    try {
+      leave = await this.#enter(request, signal);
+      const started = clock.monotonic();
+      const result = await this.#authenticated(request, (sending) =>
         this.#exchanges.run(request, { use: (head) => this.#readBody(request, head), ...sending }, signal),
       );
-    if (!isWrite(request.verb) || request.lane === "reserved") {
-      return this.#withPlace(request, exchange, signal);
-    }
-    const { writes, clock } = this.#options;
-    const leave = await writes.enter(request.priority, signal);
-    const timed = async () => {
-      const started = clock.monotonic();
-      try {
-        const result = await exchange();
-        leave({ kind: "success", latency: milliseconds(clock.monotonic() - started) });
-        return result;
-      } catch (error) {
-        leave(writeOutcomeOf(error));
-        throw error;
-      }
-    };
-    try {
-      return await this.#withPlace(request, timed, signal);
+      leaveWrites?.({ kind: "success", latency: milliseconds(clock.monotonic() - started) });
+      return result;
+    } catch (error) {
+      leaveWrites?.(writeOutcomeOf(error));
+      throw error;
     } finally {
-      // Has an effect only when the caller was aborted while it waited for the request limit.
-      leave({ kind: "unknown" });
+      leave?.();
     }
   }
 
@@ -101,19 +93,10 @@ export class Requests {
     return this.#exchanges.whenAnswered(signal);
   }
 
-  async #enter({ lane }: KubeRequest, signal: AbortSignal): Promise<() => void> {
+  #enter({ lane }: KubeRequest, signal: AbortSignal): Promise<() => void> {
     const { rate, requestLimit } = this.#options;
-    if (lane === "normal") await rate?.take(signal);
-    return requestLimit.enter(lane, signal);
-  }
-
-  async #withPlace<T>(request: KubeRequest, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const leave = await this.#enter(request, signal);
-    try {
-      return await work();
-    } finally {
-      leave();
-    }
+    const enter = () => requestLimit.enter(lane, signal);
+    return lane === "normal" && rate !== undefined ? rate.take(signal).then(enter) : enter();
   }
 
   /** The server acts on no request that it answers with 401, so every verb may be sent again. */

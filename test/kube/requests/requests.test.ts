@@ -105,6 +105,22 @@ describe("request deadline", () => {
     expect([requestLimit.inFlight, clock.pending]).toEqual([0, 0]);
   });
 
+  test("does not read a response that comes after it, or count it as an answer", async () => {
+    const late = Promise.withResolvers<Response>();
+    const decoded: number[] = [];
+    const { api, clock } = scripted(() => late.promise, { onDecoded: (bytes) => decoded.push(bytes) });
+    let isAnswered = false;
+    void api.whenAnswered(never).then(() => {
+      isAnswered = true;
+    });
+    const asked = failure(api.get(nodes, key, never));
+    await clock.advance(seconds(30));
+    expect(await asked).toMatchObject({ kind: "timeout" });
+    late.resolve(json(node));
+    await clock.advance(seconds(1));
+    expect([isAnswered, decoded]).toEqual([false, []]);
+  });
+
   test("ends a request whose body never ends, when the transport ignores its signal", async () => {
     const { api, clock } = scripted(() => new Response(new ReadableStream({ start: () => {} })));
     const asked = failure(api.get(nodes, key, never));

@@ -18,10 +18,10 @@ export interface TransportRequest {
   readonly method: string;
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string | Uint8Array<ArrayBuffer>;
-  readonly tls?: TlsMaterial;
+  readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
+  readonly tls?: TlsMaterial | undefined;
   /** `http://host:port` of a proxy; the proxy variables of the environment are resolved by the caller. */
-  readonly proxy?: string;
+  readonly proxy?: string | undefined;
   /** Sends it once only. Otherwise Bun repeats a PUT or DELETE if its kept-alive connection is closed without a response. */
   readonly once?: boolean;
   /** It fetches a credential, so it changes nothing, whatever its method. */
@@ -47,5 +47,8 @@ export const systemTransport: Transport = ({ url, method, headers, body, proxy, 
     // Watches may be silent for minutes; every caller sets its own deadline.
     timeout: false,
     keepalive: !(once === true && repeatedByBun.includes(method)),
-    ...defined({ headers, body, proxy, tls: tls === undefined ? undefined : toBunTls(tls) }),
+    headers,
+    body,
+    proxy,
+    tls: tls === undefined ? undefined : toBunTls(tls),
   } as BunFetchRequestInit);

@@ -108,7 +108,8 @@ function onListing(deps: TriggerDeps): void {
   if (hasFailed) return;
   for (const state of records.all) {
     const { uid, phase, session } = state;
-    if (inventory.isWaiting(uid) || phase === "idle" || inventory.isAtRest(uid, session.observation)) continue;
+    if (inventory.isWaiting(uid) || phase === "idle" || inventory.isAtRest(uid, session.observation))
+      continue;
     if (isBackingOff(state, controller.clock.monotonic())) continue;
     queue.add(uid, { priority: priorities.background });
   }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"net"
+	"slices"
 	"strconv"
 	"time"
 
@@ -34,32 +35,34 @@ func (c *cloud) find(ctx context.Context, service *v1.Service) (*hcloud.LoadBala
 	return found[0], nil
 }
 
-func (c *cloud) create(ctx context.Context, service *v1.Service) error {
+func (c *cloud) create(ctx context.Context, service *v1.Service) (*hcloud.LoadBalancer, error) {
 	own := settingsOf(service)
-	network, err := c.clusterNetwork(ctx)
-	if err != nil {
-		return err
+	name := orElse(own("name"), c.GetLoadBalancerName(ctx, "", service))
+	if found, _, err := c.client.LoadBalancer.GetByName(ctx, name); err != nil || found != nil {
+		return found, err
 	}
-	kind, _, err := c.client.LoadBalancerType.Get(ctx, orElse(own("type"), "lb11"))
-	if err != nil {
-		return err
-	}
-	created, _, err := c.client.LoadBalancer.Create(ctx, hcloud.LoadBalancerCreateOpts{
-		Name: orElse(own("name"), c.GetLoadBalancerName(ctx, "", service)),
-		// The client sends the id of the type, a number.
-		LoadBalancerType: kind,
+	opts := hcloud.LoadBalancerCreateOpts{
+		Name:             name,
+		LoadBalancerType: &hcloud.LoadBalancerType{Name: orElse(own("type"), "lb11")},
 		Location:         &hcloud.Location{Name: orElse(own("location"), c.location)},
-		Algorithm: &hcloud.LoadBalancerAlgorithm{
-			Type: hcloud.LoadBalancerAlgorithmType(orElse(own("algorithm-type"), "round_robin")),
-		},
-		Labels:          map[string]string{ownerLabel: string(service.UID)},
-		PublicInterface: hcloud.Ptr(own("disable-public-network") != "true"),
-		Network:         network,
-	})
-	if err != nil {
-		return err
+		Labels:           map[string]string{ownerLabel: string(service.UID)},
+		PublicInterface:  hcloud.Ptr(own("disable-public-network") != "true"),
+		Network:          c.network,
 	}
-	return c.apply(ctx, created.Action, nil, nil)
+	if algorithm := own("algorithm-type"); algorithm != "" {
+		opts.Algorithm = &hcloud.LoadBalancerAlgorithm{Type: hcloud.LoadBalancerAlgorithmType(algorithm)}
+	}
+	created, _, err := c.client.LoadBalancer.Create(ctx, opts)
+	if err := c.apply(ctx, created.Action, nil, err); err != nil {
+		return nil, err
+	}
+	return c.load(ctx, created.LoadBalancer)
+}
+
+// load returns the load balancer as it is now.
+func (c *cloud) load(ctx context.Context, balancer *hcloud.LoadBalancer) (*hcloud.LoadBalancer, error) {
+	found, _, err := c.client.LoadBalancer.GetByID(ctx, balancer.ID)
+	return found, err
 }
 
 // healthCheckOf returns the health check of a port, as annotations and the defaults of the cloud say.
@@ -85,48 +88,45 @@ func healthCheckOf(own func(string) string, port v1.ServicePort) (*hcloud.LoadBa
 	return check, nil
 }
 
-// applyPort adds the port if it is missing, and then sets everything: the Go manager also updates each port when it starts.
+// applyPort adds the port, or sets everything of it again: the Go manager updates each port when it starts.
 func (c *cloud) applyPort(ctx context.Context, balancer *hcloud.LoadBalancer, service *v1.Service, port v1.ServicePort) error {
 	own := settingsOf(service)
 	check, err := healthCheckOf(own, port)
 	if err != nil {
 		return err
 	}
-	protocol := hcloud.LoadBalancerServiceProtocol(orElse(own("protocol"), "tcp"))
-	hasPort := false
-	for _, each := range balancer.Services {
-		hasPort = hasPort || each.ListenPort == int(port.Port)
-	}
-	if !hasPort {
-		action, response, err := c.client.LoadBalancer.AddService(ctx, balancer, hcloud.LoadBalancerAddServiceOpts{
-			Protocol:        protocol,
-			ListenPort:      hcloud.Ptr(int(port.Port)),
-			DestinationPort: hcloud.Ptr(int(port.NodePort)),
-			HealthCheck: &hcloud.LoadBalancerAddServiceOptsHealthCheck{
-				Protocol: hcloud.LoadBalancerServiceProtocolTCP,
-				Port:     check.Port,
-				Interval: check.Interval,
-				Timeout:  check.Timeout,
-				Retries:  check.Retries,
-			},
-		})
-		if err := c.apply(ctx, action, response, err); err != nil {
-			return err
-		}
-	}
 	opts := hcloud.LoadBalancerUpdateServiceOpts{
-		Protocol:        protocol,
+		Protocol:        hcloud.LoadBalancerServiceProtocol(orElse(own("protocol"), "tcp")),
 		DestinationPort: hcloud.Ptr(int(port.NodePort)),
 		Proxyprotocol:   hcloud.Ptr(own("uses-proxyprotocol") == "true"),
 		HealthCheck:     check,
 	}
-	if protocol == hcloud.LoadBalancerServiceProtocolHTTP {
+	if opts.Protocol == hcloud.LoadBalancerServiceProtocolHTTP {
 		opts.HTTP = &hcloud.LoadBalancerUpdateServiceOptsHTTP{
 			CookieName:     hcloud.Ptr(own("http-cookie-name")),
 			StickySessions: hcloud.Ptr(own("http-sticky-sessions") == "true"),
 		}
 	}
-	action, response, err := c.client.LoadBalancer.UpdateService(ctx, balancer, int(port.Port), opts)
+	isPort := func(each hcloud.LoadBalancerService) bool { return each.ListenPort == int(port.Port) }
+	if slices.ContainsFunc(balancer.Services, isPort) {
+		action, response, err := c.client.LoadBalancer.UpdateService(ctx, balancer, int(port.Port), opts)
+		return c.apply(ctx, action, response, err)
+	}
+	action, response, err := c.client.LoadBalancer.AddService(ctx, balancer, hcloud.LoadBalancerAddServiceOpts{
+		Protocol:        opts.Protocol,
+		ListenPort:      hcloud.Ptr(int(port.Port)),
+		DestinationPort: opts.DestinationPort,
+		Proxyprotocol:   opts.Proxyprotocol,
+		HTTP:            (*hcloud.LoadBalancerAddServiceOptsHTTP)(opts.HTTP),
+		HealthCheck: &hcloud.LoadBalancerAddServiceOptsHealthCheck{
+			Protocol: check.Protocol,
+			Port:     check.Port,
+			Interval: check.Interval,
+			Timeout:  check.Timeout,
+			Retries:  check.Retries,
+			HTTP:     (*hcloud.LoadBalancerAddServiceOptsHealthCheckHTTP)(check.HTTP),
+		},
+	})
 	return c.apply(ctx, action, response, err)
 }
 
@@ -137,14 +137,12 @@ func (c *cloud) applyTargets(ctx context.Context, balancer *hcloud.LoadBalancer,
 	}
 	usesPrivateIP := settingsOf(service)("use-private-ip") == "true"
 	for _, node := range nodes {
-		server, err := c.server(ctx, node)
-		if err != nil {
-			return err
-		}
-		if server == nil || existing[server.ID] {
+		// Of a Node that joins, the next update adds the server.
+		id, err := strconv.ParseInt(idOf(node), 10, 64)
+		if err != nil || existing[id] {
 			continue
 		}
-		opts := hcloud.LoadBalancerAddServerTargetOpts{Server: server, UsePrivateIP: &usesPrivateIP}
+		opts := hcloud.LoadBalancerAddServerTargetOpts{Server: &hcloud.Server{ID: id}, UsePrivateIP: &usesPrivateIP}
 		action, response, err := c.client.LoadBalancer.AddServerTarget(ctx, balancer, opts)
 		if err := c.apply(ctx, action, response, err); err != nil {
 			return err
@@ -215,47 +213,65 @@ func (c *cloud) GetLoadBalancer(ctx context.Context, _ string, service *v1.Servi
 	return statusOf(found, settingsOf(service)), true, nil
 }
 
+// applyOwn sets what is neither a port nor a target.
+func (c *cloud) applyOwn(ctx context.Context, balancer *hcloud.LoadBalancer, service *v1.Service) error {
+	own := settingsOf(service)
+	if err := c.applyPointer(ctx, balancer, balancer.PublicNet.IPv4.IP, own("ipv4-rdns")); err != nil {
+		return err
+	}
+	if err := c.applyPointer(ctx, balancer, balancer.PublicNet.IPv6.IP, own("ipv6-rdns")); err != nil {
+		return err
+	}
+	return c.applyType(ctx, balancer, service)
+}
+
+func (c *cloud) applyPorts(ctx context.Context, balancer *hcloud.LoadBalancer, service *v1.Service) error {
+	for _, port := range service.Spec.Ports {
+		if err := c.applyPort(ctx, balancer, service, port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (c *cloud) EnsureLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) (*v1.LoadBalancerStatus, error) {
-	c.changing.Lock()
-	defer c.changing.Unlock()
 	balancer, err := c.find(ctx, service)
 	if err == nil && balancer == nil {
-		if err = c.create(ctx, service); err == nil {
-			balancer, err = c.find(ctx, service)
-		}
+		balancer, err = c.create(ctx, service)
 	}
 	if err != nil {
 		return nil, err
 	}
-	own := settingsOf(service)
-	if err := c.applyType(ctx, balancer, service); err != nil {
+	if err := c.applyOwn(ctx, balancer, service); err != nil {
 		return nil, err
 	}
-	for _, port := range service.Spec.Ports {
-		if err := c.applyPort(ctx, balancer, service, port); err != nil {
-			return nil, err
-		}
+	if err := c.applyPorts(ctx, balancer, service); err != nil {
+		return nil, err
 	}
 	if err := c.applyTargets(ctx, balancer, service, nodes); err != nil {
 		return nil, err
 	}
-	if err := c.applyPointer(ctx, balancer, balancer.PublicNet.IPv4.IP, own("ipv4-rdns")); err != nil {
+	if balancer, err = c.load(ctx, balancer); err != nil {
 		return nil, err
 	}
-	if err := c.applyPointer(ctx, balancer, balancer.PublicNet.IPv6.IP, own("ipv6-rdns")); err != nil {
-		return nil, err
-	}
-	return statusOf(balancer, own), nil
+	return statusOf(balancer, settingsOf(service)), nil
 }
 
-func (c *cloud) UpdateLoadBalancer(ctx context.Context, clusterName string, service *v1.Service, nodes []*v1.Node) error {
-	_, err := c.EnsureLoadBalancer(ctx, clusterName, service, nodes)
-	return err
+func (c *cloud) UpdateLoadBalancer(ctx context.Context, _ string, service *v1.Service, nodes []*v1.Node) error {
+	balancer, err := c.find(ctx, service)
+	if err != nil || balancer == nil {
+		return err
+	}
+	if err := c.applyOwn(ctx, balancer, service); err != nil {
+		return err
+	}
+	if err := c.applyTargets(ctx, balancer, service, nodes); err != nil {
+		return err
+	}
+	return c.applyPorts(ctx, balancer, service)
 }
 
 func (c *cloud) EnsureLoadBalancerDeleted(ctx context.Context, _ string, service *v1.Service) error {
-	c.changing.Lock()
-	defer c.changing.Unlock()
 	found, err := c.find(ctx, service)
 	if err != nil || found == nil {
 		return err

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,9 +20,11 @@ var zones = map[string]string{"fsn1": "fsn1-dc14", "nbg1": "nbg1-dc3"}
 
 type cloud struct {
 	manager.Base
-	client            *hcloud.Client
-	network, location string
-	// A network and a load balancer take one change at a time.
+	client   *hcloud.Client
+	servers  servers
+	network  *hcloud.Network
+	location string
+	// A network takes one change at a time.
 	changing sync.Mutex
 }
 
@@ -42,36 +42,18 @@ func (c *cloud) apply(ctx context.Context, action *hcloud.Action, _ *hcloud.Resp
 	return err
 }
 
-func (c *cloud) clusterNetwork(ctx context.Context) (*hcloud.Network, error) {
-	found, _, err := c.client.Network.Get(ctx, c.network)
-	if err == nil && found == nil {
-		return nil, fmt.Errorf("no network %s", c.network)
-	}
-	return found, err
-}
-
-// server returns nil when there is none.
-func (c *cloud) server(ctx context.Context, node *v1.Node) (*hcloud.Server, error) {
-	which := node.Name
-	if node.Spec.ProviderID != "" {
-		which = strings.TrimPrefix(node.Spec.ProviderID, providerName+"://")
-	}
-	found, _, err := c.client.Server.Get(ctx, which)
-	return found, err
-}
-
 func (c *cloud) InstanceExists(ctx context.Context, node *v1.Node) (bool, error) {
-	found, err := c.server(ctx, node)
+	found, err := c.servers.find(ctx, node)
 	return found != nil, err
 }
 
 func (c *cloud) InstanceShutdown(ctx context.Context, node *v1.Node) (bool, error) {
-	found, err := c.server(ctx, node)
+	found, err := c.servers.find(ctx, node)
 	return found != nil && found.Status == hcloud.ServerStatusOff, err
 }
 
 func (c *cloud) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprovider.InstanceMetadata, error) {
-	found, err := c.server(ctx, node)
+	found, err := c.servers.find(ctx, node)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +78,7 @@ func (c *cloud) InstanceMetadata(ctx context.Context, node *v1.Node) (*cloudprov
 }
 
 func (c *cloud) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Route, error) {
-	network, err := c.clusterNetwork(ctx)
+	network, _, err := c.client.Network.GetByID(ctx, c.network.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -119,10 +101,6 @@ func (c *cloud) ListRoutes(ctx context.Context, _ string) ([]*cloudprovider.Rout
 func (c *cloud) CreateRoute(ctx context.Context, _ string, _ string, route *cloudprovider.Route) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()
-	network, err := c.clusterNetwork(ctx)
-	if err != nil {
-		return err
-	}
 	server, _, err := c.client.Server.GetByName(ctx, string(route.TargetNode))
 	if err != nil {
 		return err
@@ -132,7 +110,7 @@ func (c *cloud) CreateRoute(ctx context.Context, _ string, _ string, route *clou
 		return err
 	}
 	added := hcloud.NetworkRoute{Destination: destination, Gateway: server.PrivateNet[0].IP}
-	action, response, err := c.client.Network.AddRoute(ctx, network, hcloud.NetworkAddRouteOpts{Route: added})
+	action, response, err := c.client.Network.AddRoute(ctx, c.network, hcloud.NetworkAddRouteOpts{Route: added})
 	return c.apply(ctx, action, response, err)
 }
 

@@ -7,11 +7,11 @@ require (
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/cloud-provider v0.37.2
+	k8s.io/klog/v2 v2.140.0
 )
 
 require (
 	k8s.io/component-base v0.37.2 // indirect
-	k8s.io/klog/v2 v2.140.0 // indirect
 )
 
 require (

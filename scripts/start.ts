@@ -68,7 +68,7 @@ function draw(sandbox: Sandbox, demo: Demo, elapsedMs: number, write: (text: str
     machines: new Map(cloud.machines().map(({ name, state }) => [name, state])),
     services: manager.services.list().filter(({ spec }) => spec.type === "LoadBalancer"),
     routes: cloud.routeCount?.(),
-    cloudRequests: cloud.requestCounts(),
+    cloudRequests: cloud.api.counts(),
     journal: manager.journal.entries(),
   };
   // The size is 0 where the terminal does not report one.
@@ -132,8 +132,8 @@ const timer = setInterval(() => {
   if (isLive) draw(sandbox, demo, elapsed(), write);
   if (!untilSettled) return;
   if (demo.isDone && sandbox.manager.isIdle()) {
-    const requests = Object.values(sandbox.cloud.requestCounts()).reduce((sum, count) => sum + count, 0);
-    write(`[${inSeconds()}] settled: all steps are done after ${requests} cloud requests\n`);
+    const { length } = sandbox.cloud.api.seen;
+    write(`[${inSeconds()}] settled: all steps are done after ${length} cloud requests\n`);
     end(0);
   } else if (elapsed() > timeout) {
     write(`[${inSeconds()}] timed out waiting for ${demo.waitingFor ?? "the work queues to become empty"}\n`);

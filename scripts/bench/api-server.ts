@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { startControlPlane } from "../../test/cluster/rig/control-plane.ts";
 import { keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
 import { until } from "../../test/cluster/rig/until.ts";
+import { processCost } from "./process-cost.ts";
 import { readServerRequests, type ServerRequests } from "./server-requests.ts";
 
 export interface BenchServer {
@@ -14,12 +15,17 @@ export interface BenchServer {
   readonly kubeconfigPath: string;
   /** The server's own counts; undefined when it does not count. */
   readonly requests: () => Promise<ServerRequests | undefined>;
+  /** The processor time of the server, with that of etcd. */
+  readonly cpuSeconds: () => number;
   stop(): Promise<void>;
 }
 
 export function startBenchServer(): Promise<BenchServer> {
   return (process.env["KUBEBUILDER_ASSETS"] ?? "") === "" ? startTestApiServer() : startRealServer();
 }
+
+const cpuSecondsOf = (pids: readonly number[]): number =>
+  pids.reduce((sum, pid) => sum + (processCost(pid)?.cpuSeconds ?? Number.NaN), 0);
 
 async function startRealServer(): Promise<BenchServer> {
   const plane = await startControlPlane();
@@ -28,6 +34,7 @@ async function startRealServer(): Promise<BenchServer> {
     name: "kube-apiserver and etcd",
     kubeconfigPath: plane.kubeconfig,
     requests: async () => readServerRequests(await (await fetch(`${plane.server}/metrics`, { tls })).text()),
+    cpuSeconds: () => cpuSecondsOf(plane.pids()),
     stop: plane.stop,
   };
 }
@@ -64,6 +71,7 @@ async function startTestApiServer(): Promise<BenchServer> {
     name: "test API server (KUBEBUILDER_ASSETS is not set)",
     kubeconfigPath,
     requests: () => Promise.resolve(undefined),
+    cpuSeconds: () => cpuSecondsOf([server.pid]),
     stop,
   };
 }

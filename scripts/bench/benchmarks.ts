@@ -2,8 +2,10 @@
 
 import type { LocalCloudDefinition } from "../clouds/local-cloud.ts";
 import { importSection, imports, measureImport } from "./client-node.ts";
+import type { GoManager } from "./go-managers.ts";
 import { idleSection, measureIdle } from "./idle.ts";
 import { measureNodes, nodesSection } from "./nodes.ts";
+import { measurePeers, type PeersSize, peersSection } from "./peers.ts";
 import { type Load, measureScrape, scrapeSection } from "./scrape.ts";
 import type { Section } from "./section.ts";
 import { measureServices, servicesSection } from "./services.ts";
@@ -95,9 +97,25 @@ export function takeoverBenchmarks(
   return group(
     clouds.map((cloud) => ({
       title: `${size.count} Services on ${cloud.name}`,
-      run: () => measureTakeover(options, cloud, size),
+      run: () => measureTakeover({ ...options, cloud }, size),
     })),
     takeoverSection,
+  );
+}
+
+/** Not part of `all`: it needs the executables of its clouds, and Go. */
+export function peersBenchmarks(
+  options: BenchOptions,
+  cloud: LocalCloudDefinition,
+  peer: GoManager,
+  sizes: readonly PeersSize[],
+): BenchmarkGroup {
+  return group(
+    sizes.map((size) => ({
+      title: `${size.nodes} Nodes and ${size.services} Services on ${cloud.name}`,
+      run: () => measurePeers({ ...options, cloud }, peer, size),
+    })),
+    (runs) => peersSection(peer, options.cloudLatencyMs, runs),
   );
 }
 

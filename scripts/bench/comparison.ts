@@ -1,49 +1,192 @@
-// Figures of Fairlead and of Go managers, measured by turns on one machine. They are recorded here, because building a Go
-// manager is not part of `npm run bench`; docs/benchmarks.md says how they were measured. Pure.
+// What `npm run bench -- peers` shows of runs of Fairlead and of a Go manager, by turns on one machine: medians, and their ratio. Pure.
 
-import type { Chart, ChartRow } from "./charts.ts";
+import { type Chart, figureText } from "./charts.ts";
+import type { NodesRun } from "./nodes.ts";
+import type { StepCost } from "./process-cost.ts";
+import { median } from "./section.ts";
+import { type Step, stepNames } from "./steps.ts";
 
-const names = ["Fairlead, default flags", "Go manager, best flags"] as const;
+/** What one manager did. */
+export interface Contest {
+  readonly nodes: NodesRun;
+  /** Empty if it got no Services. */
+  readonly steps: readonly Step[];
+}
 
-function row(label: string, unit: string, fairlead: number, go: number): ChartRow {
+export interface PeersRun {
+  readonly server: string;
+  readonly cloud: string;
+  readonly peer: string;
+  readonly nodes: number;
+  readonly services: number;
+  readonly fairlead: Contest;
+  readonly go: Contest;
+}
+
+export interface Row {
+  readonly part: string;
+  readonly what: string;
+  readonly unit: "s" | "%" | "MiB" | "requests" | "events";
+  readonly fairlead: number;
+  readonly go: number;
+  /** Above 1: Fairlead is better. Undefined without a meaning. */
+  readonly ratio: number | undefined;
+  readonly isInReadme: boolean;
+}
+
+type Figure = readonly [
+  what: string,
+  unit: Row["unit"],
+  of: (contest: Contest) => number | undefined,
+  isInReadme?: boolean,
+];
+
+/** A machine that is slower today is so for both processes. */
+const share = (cost: StepCost | undefined): number | undefined => cost && (100 * cost.manager) / cost.server;
+
+const ofNodes: readonly Figure[] = [
+  ["last taint gone", "s", ({ nodes }) => nodes.last],
+  ["everything written, events too", "s", ({ nodes }) => Math.max(nodes.last, nodes.lastEvent), true],
+  ["CPU", "s", ({ nodes }) => nodes.cpu.manager, true],
+  ["CPU, of that of the API server", "%", ({ nodes }) => share(nodes.cpu)],
+  ["peak memory", "MiB", ({ nodes }) => nodes.cost?.peakMiB, true],
+  ["requests to the cloud", "requests", ({ nodes }) => nodes.cloudCalls, true],
+  ["events written", "events", ({ nodes }) => nodes.events, true],
+];
+
+/** The figures of a step. */
+function ofStep(name: string) {
+  const step = ({ steps }: Contest) => steps.find((one) => one.name === name);
   return {
-    label,
-    unit,
-    bars: [
-      { name: names[0], value: fairlead },
-      { name: names[1], value: go },
+    until: (what: string, of: "done" | "seconds", isInReadme = false): Figure => [
+      what,
+      "s",
+      (contest) => step(contest)?.[of],
+      isInReadme,
     ],
+    cpu: (isInReadme = false): readonly Figure[] => [
+      ["CPU", "s", (contest) => step(contest)?.cpu.manager, isInReadme],
+      ["CPU, of that of the API server", "%", (contest) => share(step(contest)?.cpu)],
+    ],
+    peak: ["peak memory", "MiB", (contest) => step(contest)?.cost?.peakMiB, true] satisfies Figure,
+    requests: [
+      "requests to the cloud",
+      "requests",
+      (contest) => step(contest)?.requests,
+      true,
+    ] satisfies Figure,
+    mutating: ["of them changes", "requests", (contest) => step(contest)?.mutating] satisfies Figure,
   };
 }
 
-const note = (manager: string, date: string): string =>
-  `Beside ${manager}, ${date}. Simulated cloud, 20 ms per request. Shorter is better.`;
+const created = ofStep(stepNames.created);
+const oneMore = ofStep(stepNames.oneMore);
+const restart = ofStep(stepNames.restart);
+const deleted = ofStep(stepNames.deleted);
 
-export const comparisonCharts: Readonly<Record<string, Chart>> = {
-  "go-nodes.svg": {
-    title: "5,000 Nodes join at once",
-    note: note("hcloud-cloud-controller-manager", "2026-11-23"),
-    rows: [
-      row("Requests to the cloud", "requests", 101, 501),
-      row("Last Node initialized", "s", 45.9, 58.2),
-      row("Everything written", "s", 52.1, 61.8),
-      row("Peak memory", "MiB", 127, 248),
-      row("Synced events that were lost", "events", 0, 2093),
-    ],
-  },
-  "go-services.svg": {
-    title: "200 Services with 20 targets each",
-    note: note("upstream's framework", "2026-11-27"),
-    rows: [
-      row("Create all: requests to the cloud", "requests", 231, 4400),
-      row("Create all: last address", "s", 1.8, 2.5),
-      row("Create all: CPU", "s", 1.1, 1.5),
-      row("Create all: peak memory", "MiB", 88, 97),
-      row("One Node more: requests", "requests", 208, 4600),
-      row("One Node more: all load balancers", "s", 0.7, 2.3),
-      row("Restart: all requests", "requests", 25, 5401),
-      row("Delete all: requests", "requests", 402, 600),
-      row("Delete all", "s", 1.7, 1.4),
-    ],
-  },
-};
+const ofServices: readonly (readonly [part: (services: string) => string, figures: readonly Figure[]])[] = [
+  [
+    (services) => `${services} Services are created`,
+    [created.until("last address", "done", true), ...created.cpu(true), created.peak, created.requests],
+  ],
+  [() => "One Node more", [oneMore.until("in all load balancers", "done"), oneMore.requests]],
+  [
+    () => "Restart without changes",
+    [restart.until("last request", "seconds"), ...restart.cpu(), restart.requests, restart.mutating],
+  ],
+  [
+    () => "All Services are deleted",
+    [deleted.until("gone, in the cloud too", "done", true), ...deleted.cpu(), deleted.requests],
+  ],
+];
+
+function rowsOf(part: string, figures: readonly Figure[], runs: readonly PeersRun[]): readonly Row[] {
+  return figures.map(([what, unit, of, isInReadme = false]) => {
+    const figure = (who: "fairlead" | "go") => median(runs.flatMap((run) => of(run[who]) ?? []));
+    const [fairlead, go] = [figure("fairlead"), figure("go")];
+    const ratio = unit === "events" ? fairlead / go : go / fairlead;
+    const isMeaningful = Number.isFinite(ratio) && ratio > 0;
+    return {
+      part,
+      what,
+      unit,
+      fairlead,
+      go,
+      ratio: isMeaningful ? ratio : undefined,
+      isInReadme,
+    };
+  });
+}
+
+/** The rows of the runs on one cloud. */
+export function compare(runs: readonly PeersRun[]): readonly Row[] {
+  const sizes = [...Map.groupBy(runs, ({ nodes }) => nodes)];
+  const [withServices = []] = sizes.flatMap(([, some]) => (some[0]?.fairlead.steps.length ? [some] : []));
+  const [first] = withServices;
+  return [
+    ...sizes.flatMap(([nodes, some]) => rowsOf(`${figureText(nodes)} Nodes join`, ofNodes, some)),
+    ...(first === undefined ? [] : ofServices).flatMap(([part, figures]) =>
+      rowsOf(part(figureText(first?.services ?? 0)), figures, withServices),
+    ),
+  ];
+}
+
+const digits = { s: 2, "%": 0, MiB: 0, requests: 0, events: 0 } as const;
+const labelOf = ({ what, unit }: Pick<Row, "what" | "unit">): string =>
+  unit === "requests" || unit === "events" ? what : `${what}, ${unit}`;
+const cell = (value: number, { unit }: Row): string => figureText(value, digits[unit]);
+
+/** All rows, below the title of their part. */
+export function comparisonTable(rows: readonly Row[]): string {
+  const parts = [...Map.groupBy(rows, ({ part }) => part)].flatMap(([part, some]) => [
+    `| **${part}** | | | |`,
+    ...some.map(
+      (row) =>
+        `| ${labelOf(row)} | ${cell(row.fairlead, row)} | ${cell(row.go, row)} | ${row.ratio?.toFixed(2) ?? "–"} |`,
+    ),
+  ]);
+  return ["| | Fairlead | Go | Ratio |", "|---|---|---|---|", ...parts].join("\n");
+}
+
+/** The rows of the README, with one column for each cloud: the figure of Fairlead, and that of the Go manager. */
+export function readmeTable(
+  clouds: readonly { readonly title: string; readonly rows: readonly Row[] }[],
+): string {
+  const keyOf = ({ part, what, unit }: Row) => `${part}: ${labelOf({ what, unit })}`;
+  const keys = new Set(clouds.flatMap(({ rows }) => rows.filter(({ isInReadme }) => isInReadme).map(keyOf)));
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [
+    line(["Fairlead · Go manager", ...clouds.map(({ title }) => title)]),
+    `|${"---|".repeat(clouds.length + 1)}`,
+    ...[...keys].map((key) =>
+      line([
+        key,
+        ...clouds.map(({ rows }) => {
+          const row = rows.find((one) => keyOf(one) === key);
+          return row === undefined ? "" : `${cell(row.fairlead, row)} · ${cell(row.go, row)}`;
+        }),
+      ]),
+    ),
+  ].join("\n");
+}
+
+/** The rows whose part has this text; a share has no bar. */
+export function comparisonChart(title: string, note: string, rows: readonly Row[]): Chart {
+  const names = ["Fairlead, default flags", "Go manager, best flags"] as const;
+  return {
+    title,
+    note,
+    rows: rows.flatMap(({ part, what, unit, fairlead, go }) =>
+      unit === "%"
+        ? []
+        : {
+            label: `${part}: ${what}`,
+            unit,
+            bars: [
+              { name: names[0], value: fairlead },
+              { name: names[1], value: go },
+            ],
+          },
+    ),
+  };
+}

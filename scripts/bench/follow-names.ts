@@ -12,26 +12,28 @@ const retryDelayMs = 200;
 /** During a benchmark changes arrive all the time, so a watch that is silent for longer is reopened. */
 const maxSilenceMs = 15_000;
 
-export class FollowedNames<T extends KubeObject> {
+interface Selection {
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** A line of the watch with this text selects its object. Absent: each line does. */
+  readonly text?: string;
+}
+
+/** Disposing it closes the watch. */
+export class FollowedNames<T extends KubeObject> implements Disposable {
   readonly #api: KubeApi;
   readonly #resource: Resource<T>;
-  readonly #selector: { readonly labelSelector?: string; readonly fieldSelector?: string };
-  readonly #signal: AbortSignal;
+  readonly #selection: Selection;
+  readonly #stop = new AbortController();
   readonly #opened = Promise.withResolvers<void>();
   readonly #seenAt = new Map<string, number>();
   #openings = 0;
   #resourceVersion = fromStart;
 
-  constructor(
-    api: KubeApi,
-    resource: Resource<T>,
-    selector: { readonly labelSelector?: string; readonly fieldSelector?: string },
-    signal: AbortSignal,
-  ) {
+  constructor(api: KubeApi, resource: Resource<T>, selection: Selection) {
     this.#api = api;
     this.#resource = resource;
-    this.#selector = selector;
-    this.#signal = signal;
+    this.#selection = selection;
     this.#follow().catch((error: unknown) => this.#opened.reject(error));
   }
 
@@ -50,28 +52,34 @@ export class FollowedNames<T extends KubeObject> {
     return this.#openings;
   }
 
+  [Symbol.dispose](): void {
+    this.#stop.abort();
+  }
+
   async #follow(): Promise<void> {
-    while (!this.#signal.aborted) {
+    while (!this.#stop.signal.aborted) {
       try {
         await this.#watch();
       } catch (error) {
-        if (this.#openings === 0) throw error;
+        if (this.#openings === 0 && !this.#stop.signal.aborted) throw error;
         await Bun.sleep(retryDelayMs);
       }
     }
   }
 
   async #watch(): Promise<void> {
+    const { text = "", ...selector } = this.#selection;
+    const { signal } = this.#stop;
     const query = {
       watch: true,
       resourceVersion: this.#resourceVersion,
       timeoutSeconds: 3600,
-      ...this.#selector,
+      ...selector,
     };
-    const stream = await this.#api.openWatch(this.#resource, { query }, this.#signal);
+    const stream = await this.#api.openWatch(this.#resource, { query }, signal);
     this.#openings += 1;
     this.#opened.resolve();
-    this.#signal.addEventListener("abort", stream.close, { once: true });
+    signal.addEventListener("abort", stream.close, { once: true });
     const reader = new NameReader();
     const closeAfterSilence = () => setTimeout(() => stream.close(), maxSilenceMs);
     let timer = closeAfterSilence();
@@ -81,14 +89,15 @@ export class FollowedNames<T extends KubeObject> {
         timer = closeAfterSilence();
         const now = performance.now();
         for (const line of reader.read(chunk)) {
-          // At first nothing matches the selector, so lines arrive in the order of their resource versions.
+          // At first nothing matches a selector, so lines arrive in the order of their resource versions.
           this.#resourceVersion = line === "gone" ? fromStart : line.resourceVersion;
-          if (line !== "gone" && !this.#seenAt.has(line.name)) this.#seenAt.set(line.name, now);
+          if (line !== "gone" && line.text.includes(text) && !this.#seenAt.has(line.name))
+            this.#seenAt.set(line.name, now);
         }
       }
     } finally {
       clearTimeout(timer);
-      this.#signal.removeEventListener("abort", stream.close);
+      signal.removeEventListener("abort", stream.close);
       stream.close();
     }
   }

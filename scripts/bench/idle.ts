@@ -65,7 +65,7 @@ export async function startIdle(bench: Bench, ...flags: readonly string[]): Prom
   await untilDone(manager, "it led", () => manager.output().includes("Acquired leadership"), {
     seconds: 120,
   });
-  await untilDone(manager, "it listed the cloud", () => bench.cloud.seen.length > 0);
+  await untilDone(manager, "it listed the cloud", () => bench.cloud.api.seen.length > 0);
   return manager;
 }
 
@@ -80,7 +80,7 @@ export async function measureIdle(options: BenchOptions, nodes: number): Promise
 /** One minute, after the work of the start is over. */
 export async function idleMinute(bench: Bench, manager: KeptProcess, nodes: number): Promise<IdleRun> {
   await untilIdle(manager);
-  const [before, calls] = [processCost(manager.pid), bench.cloud.seen.length];
+  const [before, calls] = [processCost(manager.pid), bench.cloud.api.seen.length];
   await Bun.sleep(seconds * 1000);
   const after = processCost(manager.pid);
   return {
@@ -89,7 +89,7 @@ export async function idleMinute(bench: Bench, manager: KeptProcess, nodes: numb
     memory: memoryOf(manager.pid, bench.executable),
     peakMiB: after?.peakMiB,
     cpuSeconds: after && before && after.cpuSeconds - before.cpuSeconds,
-    cloudCalls: bench.cloud.seen.length - calls,
+    cloudCalls: bench.cloud.api.seen.length - calls,
   };
 }
 

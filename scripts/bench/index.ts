@@ -3,13 +3,16 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { keepLoopbackDirect } from "../../src/platform/environment.ts";
-import { fail } from "../command-line.ts";
+import type { LocalCloudDefinition } from "../clouds/local-cloud.ts";
+import { localClouds } from "../clouds/registry.ts";
+import { fail, oneNamed } from "../command-line.ts";
 import {
   allBenchmarks,
   type BenchmarkGroup,
   clientNodeBenchmarks,
   idleBenchmarks,
   nodesBenchmarks,
+  peersBenchmarks,
   scrapeBenchmarks,
   servicesBenchmarks,
   stallBenchmarks,
@@ -18,16 +21,17 @@ import {
   volumesBenchmarks,
 } from "./benchmarks.ts";
 import { chartSvg } from "./charts.ts";
-import { comparisonCharts } from "./comparison.ts";
+import { compare, type PeersRun, readmeTable } from "./comparison.ts";
+import { goManagers } from "./go-managers.ts";
 import { describeExecutable, describeLoad, describeMachine } from "./machine.ts";
-import { measure } from "./measure.ts";
+import { type Measured, measure } from "./measure.ts";
 import { type Options, readOptions } from "./options.ts";
 import { chartFolder, chartsOf, insertInto, pageOf } from "./page.ts";
-import { executableOf } from "./takeover.ts";
 import { builtExecutable } from "./world.ts";
 
-const document = resolve(import.meta.dir, "../../docs/benchmarks.md");
-const charted = resolve(import.meta.dir, "../../docs", chartFolder);
+const root = resolve(import.meta.dir, "../..");
+const document = resolve(root, "docs/benchmarks.md");
+const readme = resolve(root, "README.md");
 
 function groupsOf({ what, common, counts, nodes, clouds, load }: Options): readonly BenchmarkGroup[] {
   switch (what) {
@@ -51,8 +55,20 @@ function groupsOf({ what, common, counts, nodes, clouds, load }: Options): reado
     case "scrape":
       return [scrapeBenchmarks(common, load)];
     case "takeover":
-      for (const { name } of clouds) requireExecutable(executableOf(name), name);
-      return [takeoverBenchmarks(common, clouds, { count: counts?.[0] ?? 1000, nodes: nodes?.[0] ?? 50 })];
+      return [
+        takeoverBenchmarks(common, clouds ?? localClouds, {
+          count: counts?.[0] ?? 1000,
+          nodes: nodes?.[0] ?? 50,
+        }),
+      ];
+    case "peers": {
+      const [smallest = 1000, ...others] = (nodes ?? []).toSorted((a, b) => a - b);
+      const sizes = [
+        { nodes: smallest, services: counts?.[0] ?? 200 },
+        ...others.map((each) => ({ nodes: each, services: 0 })),
+      ];
+      return contestants(clouds).map(({ cloud, peer }) => peersBenchmarks(common, cloud, peer, sizes));
+    }
     case "stall":
       return [stallBenchmarks(common)];
     case "client-node":
@@ -62,15 +78,43 @@ function groupsOf({ what, common, counts, nodes, clouds, load }: Options): reado
   }
 }
 
-function requireExecutable(path: string, cloud: string): void {
-  if (!existsSync(path)) fail(`${path} does not exist. Build it with: npm run build ${cloud}`);
+function contestants(clouds: readonly LocalCloudDefinition[] | undefined) {
+  const measurable = goManagers.map((peer) => ({ cloud: oneNamed("cloud", peer.cloud, localClouds), peer }));
+  const without = clouds?.find(({ name }) => !measurable.some(({ cloud }) => cloud.name === name));
+  if (without !== undefined) fail(`There is no Go manager to measure ${without.name} beside.`);
+  return measurable.filter(({ cloud }) => clouds?.includes(cloud) ?? true);
+}
+
+/** Those of the clouds that are measured. */
+function requireExecutables({ what, clouds, common }: Options): string {
+  const needed = what === "takeover" ? (clouds ?? localClouds) : [common.cloud];
+  const all = what === "peers" ? contestants(clouds).map(({ cloud }) => cloud) : needed;
+  const paths = all.map(({ name }) => {
+    const path = common.executable ?? builtExecutable(name);
+    if (!existsSync(path)) fail(`${path} does not exist. Build it with: npm run build ${name}`);
+    return path;
+  });
+  return paths[0] ?? "";
+}
+
+const titleOf = (name: string): string => goManagers.find(({ cloud }) => cloud === name)?.place ?? name;
+
+/** Writes what was measured into the documentation. */
+function writePages(what: string, page: string, { sections, runs }: Measured): void {
+  writeFileSync(document, insertInto(readFileSync(document, "utf8"), what, page));
+  for (const [name, chart] of Object.entries(chartsOf(sections)))
+    writeFileSync(resolve(root, "docs", chartFolder, name), chartSvg(chart));
+  if (what !== "peers") return;
+  const results = runs.map(({ result }) => result as PeersRun);
+  const clouds = [...Map.groupBy(results, ({ cloud }) => cloud)];
+  const table = readmeTable(clouds.map(([name, some]) => ({ title: titleOf(name), rows: compare(some) })));
+  writeFileSync(readme, insertInto(readFileSync(readme, "utf8"), what, table));
 }
 
 const options = readOptions();
-const { common, runs, output, json, write } = options;
+const { what, common, runs, output, json, write } = options;
 const groups = groupsOf(options);
-const executable = common.executable ?? builtExecutable;
-requireExecutable(executable, "fake");
+const executable = requireExecutables(options);
 keepLoopbackDirect();
 const circumstances = {
   date: new Date().toISOString().slice(0, 10),
@@ -88,15 +132,5 @@ if (json !== undefined)
     json,
     `${JSON.stringify({ ...circumstances, flags: common.flags, runs: measured.runs }, undefined, 2)}\n`,
   );
-if (write) {
-  const whole = insertInto(readFileSync(document, "utf8"), page);
-  if (whole === undefined)
-    fail(`${document} lacks the comments between which the figures are written. Restore them.`);
-  else {
-    writeFileSync(document, whole);
-    const charts = { ...chartsOf(measured.sections), ...comparisonCharts };
-    for (const [name, chart] of Object.entries(charts))
-      writeFileSync(resolve(charted, name), chartSvg(chart));
-  }
-}
+if (write) writePages(what, page, measured);
 process.exit(measured.failures.length === 0 ? 0 : 1);

@@ -2,12 +2,12 @@
 // start, as for the Go managers.
 
 import { events, nodes } from "../../src/kube/resources.ts";
-import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
-import { kubeletNode } from "../../test/cluster/rig/kubelet-objects.ts";
+import type { KeptProcess } from "../../test/cluster/rig/kept-process.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
 import { type ChartRow, figureText } from "./charts.ts";
 import { FollowedNames } from "./follow-names.ts";
-import { type ProcessCost, perObject, processCost } from "./process-cost.ts";
+import { createNodes } from "./joined-nodes.ts";
+import { costSince, type ProcessCost, perObject, processCost, type StepCost } from "./process-cost.ts";
 import { describeCost, Progress } from "./progress.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
 import { Bench, type BenchOptions, untilDone } from "./world.ts";
@@ -24,6 +24,7 @@ export interface NodesRun {
   readonly events: number;
   readonly cloudCalls: number;
   readonly cost: ProcessCost | undefined;
+  readonly cpu: StepCost;
 }
 
 const columns: Columns<NodesRun> = [
@@ -51,23 +52,31 @@ async function describeWrites(bench: Bench): Promise<string> {
 
 export async function measureNodes(options: BenchOptions, count: number): Promise<NodesRun> {
   await using bench = await Bench.open(options);
+  return (await joinAtOnce(bench, count)).run;
+}
+
+/** The manager still runs afterwards. */
+export async function joinAtOnce(
+  bench: Bench,
+  count: number,
+  { targets = count, flags = [] }: { readonly targets?: number; readonly flags?: readonly string[] } = {},
+): Promise<{ readonly manager: KeptProcess; readonly run: NodesRun }> {
   const { api, cloud } = bench;
-  const names = Array.from({ length: count }, (_, index) => `node-${String(index).padStart(5, "0")}`);
-  for (const name of names) cloud.machines.add(name);
-  await inParallel(names, 32, (name) => api.create(nodes, kubeletNode(name), never));
+  const names = await createNodes(bench, count, targets);
   const raw = await api.request({ verb: "get", resource: "nodes", path: `/api/v1/nodes/${names[0]}` }, never);
   // The write that removes the taint also adds this label.
   const labelled = { labelSelector: "node.kubernetes.io/instance-type" };
-  const initialized = new FollowedNames(api, nodes, labelled, bench.signal);
-  const reported = new FollowedNames(api, events, { fieldSelector: "reason=Synced" }, bench.signal);
+  using initialized = new FollowedNames(api, nodes, labelled);
+  using reported = new FollowedNames(api, events, { fieldSelector: "reason=Synced" });
   await Promise.all([initialized.opened, reported.opened]);
   const started = performance.now();
-  const manager = bench.start();
+  const manager = bench.start(...flags);
+  const before = { ...bench.cost(manager), manager: 0 };
   using _ = new Progress(async () =>
     [
       `${initialized.seenAt.size} of ${count} Nodes initialized, ${reported.seenAt.size} events`,
       await describeWrites(bench),
-      `${cloud.seen.length} cloud calls`,
+      `${cloud.api.seen.length} cloud calls`,
       describeCost(processCost(manager.pid)),
       `watches opened ${initialized.openings} + ${reported.openings} times`,
     ].join("; "),
@@ -77,16 +86,27 @@ export async function measureNodes(options: BenchOptions, count: number): Promis
   const isQuiet = () => performance.now() - Math.max(lastOf(initialized), lastOf(reported)) > quietMs;
   const explain = () =>
     `${initialized.seenAt.size} Nodes initialized, ${reported.seenAt.size} events\n${manager.output().slice(-3000)}`;
+  // Of the time when everything was done, which is only known later.
+  let [seen, cost, cpu, cloudCalls] = [0, processCost(manager.pid), before, 0];
   await untilDone(
     manager,
     `${count} nodes and their events`,
-    () => initialized.seenAt.size >= count && (reported.seenAt.size >= count || isQuiet()),
+    () => {
+      const all = initialized.seenAt.size + reported.seenAt.size;
+      if (all > seen)
+        [seen, cost, cpu, cloudCalls] = [
+          all,
+          processCost(manager.pid),
+          bench.cost(manager),
+          cloud.api.seen.length,
+        ];
+      return initialized.seenAt.size >= count && (reported.seenAt.size >= count || isQuiet());
+    },
     { seconds: 600, everyMs: 20, explain },
   );
-  const cost = processCost(manager.pid);
   const times = [...initialized.seenAt.values()].toSorted((a, b) => a - b);
   const since = (at: number | undefined): number => ((at ?? Number.NaN) - started) / 1000;
-  return {
+  const run = {
     server: bench.serverName,
     count,
     nodeBytes: JSON.stringify(raw).length,
@@ -94,9 +114,11 @@ export async function measureNodes(options: BenchOptions, count: number): Promis
     last: since(times.at(-1)),
     lastEvent: since(lastOf(reported)),
     events: reported.seenAt.size,
-    cloudCalls: cloud.seen.length,
+    cloudCalls,
     cost,
+    cpu: costSince(before, cpu),
   };
+  return { manager, run };
 }
 
 export function nodesSection(runs: readonly NodesRun[]): Section {

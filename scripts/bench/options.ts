@@ -1,5 +1,6 @@
 // The command line of `npm run bench`. An invalid one exits with 2 and an explanation.
 
+import { fake } from "../clouds/fake.ts";
 import type { LocalCloudDefinition } from "../clouds/local-cloud.ts";
 import { localClouds } from "../clouds/registry.ts";
 import { commandLine, fail, fromCaller, oneNamed, orFail, wholeNumber } from "../command-line.ts";
@@ -18,6 +19,8 @@ Measures the executable in dist/ (npm run build fake).
   scrape       load on /metrics, and its effect on the Lease     [--seconds 60] [--rate 500]
   takeover     many Services on each cloud, and how long the event loop is blocked
                                                                  [--clouds aws,…] [--count 1000] [--nodes 50]
+  peers        Nodes and Services, beside the Go manager of each cloud, by turns
+                                              [--clouds fake,…] [--nodes 1000,5000] [--count 200] [--runs 3] [--write]
   stall        hostile input, and how long the event loop is blocked
   all          all of the above at all sizes, as one page        [--output FILE] [--write]
   client-node  cost of importing @kubernetes/client-node (decision 0003)
@@ -29,7 +32,7 @@ Measures the executable in dist/ (npm run build fake).
   --flag=<flag>         flag for the executable, repeatable
   --output <file>       also write the page to a file
   --json <file>         also write each run with all of its figures to a file
-  --write               also write the page into docs/benchmarks.md
+  --write               also write the page into docs/benchmarks.md, and the most important figures of peers into README.md
 
 Set KUBEBUILDER_ASSETS to a folder with etcd and kube-apiserver to measure against a real API server. Without it, the
 benchmarks use the test API server, whose times say little about a cluster.
@@ -41,7 +44,8 @@ export interface Options {
   /** Undefined: the default sizes of the benchmark. */
   readonly counts: readonly number[] | undefined;
   readonly nodes: readonly number[] | undefined;
-  readonly clouds: readonly LocalCloudDefinition[];
+  /** Undefined: all that the benchmark can measure. */
+  readonly clouds: readonly LocalCloudDefinition[] | undefined;
   readonly runs: number;
   readonly load: Load;
   readonly output: string | undefined;
@@ -62,7 +66,7 @@ export function readOptions(): Options {
       count: { type: "string" },
       nodes: { type: "string" },
       clouds: { type: "string" },
-      runs: text("1"),
+      runs: { type: "string" },
       seconds: text("60"),
       rate: text("500"),
       "cloud-latency": text("20"),
@@ -82,14 +86,13 @@ export function readOptions(): Options {
       cloudLatencyMs: wholeNumber("cloud-latency", values["cloud-latency"]),
       actionMs: wholeNumber("action", values.action),
       flags: values.flag,
+      cloud: fake,
       executable: executable === undefined ? undefined : fromCaller(executable),
     },
     counts: wholeNumbers("count", values.count),
     nodes: wholeNumbers("nodes", values.nodes),
-    clouds:
-      values.clouds?.split(",").map((name) => orFail(() => oneNamed("cloud", name, localClouds))) ??
-      localClouds,
-    runs: wholeNumber("runs", values.runs),
+    clouds: values.clouds?.split(",").map((name) => orFail(() => oneNamed("cloud", name, localClouds))),
+    runs: wholeNumber("runs", values.runs ?? (positionals[0] === "peers" ? "3" : "1")),
     load: { seconds: wholeNumber("seconds", values.seconds), rate: wholeNumber("rate", values.rate) },
     output: output === undefined ? undefined : fromCaller(output),
     json: json === undefined ? undefined : fromCaller(json),

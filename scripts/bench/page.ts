@@ -1,5 +1,6 @@
-// The results of benchmarks as Markdown, and their place in docs/benchmarks.md. Pure.
+// The results of benchmarks as Markdown, and their place in docs. Pure.
 
+import { withGenerated } from "../docs/generated-part.ts";
 import type { Chart } from "./charts.ts";
 import type { Failure, Measured } from "./measure.ts";
 import type { Section } from "./section.ts";
@@ -49,12 +50,8 @@ export function pageOf(circumstances: Circumstances, { sections, failures }: Mea
   ].join("\n");
 }
 
-const begin = "<!-- npm run bench -- all --write: begin -->";
-const end = "<!-- npm run bench -- all --write: end -->";
-
-/** Undefined if the document lacks the comments between which the figures are written. */
-export function insertInto(document: string, page: string): string | undefined {
-  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
-  if (from === -1 || to < from) return undefined;
-  return `${document.slice(0, from + begin.length)}\n\n${page.trim()}\n\n${document.slice(to)}`;
+/** The page with what a benchmark wrote, between its comments. */
+export function insertInto(page: string, benchmark: string, content: string): string {
+  const mark = (end: string) => `<!-- npm run bench -- ${benchmark} --write: ${end} -->`;
+  return withGenerated(page, mark("begin"), mark("end"), content.trim());
 }

@@ -7,6 +7,21 @@ export interface ProcessCost {
   readonly peakMiB: number;
 }
 
+/** Processor seconds of a step, by process. */
+export interface StepCost {
+  readonly manager: number;
+  /** The API server and etcd. */
+  readonly server: number;
+  /** The benchmark, with the simulated cloud. */
+  readonly bench: number;
+}
+
+export const costSince = (before: StepCost, now: StepCost): StepCost => ({
+  manager: now.manager - before.manager,
+  server: now.server - before.server,
+  bench: now.bench - before.bench,
+});
+
 /** Milliseconds that the first thread of the process has run: in Bun, the one with the event loop. */
 export function mainThreadMs(pid: number): number {
   try {

@@ -4,6 +4,7 @@
 export interface NamedLine {
   readonly name: string;
   readonly resourceVersion: string;
+  readonly text: string;
 }
 
 /** Long enough for type, kind and name. */
@@ -19,7 +20,7 @@ function readLine(line: string): NamedLine | "gone" | undefined {
   const name = nameIn.exec(start)?.[1];
   if (name === undefined) return undefined;
   const resourceVersion = versionIn.exec(line)?.[1];
-  return resourceVersion === undefined ? undefined : { name, resourceVersion };
+  return resourceVersion === undefined ? undefined : { name, resourceVersion, text: line };
 }
 
 /** Reads one connection: takes its chunks, returns the lines that are complete. */

@@ -30,3 +30,10 @@ function markdownTable<T>(columns: Columns<T>, rows: readonly T[]): string {
 }
 
 export const decimal = (number: number | undefined, digits: number): string => number?.toFixed(digits) ?? "–";
+
+/** NaN without values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (index: number) => sorted[index] ?? Number.NaN;
+  return (at(Math.floor((sorted.length - 1) / 2)) + at(Math.ceil((sorted.length - 1) / 2))) / 2;
+}

@@ -5,12 +5,14 @@ import type { Draft } from "../../src/kube/client/api.ts";
 import type { Service } from "../../src/kube/objects.ts";
 import { services } from "../../src/kube/resources.ts";
 import { inParallel } from "../../test/cluster/rig/in-parallel.ts";
+import type { KeptProcess } from "../../test/cluster/rig/kept-process.ts";
 import { never } from "../../test/kube/cluster/connect.ts";
-import { joinNode, joinNodes } from "./joined-nodes.ts";
+import { FollowedNames } from "./follow-names.ts";
+import { joinNodes } from "./joined-nodes.ts";
 import { perObject } from "./process-cost.ts";
 import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
-import { type Step, StepTimer } from "./steps.ts";
-import { Bench, type BenchOptions } from "./world.ts";
+import { type Step, StepTimer, stepNames } from "./steps.ts";
+import { Bench, type BenchOptions, untilDone } from "./world.ts";
 
 export interface ServicesRun {
   readonly server: string;
@@ -35,15 +37,19 @@ const columns: Columns<Row> = [
   ["Peak RSS MiB so far", ({ step }) => decimal(step.cost?.peakMiB, 0)],
 ];
 
-const targets = 20;
+/** Of each Service. */
+export const targets = 20;
 
-function service(index: number): Draft<Service> {
-  return {
-    metadata: { name: `web-${index}`, namespace: "default" },
-    spec: { type: "LoadBalancer", selector: { app: "web" }, ports: [{ port: 80, targetPort: 8080 }] },
-    status: {},
-  };
-}
+/** Each has another port: on some clouds, load balancers share machines. */
+export const service = (index: number): Draft<Service> => ({
+  metadata: { name: `web-${index}`, namespace: "default" },
+  spec: {
+    type: "LoadBalancer",
+    selector: { app: "web" },
+    ports: [{ port: 1000 + index, targetPort: 8080, nodePort: 30_000 + index }],
+  },
+  status: {},
+});
 
 export async function measureServices(
   options: BenchOptions,
@@ -51,56 +57,69 @@ export async function measureServices(
   nodeCount: number,
 ): Promise<ServicesRun> {
   await using bench = await Bench.open(options);
-  const { api, cloud } = bench;
   await joinNodes(bench, nodeCount, targets);
-  let manager = bench.start();
+  return { server: bench.serverName, count, nodes: nodeCount, steps: await serviceSteps(bench, count) };
+}
+
+/** Starts a manager, which finds its Nodes as it left them. */
+export async function serviceSteps(
+  bench: Bench,
+  count: number,
+  flags: readonly string[] = [],
+): Promise<readonly Step[]> {
+  const { api, cloud } = bench;
+  const requests = () => cloud.api.seen.length;
+  const start = async (): Promise<KeptProcess> => {
+    const before = requests();
+    const started = bench.start(...flags);
+    // Before its first request, an absence of requests does not mean that it is idle.
+    await untilDone(started, "it sent a request to the cloud", () => requests() > before, { everyMs: 5 });
+    return started;
+  };
+  let manager = await start();
   const timer = new StepTimer(bench, () => manager);
-
-  const all = async (): Promise<readonly Service[]> =>
-    (await api.listPage(services, { namespace: "default", limit: 5000 }, never)).items.filter(
-      ({ spec }) => spec.type === "LoadBalancer",
-    );
-  const withTargets = (number: number) =>
-    cloud.balancers.list().filter((balancer) => balancer.targets.length === number).length;
-  const describeBalancers = () => `${cloud.balancers.list().length} of ${count} load balancers`;
+  const balancers = () => cloud.targetCounts?.() ?? [];
+  const withTargets = (number: number) => balancers().filter((each) => each === number).length;
+  const describe = () => `${balancers().length} of ${count} load balancers`;
   const indexes = Array.from({ length: count }, (_, index) => index);
-  const remove = ({ metadata: { name, namespace = "default" } }: Service) =>
-    api.delete(services, { name, namespace }, {}, never);
+  const names = indexes.map((index) => `web-${index}`);
 
+  {
+    using published = new FollowedNames(api, services, { text: '"ingress":[' });
+    await published.opened;
+    await timer.measure({
+      name: stepNames.created,
+      start: () => inParallel(indexes, 32, (index) => api.create(services, service(index), never)),
+      isDone: () => published.seenAt.size === count,
+      describe,
+    });
+  }
   await timer.measure({
-    name: "created, all have an address",
-    start: () => inParallel(indexes, 32, (index) => api.create(services, service(index), never)),
-    isDone: async () =>
-      (await all()).filter(({ status }) => status.loadBalancer?.ingress?.length).length === count,
-    describe: describeBalancers,
-  });
-  await timer.measure({
-    name: "one more Node",
-    start: () => joinNode(bench, "one-more", true),
-    isDone: () => withTargets(targets + 1) === cloud.balancers.list().length,
+    name: stepNames.oneMore,
+    start: () => bench.join("one-more"),
+    isDone: () => withTargets(targets + 1) === count,
     describe: () => `${withTargets(targets + 1)} of ${count} load balancers have it`,
   });
-  let listedBefore = 0;
-  const listings = () =>
-    cloud.seen.filter(({ operation }) => operation === "GET /balancers").length - listedBefore;
   await timer.measure({
-    name: "restart without changes",
+    name: stepNames.restart,
     start: async () => {
       await manager.stop();
-      listedBefore += listings();
-      manager = bench.start();
+      manager = await start();
     },
-    // Before the first listing, an absence of requests does not mean that the restart is over.
-    isDone: () => listings() > 0,
-    describe: () => `${listings()} pages of load balancers listed`,
+    isDone: () => true,
   });
-  await timer.measure({
-    name: "all deleted",
-    start: async () => inParallel(await all(), 32, remove),
-    isDone: async () => cloud.balancers.list().length === 0 && (await all()).length === 0,
-    describe: describeBalancers,
-  });
-  return { server: bench.serverName, count, nodes: nodeCount, steps: timer.steps };
+  {
+    using deleted = new FollowedNames(api, services, { text: '{"type":"DELETED"' });
+    await deleted.opened;
+    const remove = (name: string) => api.delete(services, { name, namespace: "default" }, {}, never);
+    await timer.measure({
+      name: stepNames.deleted,
+      start: () => inParallel(names, 32, remove),
+      isDone: () => deleted.seenAt.size === count && balancers().length === 0,
+      describe,
+    });
+  }
+  return timer.steps;
 }
 
 export function servicesSection(runs: readonly ServicesRun[]): Section {

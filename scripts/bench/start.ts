@@ -2,7 +2,7 @@
 
 import { freePort } from "../../test/cluster/rig/free-port.ts";
 import { startTimes } from "../build/start-time.ts";
-import { type Columns, decimal, type Section, sectionOf } from "./section.ts";
+import { type Columns, decimal, median, type Section, sectionOf } from "./section.ts";
 import { Bench, type BenchOptions, untilDone } from "./world.ts";
 
 export interface StartRun {
@@ -12,9 +12,6 @@ export interface StartRun {
 }
 
 const runs = 31;
-
-/** The median of sorted values. */
-const median = (times: readonly number[]): number | undefined => times[Math.floor(times.length / 2)];
 
 const columns: Columns<StartRun> = [
   ["--version ms, fastest", ({ version }) => decimal(version[0], 1)],

@@ -1,12 +1,15 @@
 // Measures consecutive steps of a benchmark while a manager runs. A step ends when it is done and no more cloud requests follow.
 
 import type { KeptProcess } from "../../test/cluster/rig/kept-process.ts";
-import { type ProcessCost, processCost } from "./process-cost.ts";
+import { costSince, type ProcessCost, processCost, type StepCost } from "./process-cost.ts";
 import { describeCost, Progress } from "./progress.ts";
 import { type Bench, untilDone } from "./world.ts";
 
 export interface Step {
   readonly name: string;
+  /** Until it was done. */
+  readonly done: number;
+  /** Until it was done and the cloud had its last request. */
   readonly seconds: number;
   readonly requests: number;
   readonly mutating: number;
@@ -15,77 +18,101 @@ export interface Step {
   readonly writes: number | undefined;
   /** The cost of the process that ran at the end of the step, since its start. */
   readonly cost: ProcessCost | undefined;
+  /** Of the step. That of a manager that it started begins with the start. */
+  readonly cpu: StepCost;
 }
+
+/** The steps of Services. */
+export const stepNames = {
+  created: "created, all have an address",
+  oneMore: "one more Node",
+  restart: "restart without changes",
+  deleted: "all deleted",
+} as const;
 
 export interface StepPlan {
   readonly name: string;
   readonly start: () => Promise<unknown>;
   readonly isDone: () => boolean | Promise<boolean>;
   /** The progress of the step, for progress lines. */
-  readonly describe: () => string;
+  readonly describe?: () => string;
 }
 
-/** Time without a request after which no more are expected. */
-const quietMs = 1500;
-const maxSeconds = 900;
+export interface StepTiming {
+  /** Time without a request after which no more are expected. */
+  readonly quietMs: number;
+  /** Between two checks whether a step is done. */
+  readonly everyMs: number;
+}
+
+const maxSeconds = 1800;
 
 export class StepTimer {
-  readonly #bench: Pick<Bench, "cloud" | "requests">;
-  readonly #cloud: Bench["cloud"];
+  readonly #bench: Bench;
   /** A step may replace the manager. */
   readonly #manager: () => KeptProcess;
+  readonly #timing: StepTiming;
   readonly #steps: Step[] = [];
 
-  constructor(bench: Pick<Bench, "cloud" | "requests">, manager: () => KeptProcess) {
+  constructor(bench: Bench, manager: () => KeptProcess, timing: StepTiming = { quietMs: 1500, everyMs: 5 }) {
     this.#bench = bench;
-    this.#cloud = bench.cloud;
     this.#manager = manager;
+    this.#timing = timing;
   }
 
   get steps(): readonly Step[] {
     return this.#steps;
   }
 
-  async measure({ name, start, isDone, describe }: StepPlan): Promise<void> {
+  async measure({ name, start, isDone, describe = () => "" }: StepPlan): Promise<Step> {
+    const bench = this.#bench;
+    const { seen } = bench.cloud.api;
     await this.#untilQuiet();
-    const before = this.#cloud.seen.length;
-    const counted = await this.#bench.requests();
+    const before = seen.length;
+    const counted = await bench.requests();
     using _ = new Progress(() =>
       [
         `${name}: ${describe()}`,
-        `${this.#cloud.seen.length - before} cloud requests`,
+        `${seen.length - before} cloud requests`,
         describeCost(processCost(this.#manager().pid)),
       ].join("; "),
     );
+    const { pid } = this.#manager();
+    const costBefore = bench.cost(this.#manager());
     const startedAt = performance.now();
     await start();
-    await untilDone(this.#manager(), name, isDone, { seconds: maxSeconds, everyMs: 20 });
+    await untilDone(this.#manager(), name, isDone, { seconds: maxSeconds, everyMs: this.#timing.everyMs });
     const doneAt = performance.now();
     const lastRequestAt = await this.#untilQuiet();
-    const seen = this.#cloud.seen.slice(before);
-    const now = await this.#bench.requests();
+    const manager = this.#manager();
+    const from = manager.pid === pid ? costBefore : { ...costBefore, manager: 0 };
+    const cpu = costSince(from, bench.cost(manager));
+    const sent = seen.slice(before);
+    const now = await bench.requests();
     const growth = (kind: "reads" | "writes") => now && counted && now[kind] - counted[kind];
-    this.#steps.push({
+    const step = {
       name,
+      done: (doneAt - startedAt) / 1000,
       seconds: (Math.max(doneAt, lastRequestAt) - startedAt) / 1000,
-      requests: seen.length,
-      mutating: seen.filter(({ mutates }) => mutates).length,
+      requests: sent.length,
+      mutating: sent.filter(({ mutates }) => mutates).length,
       reads: growth("reads"),
       writes: growth("writes"),
-      cost: processCost(this.#manager().pid),
-    });
+      cost: processCost(manager.pid),
+      cpu,
+    };
+    this.#steps.push(step);
+    return step;
   }
 
   /** Waits until no cloud requests arrive, and returns the time of the last one. */
   async #untilQuiet(): Promise<number> {
-    let seen = this.#cloud.seen.length;
+    const { seen } = this.#bench.cloud.api;
+    let count = seen.length;
     let lastAt = performance.now();
     const isQuiet = (): boolean => {
-      if (this.#cloud.seen.length !== seen) {
-        seen = this.#cloud.seen.length;
-        lastAt = performance.now();
-      }
-      return performance.now() - lastAt > quietMs;
+      if (seen.length !== count) [count, lastAt] = [seen.length, performance.now()];
+      return performance.now() - lastAt > this.#timing.quietMs;
     };
     await untilDone(this.#manager(), "cloud requests stopped", isQuiet, { seconds: maxSeconds });
     return lastAt;

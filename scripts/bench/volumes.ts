@@ -2,6 +2,7 @@
 // manager finds the same volumes.
 
 import {
+  nodes,
   persistentVolumeClaims,
   persistentVolumes,
   storageClasses,
@@ -38,8 +39,10 @@ const columns: Columns<VolumesRun> = [
   ["Cloud calls per minute", ({ cloudCalls }) => String(cloudCalls)],
 ];
 
-/** Claims as kube-controller-manager leaves them to the provisioner, and then one VolumeAttachment for each volume. */
-async function createVolumes({ api, cloud }: Bench, count: number): Promise<() => boolean> {
+const everything = { limit: 1_000_000 };
+
+/** Claims as kube-controller-manager leaves them to the provisioner. */
+async function createVolumes({ api }: Bench, count: number): Promise<void> {
   await api.create(
     storageClasses,
     { metadata: { name: "bench" }, provisioner: driver, reclaimPolicy: "Delete" },
@@ -53,17 +56,19 @@ async function createVolumes({ api, cloud }: Bench, count: number): Promise<() =
     const spec = { accessModes: ["ReadWriteOnce"], storageClassName: "bench", resources };
     await api.create(persistentVolumeClaims, { metadata, spec }, never);
   });
-  return () => cloud.volumes.list().length === count;
 }
 
-async function attachVolumes({ api, cloud }: Bench): Promise<() => boolean> {
-  const { items } = await api.listPage(persistentVolumes, { limit: 1_000_000 }, never);
+/** One VolumeAttachment for each volume. */
+async function attachVolumes({ api }: Bench): Promise<void> {
+  const { items } = await api.listPage(persistentVolumes, everything, never);
   const room = new Map<string, string[]>();
-  for (const { name, zone } of cloud.machines.list())
-    room.set(zone, [...(room.get(zone) ?? []), ...Array.from({ length: perMachine }, () => name)]);
+  for (const { metadata } of (await api.listPage(nodes, everything, never)).items) {
+    const zone = metadata.labels?.["topology.kubernetes.io/zone"] ?? "";
+    room.set(zone, [...(room.get(zone) ?? []), ...Array.from({ length: perMachine }, () => metadata.name)]);
+  }
   await inParallel(items, 32, async ({ metadata: { name }, spec }) => {
-    const { zone } = cloud.volumes.get(spec?.csi?.volumeHandle ?? "");
-    const nodeName = room.get(zone)?.pop() ?? "";
+    const [term] = spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+    const nodeName = room.get(term?.matchExpressions?.[0]?.values?.[0] ?? "")?.pop() ?? "";
     const source = { persistentVolumeName: name };
     await api.create(
       volumeAttachments,
@@ -71,27 +76,30 @@ async function attachVolumes({ api, cloud }: Bench): Promise<() => boolean> {
       never,
     );
   });
-  return () => cloud.volumes.list().every(({ machine }) => machine !== null);
 }
 
 export async function measureVolumes(options: BenchOptions, volumes: number): Promise<VolumesRun> {
   await using bench = await Bench.open(options);
   // All sizes with the same Nodes, so that only volumes make the difference.
-  const nodes = nodesFor(500);
-  await joinNodes(bench, nodes, 0);
+  const count = nodesFor(500);
+  await joinNodes(bench, count, 0);
   const start = () => startIdle(bench, "--controllers=*,volume");
   const manager = await start();
-  const created = await createVolumes(bench, volumes);
-  await untilDone(manager, "it created all volumes", created, { seconds: 300 });
+  await createVolumes(bench, volumes);
   const areWritten = async () =>
-    (await bench.api.listPage(persistentVolumes, { limit: 1_000_000 }, never)).items.length === volumes;
+    (await bench.api.listPage(persistentVolumes, everything, never)).items.length === volumes;
   await untilDone(manager, "it wrote all PersistentVolumes", areWritten, { seconds: 300 });
-  await untilDone(manager, "it attached all volumes", await attachVolumes(bench), { seconds: 300 });
+  await attachVolumes(bench);
+  const areAttached = async () =>
+    (await bench.api.listPage(volumeAttachments, everything, never)).items.every(
+      ({ status }) => status?.attached === true,
+    );
+  await untilDone(manager, "it attached all volumes", areAttached, { seconds: 300, everyMs: 500 });
   printProgress(`  measuring one idle minute with ${volumes} volumes`);
-  const run = await idleMinute(bench, manager, nodes);
+  const run = await idleMinute(bench, manager, count);
   await manager.stop();
   printProgress(`  measuring another minute after a restart`);
-  return { volumes, ...run, restarted: await idleMinute(bench, await start(), nodes) };
+  return { volumes, ...run, restarted: await idleMinute(bench, await start(), count) };
 }
 
 export const volumesSection = (runs: readonly VolumesRun[]): Section => sectionOf("Volumes", columns, runs);

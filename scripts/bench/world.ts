@@ -3,47 +3,52 @@
 import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
-import { type ServedCloud, serveFakeCloud } from "../../providers/fake/simulator/http.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { KubeApi } from "../../src/kube/client/api.ts";
 import { isWrite } from "../../src/kube/requests/exchange.ts";
 import type { RequestObservation } from "../../src/kube/requests/request.ts";
+import { nodes } from "../../src/kube/resources.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import { type KeptProcess, keepFolder, startProcess } from "../../test/cluster/rig/kept-process.ts";
+import { kubeletNode } from "../../test/cluster/rig/kubelet-objects.ts";
 import { type UntilOptions, until } from "../../test/cluster/rig/until.ts";
-import { connect } from "../../test/kube/cluster/connect.ts";
+import { connect, never } from "../../test/kube/cluster/connect.ts";
+import { type LocalCloud, type LocalCloudDefinition, variablesOf } from "../clouds/local-cloud.ts";
 import { type BenchServer, startBenchServer } from "./api-server.ts";
+import { type GoManager, goFlags } from "./go-managers.ts";
+import { processCost, type StepCost } from "./process-cost.ts";
 import type { ServerRequests } from "./server-requests.ts";
 
 export interface BenchOptions {
+  readonly cloud: LocalCloudDefinition;
   readonly cloudLatencyMs: number;
   readonly actionMs: number;
   readonly flags: readonly string[];
   /** The executable to measure; undefined for the one in dist/. */
   readonly executable: string | undefined;
+  /** Measured instead of the executable. */
+  readonly peer?: GoManager;
 }
 
-const executableName = "fake-cloud-controller-manager";
-export const builtExecutable: string = resolve(import.meta.dir, "../../dist", executableName);
+export const builtExecutable = (cloud: string): string =>
+  resolve(import.meta.dir, "../../dist", `${cloud}-cloud-controller-manager`);
 
 /** A running environment. Disposing it stops everything. */
 export class Bench implements AsyncDisposable {
   readonly api: KubeApi;
-  readonly cloud: FakeCloud;
+  readonly cloud: LocalCloud;
   /** Path of the executable's copy. */
   readonly executable: string;
   readonly #server: BenchServer;
-  readonly #served: ServedCloud;
   /** Grows with each request of this environment. */
   readonly #own: Pick<ServerRequests, "reads" | "writes">;
   readonly #folder: string;
   readonly #flags: readonly string[];
+  readonly #env: Readonly<Record<string, string>>;
   readonly #managers: KeptProcess[] = [];
-  readonly #stop = new AbortController();
 
   private constructor(
-    options: BenchOptions,
+    { cloud: definition, cloudLatencyMs, actionMs, flags, executable, peer }: BenchOptions,
     server: BenchServer,
     api: KubeApi,
     own: Pick<ServerRequests, "reads" | "writes">,
@@ -51,17 +56,20 @@ export class Bench implements AsyncDisposable {
     this.#server = server;
     this.#own = own;
     this.api = api;
-    this.#flags = options.flags;
     this.#folder = mkdtempSync(join(tmpdir(), "fairlead-bench-"));
     keepFolder(this.#folder);
-    this.cloud = new FakeCloud({
+    this.cloud = definition.open({
       clock: systemClock,
-      latency: milliseconds(options.cloudLatencyMs),
-      actionTime: milliseconds(options.actionMs),
+      port: 0,
+      token: definition.exampleToken,
+      requestsPerHour: definition.defaultRequestsPerHour === undefined ? 0 : 1_000_000,
+      latency: milliseconds(cloudLatencyMs),
+      actionTime: milliseconds(actionMs),
     });
-    this.#served = serveFakeCloud(this.cloud, 0);
-    this.executable = join(this.#folder, executableName);
-    copyFileSync(options.executable ?? builtExecutable, this.executable);
+    this.#flags = peer === undefined ? flags : goFlags(peer, this.cloud, this.#folder);
+    this.#env = { ...variablesOf(definition, this.cloud), ...peer?.env };
+    this.executable = join(this.#folder, `${definition.name}-cloud-controller-manager`);
+    copyFileSync(peer?.build() ?? executable ?? builtExecutable(definition.name), this.executable);
   }
 
   static async open(options: BenchOptions): Promise<Bench> {
@@ -77,16 +85,21 @@ export class Bench implements AsyncDisposable {
     return this.#server.name;
   }
 
-  /** Aborted when the benchmark ends. */
-  get signal(): AbortSignal {
-    return this.#stop.signal;
-  }
-
   /** The API server's own counts, without the requests of this environment; undefined when it does not count. */
   async requests(): Promise<ServerRequests | undefined> {
     const all = await this.#server.requests();
     const { reads, writes } = this.#own;
     return all && { ...all, reads: all.reads - reads, writes: all.writes - writes };
+  }
+
+  /** Processor seconds so far. */
+  cost(manager: KeptProcess): StepCost {
+    const { user, system } = process.cpuUsage();
+    return {
+      manager: processCost(manager.pid)?.cpuSeconds ?? Number.NaN,
+      server: this.#server.cpuSeconds(),
+      bench: (user + system) / 1e6,
+    };
   }
 
   /** Starts the executable. */
@@ -97,19 +110,25 @@ export class Bench implements AsyncDisposable {
       "--secure-port=0",
     ];
     const command = [this.executable, ...common, ...this.#flags, ...flags];
-    const manager = startProcess(command, {
-      cwd: this.#folder,
-      // Upstream's manager with the provider of test/differential reads it too.
-      env: { FAKE_ENDPOINT: this.#served.url },
-    });
+    const manager = startProcess(command, { cwd: this.#folder, env: this.#env });
     this.#managers.push(manager);
     return manager;
   }
 
+  /** A machine, and its Node as a kubelet registers it. */
+  async join(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
+    this.cloud.addMachine(name);
+    const { metadata, ...rest } = kubeletNode(name);
+    await this.api.create(
+      nodes,
+      { ...rest, metadata: { ...metadata, labels: { ...metadata.labels, ...labels } } },
+      never,
+    );
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
     for (const manager of this.#managers) await manager.stop();
-    await this.#served[Symbol.asyncDispose]();
+    await this.cloud[Symbol.asyncDispose]();
     await this.#server.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }

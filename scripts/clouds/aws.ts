@@ -47,7 +47,8 @@ function open({ port, token, clock, latency }: LocalCloudOptions): LocalCloud {
     },
     routeCount: () =>
       account.tables.existing(table.id).routes.filter(({ target }) => target.startsWith("i-")).length,
-    requestCounts: () => cloud.counts(),
+    targetCounts: () => account.classic.all().map(({ instances }) => instances.length),
+    api: cloud,
     addFault: (fault) =>
       cloud.faults.add({ kind: fault.status === undefined ? "reset" : "status", ...fault }),
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),

@@ -34,7 +34,7 @@ function open({ port, token, actionTime, requestsPerHour, ...options }: LocalClo
     // The default name has the uid, without dashes.
     hasLoadBalancerOf: (uid) =>
       balancers.list().some(({ name }) => name === `a${uid.replaceAll("-", "")}`.slice(0, 32)),
-    requestCounts: () => cloud.counts(),
+    api: cloud,
     addFault: (fault) =>
       cloud.faults.add({ kind: fault.status === undefined ? "reset" : "status", ...fault }),
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),

@@ -25,7 +25,8 @@ function open({ port, ...options }: LocalCloudOptions): LocalCloud {
     remove: (name) => void machines.remove(name),
     hasLoadBalancerOf: (uid) => balancers.list().some(({ labels }) => Object.values(labels).includes(uid)),
     routeCount: () => routes.list().length,
-    requestCounts: () => cloud.counts(),
+    targetCounts: () => balancers.list().map(({ targets }) => targets.length),
+    api: cloud,
     addFault: (fault) => faults.add({ kind: fault.status === undefined ? "reset" : "status", ...fault }),
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
   };

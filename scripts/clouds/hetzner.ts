@@ -32,7 +32,8 @@ function open({ port, token, ...options }: LocalCloudOptions): LocalCloud {
     remove: (name) => servers.remove(name),
     hasLoadBalancerOf: (uid) => balancers.list().some(({ labels }) => Object.values(labels).includes(uid)),
     routeCount: () => networks.existing(network.id).routes.length,
-    requestCounts: () => cloud.counts(),
+    targetCounts: () => balancers.list().map(({ targets }) => targets.length),
+    api: cloud,
     addFault: (fault) =>
       cloud.faults.add({ kind: fault.status === undefined ? "reset" : "status", ...fault }),
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),

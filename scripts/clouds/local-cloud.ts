@@ -1,6 +1,7 @@
 // A simulated cloud on the loopback interface, as `npm start` and `npm run cloud` use it. To add a cloud, write one file next
 // to this one and add one line to `registry.ts`.
 
+import type { SimulatedApi } from "#ccm/testing";
 import type { Milliseconds } from "../../src/core/brand.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
@@ -49,8 +50,10 @@ export interface LocalCloud extends AsyncDisposable {
   hasLoadBalancerOf(serviceUID: string, key: string): boolean;
   /** Undefined if the cloud has no routes. */
   readonly routeCount?: () => number;
-  /** The number of requests by operation, such as `GET /machines`. */
-  requestCounts(): Readonly<Record<string, number>>;
+  /** The number of targets of each load balancer that Services get by default. Undefined in a cloud that no Go manager is measured with. */
+  readonly targetCounts?: () => readonly number[];
+  /** The requests, and their number by operation, such as `GET /machines`. */
+  readonly api: Pick<SimulatedApi, "counts" | "seen">;
   addFault(fault: LocalFault): void;
 }
 

@@ -53,7 +53,13 @@ function open({ port, token, actionTime, clock, latency }: LocalCloudOptions): L
     hasLoadBalancerOf: (_, key) =>
       balancing.balancers.list().some(({ name }) => name.endsWith(`_${key.replace("/", "_")}`)),
     routeCount: () => project.routers.existing(router).routes.length,
-    requestCounts: () => cloud.counts(),
+    targetCounts: () => {
+      const pools = balancing.pools.list();
+      return balancing.balancers
+        .list()
+        .map(({ id }) => pools.find(({ balancer }) => balancer === id)?.members.length ?? 0);
+    },
+    api: cloud,
     addFault: (fault) =>
       cloud.faults.add({ kind: fault.status === undefined ? "reset" : "status", ...fault }),
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),

@@ -41,7 +41,7 @@ function open({ port, token, clock, latency, actionTime }: LocalCloudOptions): L
         const isOwn = Object.values(metadata).includes(uid);
         return type === "loadBalancerService" && removed === null && isOwn;
       }),
-    requestCounts: () => cloud.counts(),
+    api: cloud,
     addFault: (fault) =>
       cloud.faults.add({ kind: fault.status === undefined ? "reset" : "status", ...fault }),
     [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),

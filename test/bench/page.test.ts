@@ -65,19 +65,19 @@ API server: test API server.
   });
 });
 
-describe("docs/benchmarks.md", () => {
-  const document = readFileSync(resolve(import.meta.dir, "../../docs/benchmarks.md"), "utf8");
+describe.each([
+  ["docs/benchmarks.md", "all"],
+  ["docs/benchmarks.md", "peers"],
+  ["README.md", "peers"],
+])("%s", (file, benchmark) => {
+  const document = readFileSync(resolve(import.meta.dir, "../..", file), "utf8");
 
-  test("has a place for the figures, and the text around it stays", () => {
-    const once = insertInto(document, "FIGURES\n") ?? "";
+  test(`has a place for the figures of ${benchmark}, and the text around it stays`, () => {
+    const once = insertInto(document, benchmark, "FIGURES\n");
     expect(once).toContain("\n\nFIGURES\n\n");
-    const twice = insertInto(once, "OTHERS") ?? "";
+    const twice = insertInto(once, benchmark, "OTHERS");
     expect(twice).not.toContain("FIGURES");
-    const words = (text: string) => insertInto(text, "");
+    const words = (text: string) => insertInto(text, benchmark, "");
     expect(words(twice)).toBe(words(document));
-  });
-
-  test("a document without that place stays unchanged", () => {
-    expect(insertInto("# Benchmarks\n", "FIGURES")).toBeUndefined();
   });
 });

@@ -33,6 +33,8 @@ export interface ControlPlane {
   readonly auditLog: string;
   /** Path of an administrator's kubeconfig. */
   readonly kubeconfig: string;
+  /** The ids of the processes of the API server and etcd. */
+  pids(): readonly number[];
   /** Issues a client certificate. */
   issue(commonName: string, groups: readonly string[], lifetime?: Milliseconds): KeyAndCertificate;
   /** Writes a file into the folder and returns its path. */
@@ -173,6 +175,7 @@ export const startControlPlane = async (options: ControlPlaneOptions = {}): Prom
     ca: authority.cert,
     folder,
     auditLog,
+    pids: () => [etcd.pid, ...(apiServer === undefined ? [] : [apiServer.pid])],
     kubeconfig: file("kubeconfig", writeKubeconfig(authority.cert, [{ name: "admin", server, ...admin }])),
     issue: (commonName, organizations, lifetime) =>
       authority.issueClient({ commonName, organizations }, lifetime),

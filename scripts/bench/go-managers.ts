@@ -1,0 +1,64 @@
+// The Go managers that Fairlead is measured beside, each on the simulated cloud of its provider: how they are built and started. With the
+// flags of `goFlags` they are fastest.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { goManagerFolder, goProgram } from "../../test/tools/rig/install.ts";
+import type { LocalCloud } from "../clouds/local-cloud.ts";
+
+export interface GoManager {
+  readonly cloud: string;
+  /** For the tables: the cloud, and the manager with its version. */
+  readonly place: string;
+  readonly title: string;
+  /** Returns the path of the executable. */
+  readonly build: () => string;
+  readonly flags: readonly string[];
+  /** The file of `--cloud-config`. */
+  readonly config?: (cloud: LocalCloud) => string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const tests = resolve(import.meta.dir, "../../test");
+
+/** Such as "hcloud-go 2.52.0", from the go.mod of a folder. */
+function versionOf(folder: string, module: string, name = basename(module)): string {
+  const text = readFileSync(join(tests, folder, "go.mod"), "utf8");
+  const version = new RegExp(`\\b${module} v(\\S+)`).exec(text)?.[1];
+  if (version === undefined) throw new Error(`${folder}/go.mod has no ${module}.`);
+  return `${name} ${version}`;
+}
+
+const framework = "differential/upstream";
+const hetzner = "providers/hetzner/clients/rehearsal/peer";
+
+export const goManagers: readonly GoManager[] = [
+  {
+    cloud: "fake",
+    place: "Fake cloud",
+    title: `upstream's framework (${versionOf(framework, "k8s.io/cloud-provider")})`,
+    build: () => goProgram(join(tests, framework), [goManagerFolder]),
+    flags: ["--cloud-provider=fake"],
+  },
+  {
+    cloud: "hetzner",
+    place: "Hetzner Cloud",
+    title: `a manager on ${versionOf(hetzner, "github.com/hetznercloud/hcloud-go/v2", "hcloud-go")}`,
+    build: () => goProgram(join(tests, hetzner), [goManagerFolder]),
+    flags: ["--cloud-provider=hcloud"],
+  },
+];
+
+/** Its defaults are 20 writes per second and one worker. */
+const fastest = [
+  ...["--kube-api-qps=1000", "--kube-api-burst=2000"],
+  ...["--concurrent-node-syncs=50", "--concurrent-service-syncs=50"],
+];
+
+export function goFlags({ flags, config }: GoManager, cloud: LocalCloud, folder: string): readonly string[] {
+  const common = ["--allow-untagged-cloud", "--configure-cloud-routes=false", "--webhook-secure-port=0"];
+  if (config === undefined) return [...common, ...fastest, ...flags];
+  const path = join(folder, "cloud.conf");
+  writeFileSync(path, config(cloud));
+  return [...common, ...fastest, ...flags, `--cloud-config=${path}`];
+}

@@ -1,0 +1,65 @@
+// Measures Fairlead beside the Go manager of a cloud, one after the other: Nodes that join at once, and Services. Each gets a new API
+// server and a new simulated cloud.
+
+import { type Contest, compare, comparisonChart, comparisonTable, type PeersRun } from "./comparison.ts";
+import type { GoManager } from "./go-managers.ts";
+import { joinAtOnce } from "./nodes.ts";
+import { printProgress } from "./progress.ts";
+import type { Section } from "./section.ts";
+import { serviceSteps, targets } from "./services.ts";
+import { Bench, type BenchOptions } from "./world.ts";
+
+export interface PeersSize {
+  readonly nodes: number;
+  /** 0 measures Nodes only. */
+  readonly services: number;
+}
+
+/** A manager that leads at once: the Go manager would wait for the Lease of the one before it. */
+const flags = ["--leader-elect=false"];
+
+async function contest(
+  options: BenchOptions,
+  size: PeersSize,
+): Promise<Contest & { readonly server: string }> {
+  await using bench = await Bench.open(options);
+  const { manager, run } = await joinAtOnce(bench, size.nodes, { targets, flags });
+  await manager.stop();
+  const steps = size.services === 0 ? [] : await serviceSteps(bench, size.services, flags);
+  return { server: bench.serverName, nodes: run, steps };
+}
+
+export async function measurePeers(
+  options: BenchOptions,
+  peer: GoManager,
+  size: PeersSize,
+): Promise<PeersRun> {
+  const { name, maxLoadBalancers = size.services } = options.cloud;
+  const services = Math.min(size.services, maxLoadBalancers);
+  printProgress("  Fairlead");
+  const { server, ...fairlead } = await contest(options, { ...size, services });
+  printProgress(`  ${peer.title}`);
+  const go = await contest({ ...options, peer }, { ...size, services });
+  return { server, cloud: name, peer: peer.title, nodes: size.nodes, services, fairlead, go };
+}
+
+/** The charts show the figures of one cloud. */
+const charted = "hetzner";
+
+export function peersSection(peer: GoManager, latencyMs: number, runs: readonly PeersRun[]): Section {
+  const rows = compare(runs);
+  const note = `Beside ${peer.title}. Simulated cloud, ${latencyMs} ms per request. Shorter is better.`;
+  const joins = rows.filter(({ part }) => part.endsWith("Nodes join"));
+  const others = rows.filter(({ part }) => !part.endsWith("Nodes join"));
+  return {
+    title: `${peer.place}, beside ${peer.title}`,
+    server: runs[0]?.server ?? "none",
+    table: comparisonTable(rows),
+    ...(peer.cloud === charted && {
+      charts: {
+        "go-nodes.svg": comparisonChart("Nodes that join at once", note, joins),
+        "go-services.svg": comparisonChart(`Services with ${targets} targets each`, note, others),
+      },
+    }),
+  };
+}

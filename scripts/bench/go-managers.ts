@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { goManagerFolder, goProgram } from "../../test/tools/rig/install.ts";
 import type { LocalCloud } from "../clouds/local-cloud.ts";
+import { configFile } from "../rehearse/clouds/aws.ts";
 
 export interface GoManager {
   readonly cloud: string;
@@ -31,6 +32,11 @@ function versionOf(folder: string, module: string, name = basename(module)): str
 
 const framework = "differential/upstream";
 const hetzner = "providers/hetzner/clients/rehearsal/peer";
+const openstack = "providers/openstack/clients/rehearsal/peer";
+const aws = "providers/aws/clients/peer";
+/** The module of a cloud's manager, and the folder with its command. */
+const moduleOf = (cloud: string): string => `k8s.io/cloud-provider-${cloud}`;
+const commandOf = (cloud: string): string => `${moduleOf(cloud)}/cmd/${cloud}-cloud-controller-manager`;
 
 export const goManagers: readonly GoManager[] = [
   {
@@ -46,6 +52,25 @@ export const goManagers: readonly GoManager[] = [
     title: `a manager on ${versionOf(hetzner, "github.com/hetznercloud/hcloud-go/v2", "hcloud-go")}`,
     build: () => goProgram(join(tests, hetzner), [goManagerFolder]),
     flags: ["--cloud-provider=hcloud"],
+  },
+  {
+    cloud: "openstack",
+    place: "OpenStack",
+    title: versionOf(openstack, moduleOf("openstack")),
+    build: () => goProgram(join(tests, openstack), [], commandOf("openstack")),
+    flags: ["--cloud-provider=openstack"],
+    config: ({ settings: { "router-id": _, ...access } }) =>
+      ["[Global]", ...Object.entries(access).map(([name, value]) => `${name} = ${value}`), ""].join("\n"),
+  },
+  {
+    cloud: "aws",
+    place: "AWS",
+    title: versionOf(aws, moduleOf("aws")),
+    build: () => goProgram(join(tests, aws), [], commandOf("aws")),
+    flags: ["--cloud-provider=aws"],
+    // The settings of a simulated cloud are those of its provider.
+    config: ({ url, settings }) => configFile(url, settings as Parameters<typeof configFile>[1]),
+    env: { AWS_EC2_METADATA_DISABLED: "true" },
   },
 ];
 

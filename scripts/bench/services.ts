@@ -70,13 +70,17 @@ export async function serviceSteps(
   const { api, cloud } = bench;
   const requests = () => cloud.api.seen.length;
   const start = async (): Promise<KeptProcess> => {
-    const before = requests();
+    const sent = requests();
     const started = bench.start(...flags);
     // Before its first request, an absence of requests does not mean that it is idle.
-    await untilDone(started, "it sent a request to the cloud", () => requests() > before, { everyMs: 5 });
+    await untilDone(started, "it sent a request to the cloud", () => requests() > sent, { everyMs: 5 });
     return started;
   };
   let manager = await start();
+  let before = 0;
+  /** Before, an absence of requests does not mean that the restart is over. */
+  const hasAskedForBalancers = () =>
+    cloud.api.seen.slice(before).some(({ operation }) => /balancer/i.test(operation));
   const timer = new StepTimer(bench, () => manager);
   const balancers = () => cloud.targetCounts?.() ?? [];
   const withTargets = (number: number) => balancers().filter((each) => each === number).length;
@@ -104,9 +108,10 @@ export async function serviceSteps(
     name: stepNames.restart,
     start: async () => {
       await manager.stop();
+      before = requests();
       manager = await start();
     },
-    isDone: () => true,
+    isDone: hasAskedForBalancers,
   });
   {
     using deleted = new FollowedNames(api, services, { text: '{"type":"DELETED"' });

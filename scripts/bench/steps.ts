@@ -95,7 +95,9 @@ export class StepTimer {
       done: (doneAt - startedAt) / 1000,
       seconds: (Math.max(doneAt, lastRequestAt) - startedAt) / 1000,
       requests: sent.length,
-      mutating: sent.filter(({ mutates }) => mutates).length,
+      // A new token changes nothing.
+      mutating: sent.filter(({ mutates, operation }) => mutates && !operation.endsWith("/auth/tokens"))
+        .length,
       reads: growth("reads"),
       writes: growth("writes"),
       cost: processCost(manager.pid),

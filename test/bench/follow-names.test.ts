@@ -1,10 +1,9 @@
 // Tests the observer of the benchmarks: a name that it misses or reads late would look like a slow manager.
 
-import { expect, test } from "bun:test";
+import { expect, mock, test } from "bun:test";
 import { FollowedNames } from "../../scripts/bench/follow-names.ts";
 import type { KubeApi } from "../../src/kube/client/api.ts";
 import { nodes } from "../../src/kube/resources.ts";
-import { until } from "../cluster/rig/until.ts";
 
 const line = (name: string, version: number): string =>
   `{"type":"ADDED","object":{"metadata":{"name":"${name}","resourceVersion":"${version}"}}}\n`;
@@ -33,9 +32,13 @@ test("FollowedNames reopens a watch from its last resource version, and from the
 
 test("FollowedNames records an object when a line of it has the text", async () => {
   const lines = line("a", 7) + line("b", 8) + line("a", 9).replace("}}}", '},"status":{"ingress":[]}}}');
-  const openWatch = async () => ({ body: new Blob([lines]).stream(), close: () => undefined });
+  const reopened = Promise.withResolvers<void>();
+  const openWatch = mock(() => {
+    reopened.resolve();
+    return new Promise(() => undefined);
+  }).mockImplementationOnce(async () => ({ body: new Blob([lines]).stream(), close: () => undefined }));
   using followed = new FollowedNames({ openWatch } as unknown as KubeApi, nodes, { text: '"ingress":[' });
-  await until("a line with the text", () => followed.seenAt.size > 0);
+  await reopened.promise;
   expect([...followed.seenAt.keys()]).toEqual(["a"]);
 });
 

@@ -114,14 +114,19 @@ export function networkServices({ subnets, node, certificate }: NamedObjects): S
 /** The file of the Go manager, with all services at one address. */
 export function configFile(
   url: string,
-  { vpc, "subnet-id": subnet, region }: Pick<typeof config, "vpc" | "subnet-id" | "region">,
+  {
+    vpc,
+    "subnet-id": subnet,
+    region,
+    "kubernetes-cluster-id": cluster,
+  }: Pick<typeof config, "vpc" | "subnet-id" | "region" | "kubernetes-cluster-id">,
 ): string {
   const services = ["EC2", "Elastic Load Balancing", "Elastic Load Balancing v2"].flatMap((name, index) => [
     `[ServiceOverride "${index}"]`,
     ...[`Service = ${name}`, `Region = ${region}`, `URL = ${url}`, `SigningRegion = ${region}`],
   ]);
   const place = [`Region = ${region}`, `VPC = ${vpc}`, `SubnetID = ${subnet}`];
-  return ["[Global]", ...place, `KubernetesClusterID = ${clusterID}`, ...services, ""].join("\n");
+  return ["[Global]", ...place, `KubernetesClusterID = ${cluster}`, ...services, ""].join("\n");
 }
 
 function stateOf({ account }: AwsCloud) {

@@ -45,24 +45,37 @@ export function pageOf<T>(
   };
 }
 
-const control = new Set(["limit", "marker", "fields"]);
+/** Parameters that select nothing: there is one project. */
+const control = new Set(["limit", "marker", "fields", "project_id"]);
 
 /** Whether the members of a record have the values of a query; a repeated parameter has several. */
-export function matches(record: object, query: URLSearchParams): boolean {
-  return [...new Set(query.keys())].every((name) => {
-    if (control.has(name) || name === "project_id") return true;
-    const members = record as Readonly<Record<string, unknown>>;
+export function matching(query: URLSearchParams): (record: unknown) => boolean {
+  const wanted = [...new Set(query.keys()).difference(control)].map((name) => {
+    const texts = query.getAll(name);
     // `loadbalancer_id` and `load_balancer_id` select by the entries of `loadbalancers`.
-    const related = members[name.replace("load_b", "loadb").replace(/_id$/, "s")] as
-      | readonly { readonly id: string }[]
-      | undefined;
-    const value = members[name] ?? (Array.isArray(related) ? related.map(({ id }) => id) : undefined);
+    const related = name.replace("load_b", "loadb").replace(/_id$/, "s");
     // `fixed_ips=ip_address=10.1.0.2` names a member of the entries.
-    const [member = "", nested] = query.get(name)?.split("=") ?? [];
-    if (nested !== undefined && Array.isArray(value)) return value.some((one) => one[member] === nested);
-    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return query.getAll(name).some((wanted) => values.some((one) => String(one) === wanted));
+    return { name, related, texts, nested: texts[0]?.split("=") ?? [] };
   });
+  return (record) => wanted.every((one) => hasValue(record as Readonly<Record<string, unknown>>, one));
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly related: string;
+  readonly texts: readonly string[];
+  readonly nested: readonly string[];
+}
+
+function hasValue(
+  record: Readonly<Record<string, unknown>>,
+  { name, related, texts, nested: [member = "", text] }: Wanted,
+): boolean {
+  const entries = record[related] as readonly { readonly id: string }[] | undefined;
+  const value = record[name] ?? (Array.isArray(entries) ? entries.map(({ id }) => id) : undefined);
+  if (text !== undefined && Array.isArray(value)) return value.some((one) => one[member] === text);
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return texts.some((wanted) => values.some((one) => String(one) === wanted));
 }
 
 /** `GET /things` and `GET /things/{id}`. */
@@ -73,9 +86,8 @@ export function reads<T extends Stored>(
   size: PageSize,
   view: (record: T) => unknown = (record) => record,
 ): Operations {
-  const listing = { records, view, matches };
-  return readOperations(path, names, listing, (key, all, request, show) =>
-    pageOf(key, all, request, show, size),
+  return readOperations(path, names, { records, view }, (key, all, request, show) =>
+    pageOf(key, all.filter(matching(request.query)), request, show, size),
   );
 }
 

@@ -101,7 +101,8 @@ export async function motoStage(url: string) {
     const proxy = new MendedMoto(url);
     const folder = mkdtempSync(join(tmpdir(), "fairlead-moto-"));
     const path = join(folder, "cloud.conf");
-    writeFileSync(path, configFile(proxy.url, { vpc, "subnet-id": subnets[0] ?? "", region }));
+    const place = { vpc, "subnet-id": subnets[0] ?? "", region, "kubernetes-cluster-id": clusterID };
+    writeFileSync(path, configFile(proxy.url, place));
     return {
       api: proxy,
       flags: [

@@ -36,6 +36,8 @@ export async function measurePeers(
 ): Promise<PeersRun> {
   const { name, maxLoadBalancers = size.services } = options.cloud;
   const services = Math.min(size.services, maxLoadBalancers);
+  // The first time takes minutes.
+  peer.build();
   printProgress("  Fairlead");
   const { server, ...fairlead } = await contest(options, { ...size, services });
   printProgress(`  ${peer.title}`);

@@ -123,13 +123,8 @@ export async function executeSteps(
   }
   const service = member && (await addFinalizer(context, member, call.signal));
   const outcome = await executeAll(context, plan, { service, why });
-  if (outcome === undefined) {
-    const { changeDelay } = state.progress;
-    // Only a listing shows the effect, so the next reconcile would only request it.
-    if (changeDelay === 0 && state.session.observation === undefined)
-      return context.inventory.request(state.uid);
-    return requeue(changeDelay, "the cloud to show the changes", priorities.answered);
-  }
+  if (outcome === undefined)
+    return requeue(state.progress.changeDelay, "the cloud to show the changes", priorities.answered);
   if (service !== undefined) reporter.report(service, "waiting", [waitingFor(outcome.waitingFor)]);
   // Neither success nor failure yet.
   const isTracked =

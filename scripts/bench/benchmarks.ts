@@ -109,13 +109,14 @@ export function peersBenchmarks(
   cloud: LocalCloudDefinition,
   peer: GoManager,
   sizes: readonly PeersSize[],
+  where: string,
 ): BenchmarkGroup {
   return group(
     sizes.map((size) => ({
       title: `${size.nodes} Nodes and ${size.services} Services on ${cloud.name}`,
       run: () => measurePeers({ ...options, cloud }, peer, size),
     })),
-    (runs) => peersSection(peer, options.cloudLatencyMs, runs),
+    (runs) => peersSection(peer, where, runs),
   );
 }
 

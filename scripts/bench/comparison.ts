@@ -47,56 +47,58 @@ const share = (cost: StepCost | undefined): number | undefined => cost && (100 *
 const ofNodes: readonly Figure[] = [
   ["last taint gone", "s", ({ nodes }) => nodes.last],
   ["everything written, events too", "s", ({ nodes }) => Math.max(nodes.last, nodes.lastEvent), true],
-  ["CPU", "s", ({ nodes }) => nodes.cpu.manager, true],
+  ["CPU", "s", ({ nodes }) => nodes.cpu.manager],
   ["CPU, of that of the API server", "%", ({ nodes }) => share(nodes.cpu)],
-  ["peak memory", "MiB", ({ nodes }) => nodes.cost?.peakMiB, true],
+  ["peak memory", "MiB", ({ nodes }) => nodes.cost?.peakMiB],
   ["requests to the cloud", "requests", ({ nodes }) => nodes.cloudCalls, true],
   ["events written", "events", ({ nodes }) => nodes.events, true],
 ];
 
-/** The figures of a step. */
-function ofStep(name: string) {
-  const step = ({ steps }: Contest) => steps.find((one) => one.name === name);
-  return {
-    until: (what: string, of: "done" | "seconds", isInReadme = false): Figure => [
-      what,
-      "s",
-      (contest) => step(contest)?.[of],
-      isInReadme,
-    ],
-    cpu: (isInReadme = false): readonly Figure[] => [
-      ["CPU", "s", (contest) => step(contest)?.cpu.manager, isInReadme],
-      ["CPU, of that of the API server", "%", (contest) => share(step(contest)?.cpu)],
-    ],
-    peak: ["peak memory", "MiB", (contest) => step(contest)?.cost?.peakMiB, true] satisfies Figure,
-    requests: [
-      "requests to the cloud",
-      "requests",
-      (contest) => step(contest)?.requests,
-      true,
-    ] satisfies Figure,
-    mutating: ["of them changes", "requests", (contest) => step(contest)?.mutating] satisfies Figure,
-  };
-}
+const stepOf = ({ steps }: Contest, name: string) => steps.find((one) => one.name === name);
 
-const created = ofStep(stepNames.created);
-const oneMore = ofStep(stepNames.oneMore);
-const restart = ofStep(stepNames.restart);
-const deleted = ofStep(stepNames.deleted);
+const cpuOf = (name: string, isInReadme = false): readonly Figure[] => [
+  ["CPU", "s", (contest) => stepOf(contest, name)?.cpu.manager, isInReadme],
+  ["CPU, of that of the API server", "%", (contest) => share(stepOf(contest, name)?.cpu)],
+];
+const requestsOf = (name: string, isInReadme = false): Figure => [
+  "requests to the cloud",
+  "requests",
+  (contest) => stepOf(contest, name)?.requests,
+  isInReadme,
+];
 
-const ofServices: readonly (readonly [part: (services: string) => string, figures: readonly Figure[]])[] = [
+const { created, oneMore, restart, deleted } = stepNames;
+
+const ofServices: readonly (readonly [part: string, figures: readonly Figure[]])[] = [
   [
-    (services) => `${services} Services are created`,
-    [created.until("last address", "done", true), ...created.cpu(true), created.peak, created.requests],
-  ],
-  [() => "One Node more", [oneMore.until("in all load balancers", "done"), oneMore.requests]],
-  [
-    () => "Restart without changes",
-    [restart.until("last request", "seconds"), ...restart.cpu(), restart.requests, restart.mutating],
+    "Services are created",
+    [
+      ["last address", "s", (contest) => stepOf(contest, created)?.done, true],
+      ...cpuOf(created, true),
+      ["peak memory", "MiB", (contest) => stepOf(contest, created)?.cost?.peakMiB, true],
+      requestsOf(created, true),
+    ],
   ],
   [
-    () => "All Services are deleted",
-    [deleted.until("gone, in the cloud too", "done", true), ...deleted.cpu(), deleted.requests],
+    "One Node more",
+    [["in all load balancers", "s", (contest) => stepOf(contest, oneMore)?.done], requestsOf(oneMore, true)],
+  ],
+  [
+    "Restart without changes",
+    [
+      ["last request", "s", (contest) => stepOf(contest, restart)?.seconds],
+      ...cpuOf(restart),
+      requestsOf(restart, true),
+      ["of them changes", "requests", (contest) => stepOf(contest, restart)?.mutating],
+    ],
+  ],
+  [
+    "Services are deleted",
+    [
+      ["gone, in the cloud too", "s", (contest) => stepOf(contest, deleted)?.done, true],
+      ...cpuOf(deleted),
+      requestsOf(deleted),
+    ],
   ],
 ];
 
@@ -118,15 +120,19 @@ function rowsOf(part: string, figures: readonly Figure[], runs: readonly PeersRu
   });
 }
 
-/** The rows of the runs on one cloud. */
+/** The rows of the runs on one cloud. The README has one number of Nodes, the largest. */
 export function compare(runs: readonly PeersRun[]): readonly Row[] {
-  const sizes = [...Map.groupBy(runs, ({ nodes }) => nodes)];
-  const [withServices = []] = sizes.flatMap(([, some]) => (some[0]?.fairlead.steps.length ? [some] : []));
-  const [first] = withServices;
+  const largest = Math.max(...runs.map(({ nodes }) => nodes));
+  const withServices = runs.filter(({ fairlead }) => fairlead.steps.length > 0);
   return [
-    ...sizes.flatMap(([nodes, some]) => rowsOf(`${figureText(nodes)} Nodes join`, ofNodes, some)),
-    ...(first === undefined ? [] : ofServices).flatMap(([part, figures]) =>
-      rowsOf(part(figureText(first?.services ?? 0)), figures, withServices),
+    ...[...Map.groupBy(runs, ({ nodes }) => nodes)].flatMap(([nodes, some]) =>
+      rowsOf(`${figureText(nodes)} Nodes join`, ofNodes, some).map((row) => ({
+        ...row,
+        isInReadme: row.isInReadme && nodes === largest,
+      })),
+    ),
+    ...(withServices.length === 0 ? [] : ofServices).flatMap(([part, figures]) =>
+      rowsOf(part, figures, withServices),
     ),
   ];
 }

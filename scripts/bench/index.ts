@@ -23,17 +23,22 @@ import {
 import { chartSvg } from "./charts.ts";
 import { compare, type PeersRun, readmeTable } from "./comparison.ts";
 import { goManagers } from "./go-managers.ts";
-import { describeExecutable, describeLoad, describeMachine } from "./machine.ts";
+import { describeExecutable, describeLoad, describeMachine, machineClass } from "./machine.ts";
 import { type Measured, measure } from "./measure.ts";
 import { type Options, readOptions } from "./options.ts";
 import { chartFolder, chartsOf, insertInto, pageOf } from "./page.ts";
+import { placeOf } from "./peers.ts";
 import { builtExecutable } from "./world.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const document = resolve(root, "docs/benchmarks.md");
 const readme = resolve(root, "README.md");
 
-function groupsOf({ what, common, counts, nodes, clouds, load }: Options): readonly BenchmarkGroup[] {
+/** `where` is what a chart says about the measurement. */
+function groupsOf(
+  { what, common, counts, nodes, clouds, load }: Options,
+  where: string,
+): readonly BenchmarkGroup[] {
   switch (what) {
     case "all":
       return allBenchmarks(common, load);
@@ -67,7 +72,7 @@ function groupsOf({ what, common, counts, nodes, clouds, load }: Options): reado
         { nodes: smallest, services: counts?.[0] ?? 200 },
         ...others.map((each) => ({ nodes: each, services: 0 })),
       ];
-      return contestants(clouds).map(({ cloud, peer }) => peersBenchmarks(common, cloud, peer, sizes));
+      return contestants(clouds).map(({ cloud, peer }) => peersBenchmarks(common, cloud, peer, sizes, where));
     }
     case "stall":
       return [stallBenchmarks(common)];
@@ -85,19 +90,21 @@ function contestants(clouds: readonly LocalCloudDefinition[] | undefined) {
   return measurable.filter(({ cloud }) => clouds?.includes(cloud) ?? true);
 }
 
-/** Those of the clouds that are measured. */
-function requireExecutables({ what, clouds, common }: Options): string {
+/** The version of what is measured, which is the same for all clouds. */
+function versionOfExecutables({ what, clouds, common }: Options): string {
   const needed = what === "takeover" ? (clouds ?? localClouds) : [common.cloud];
   const all = what === "peers" ? contestants(clouds).map(({ cloud }) => cloud) : needed;
-  const paths = all.map(({ name }) => {
+  const versions = all.map(({ name }) => {
     const path = common.executable ?? builtExecutable(name);
     if (!existsSync(path)) fail(`${path} does not exist. Build it with: npm run build ${name}`);
-    return path;
+    return describeExecutable(path);
   });
-  return paths[0] ?? "";
+  if (new Set(versions).size > 1)
+    fail(
+      `The executables have different versions: ${versions.join(", ")}. Build all of ${all.map(({ name }) => name).join(", ")}.`,
+    );
+  return versions[0] ?? "";
 }
-
-const titleOf = (name: string): string => goManagers.find(({ cloud }) => cloud === name)?.place ?? name;
 
 /** Writes what was measured into the documentation. */
 function writePages(what: string, page: string, { sections, runs }: Measured): void {
@@ -105,24 +112,28 @@ function writePages(what: string, page: string, { sections, runs }: Measured): v
   for (const [name, chart] of Object.entries(chartsOf(sections)))
     writeFileSync(resolve(root, "docs", chartFolder, name), chartSvg(chart));
   if (what !== "peers") return;
-  const results = runs.map(({ result }) => result as PeersRun);
-  const clouds = [...Map.groupBy(results, ({ cloud }) => cloud)];
-  const table = readmeTable(clouds.map(([name, some]) => ({ title: titleOf(name), rows: compare(some) })));
-  writeFileSync(readme, insertInto(readFileSync(readme, "utf8"), what, table));
+  const byCloud = Map.groupBy(
+    runs.map(({ result }) => result as PeersRun),
+    ({ cloud }) => cloud,
+  );
+  const clouds = goManagers.flatMap((peer) => {
+    const some = byCloud.get(peer.cloud);
+    return some === undefined ? [] : { title: placeOf(peer, some), rows: compare(some) };
+  });
+  writeFileSync(readme, insertInto(readFileSync(readme, "utf8"), what, readmeTable(clouds)));
 }
 
 const options = readOptions();
 const { what, common, runs, output, json, write } = options;
-const groups = groupsOf(options);
-const executable = requireExecutables(options);
-keepLoopbackDirect();
 const circumstances = {
   date: new Date().toISOString().slice(0, 10),
-  executable: describeExecutable(executable),
+  executable: versionOfExecutables(options),
   machine: describeMachine(),
   load: describeLoad(),
   cloud: `simulated, ${common.cloudLatencyMs} ms per request, ${common.actionMs} ms to create or change a load balancer`,
 };
+const groups = groupsOf(options, `${circumstances.date}, ${circumstances.executable}, ${machineClass()}`);
+keepLoopbackDirect();
 const measured = await measure(groups, runs);
 const page = pageOf(circumstances, measured);
 process.stdout.write(`${page}\n`);

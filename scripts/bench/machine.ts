@@ -1,20 +1,28 @@
 // Describes the machine and the executable of a benchmark.
 
-import { cpus, loadavg, release, totalmem } from "node:os";
+import { cpus, loadavg, totalmem } from "node:os";
+
+const memory = (): string => `${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
 
 export function describeMachine(): string {
   const processors = cpus();
   const model = processors[0]?.model.trim() ?? "unknown processor";
-  return `${processors.length} × ${model}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB, ${process.platform} ${release()}, Bun ${Bun.version}`;
+  return `${processors.length} × ${model}, ${memory()}, ${process.platform}, Bun ${Bun.version}`;
 }
+
+/** For the note of a chart. */
+export const machineClass = (): string => `${cpus().length} cores, ${memory()}`;
 
 /** The load average of the last minute. Above 0.5 other processes disturb the benchmark. */
 export const describeLoad = (): string => (loadavg()[0] ?? Number.NaN).toFixed(2);
 
-/** The output of `--version`, which names the commit that the executable was built from. */
+/** The version, with the commit that the executable was built from. */
 export function describeExecutable(path: string): string {
   const { exitCode, stdout } = Bun.spawnSync([path, "--version"], { env: {}, stdin: "ignore" });
   if (exitCode !== 0)
     throw new Error(`${path} --version exited with ${exitCode}. Is it a Fairlead executable?`);
-  return stdout.toString().trim();
+  return stdout
+    .toString()
+    .trim()
+    .replace(/^\S+-cloud-controller-manager/, "Fairlead");
 }

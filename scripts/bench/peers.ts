@@ -48,13 +48,18 @@ export async function measurePeers(
 /** The charts show the figures of one cloud. */
 const charted = "hetzner";
 
-export function peersSection(peer: GoManager, latencyMs: number, runs: readonly PeersRun[]): Section {
+/** `place` is the cloud, and the number of its Services. */
+export const placeOf = ({ place }: GoManager, runs: readonly PeersRun[]): string =>
+  `${place}, ${Math.max(...runs.map(({ services }) => services))} Services`;
+
+export function peersSection(peer: GoManager, where: string, runs: readonly PeersRun[]): Section {
   const rows = compare(runs);
-  const note = `Beside ${peer.title}. Simulated cloud, ${latencyMs} ms per request. Shorter is better.`;
-  const joins = rows.filter(({ part }) => part.endsWith("Nodes join"));
-  const others = rows.filter(({ part }) => !part.endsWith("Nodes join"));
+  const note = `Beside ${peer.title}, ${where}. Shorter is better.`;
+  const [joins = [], others = []] = [true, false].map((isJoin) =>
+    rows.filter(({ part }) => part.endsWith("Nodes join") === isJoin),
+  );
   return {
-    title: `${peer.place}, beside ${peer.title}`,
+    title: `${placeOf(peer, runs)}, beside ${peer.title}`,
     server: runs[0]?.server ?? "none",
     table: comparisonTable(rows),
     ...(peer.cloud === charted && {

@@ -75,10 +75,10 @@ describe("a comparison", () => {
     expect(parts([run({ seconds: 1 }, { seconds: 1 }), run(without, without, 5000)])).toEqual([
       "1,000 Nodes join",
       "5,000 Nodes join",
-      "200 Services are created",
+      "Services are created",
       "One Node more",
       "Restart without changes",
-      "All Services are deleted",
+      "Services are deleted",
     ]);
     expect(parts([run(without, without, 5000)])).toEqual(["5,000 Nodes join"]);
   });
@@ -106,8 +106,15 @@ test("the table of the README has a column for each cloud, and is empty where no
   expect(table).toContain(
     "| 1,000 Nodes join: everything written, events too, s | 2.00 · 5.00 | 2.00 · 5.00 |",
   );
-  expect(table).toContain("| 200 Services are created: last address, s | 2.00 · 5.00 |  |");
+  expect(table).toContain("| Services are created: last address, s | 2.00 · 5.00 |  |");
   expect(table).not.toContain("of them changes");
+});
+
+test("the table of the README has the largest number of Nodes only", () => {
+  const rows = compare([run({ seconds: 2 }, { seconds: 5 }), run({ seconds: 6 }, { seconds: 9 }, 5000)]);
+  const table = readmeTable([{ title: "Hetzner", rows }]);
+  expect(table).toContain("| 5,000 Nodes join: events written |");
+  expect(table).not.toContain("1,000 Nodes");
 });
 
 test("the chart has a bar for both, and none for shares", () => {

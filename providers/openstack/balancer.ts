@@ -108,13 +108,21 @@ export const ownKeys =
     return [mark, defaultName, ...(id === undefined ? [] : [renamedKey(mark, id)])];
   };
 
+type By<T> = ReadonlyMap<string, readonly T[]>;
+
 /** What is listed for all load balancers. */
 export interface Parts {
-  readonly listeners: ReadonlyMap<string, readonly ApiListener[]>;
-  readonly pools: ReadonlyMap<string, readonly ApiPool[]>;
-  readonly monitors: readonly ApiMonitor[];
-  readonly floatingIPs: readonly ApiFloatingIP[];
-  readonly groups: readonly ApiSecurityGroup[];
+  /** By load balancer. */
+  readonly listeners: By<ApiListener>;
+  readonly pools: By<ApiPool>;
+  /** By id. */
+  readonly monitors: By<ApiMonitor>;
+  /** By port. */
+  readonly floatingIPs: By<ApiFloatingIP>;
+  /** Those without a port, by description. */
+  readonly freeFloatingIPs: By<ApiFloatingIP>;
+  /** By Service. */
+  readonly groups: By<ApiSecurityGroup>;
 }
 
 const states: Readonly<Record<string, Observed["state"]>> = { ACTIVE: "ready", ERROR: "failed" };
@@ -132,14 +140,13 @@ export function marksOf({ name, tags = [] }: Pick<ApiBalancer, "name" | "tags">)
 export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string): readonly Observed[] {
   const { id, name, vip_port_id: vip } = balancer;
   const pools = parts.pools.get(id) ?? [];
-  const ids = new Set(pools.map(({ healthmonitor_id }) => healthmonitor_id));
   const common = {
     name: `${name} (${id})`,
     balancer,
     pools,
     listeners: parts.listeners.get(id) ?? [],
-    monitors: parts.monitors.filter((one) => ids.has(one.id)),
-    floatingIP: parts.floatingIPs.find(({ port_id }) => port_id !== null && port_id === vip),
+    monitors: pools.flatMap(({ healthmonitor_id: monitor }) => parts.monitors.get(monitor ?? "") ?? []),
+    floatingIP: typeof vip === "string" ? parts.floatingIPs.get(vip)?.[0] : undefined,
     state: stateOf(balancer),
     shallow: true as const,
   };
@@ -147,8 +154,7 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
     const read = readMark(mark);
     const isForeign = read !== undefined && read.cluster !== cluster;
     const key = read === undefined ? mark : markOf(cluster, read);
-    const ending = read && `-${read.namespace}-${read.name}`;
-    const securityGroups = parts.groups.filter((one) => ending !== undefined && one.name.endsWith(ending));
+    const securityGroups = (read && parts.groups.get(`${read.namespace}-${read.name}`)) ?? [];
     // Not the uid of a Service: the framework finds that by the key.
     const owners = [(read === undefined ? mark : `${read.namespace}/${read.name}`) as ServiceUID];
     return {
@@ -157,9 +163,7 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
       owners,
       securityGroups,
       keys: [isForeign ? renamedKey(key, id) : key],
-      freeFloatingIP: parts.floatingIPs.find(
-        (one) => one.port_id === null && read && one.description === floatingDescription(cluster, read),
-      ),
+      freeFloatingIP: read && parts.freeFloatingIPs.get(floatingDescription(cluster, read))?.[0],
       ...(isForeign ? { ownership: "foreign", cluster: read.cluster } : { ownership: "ours" }),
     };
   });

@@ -36,7 +36,7 @@ import {
   toObserved,
 } from "./balancer.ts";
 import { isInternal } from "./choices.ts";
-import { groupName, markOf, readMark } from "./names.ts";
+import { groupName, markOf, readMark, serviceOfGroup } from "./names.ts";
 import { planLoadBalancer } from "./plan-balancer.ts";
 import type {
   ApiBalancer,
@@ -71,7 +71,17 @@ async function readParts({ balancing, network }: OpenStackApi, call: Call): Prom
     own<ApiFloatingIP>(network, "floatingips"),
     own<ApiSecurityGroup>(network, "security-groups"),
   ]);
-  return { listeners: byBalancer(listeners), pools: byBalancer(pools), monitors, floatingIPs, groups };
+  return {
+    listeners: byBalancer(listeners),
+    pools: byBalancer(pools),
+    monitors: Map.groupBy(monitors, ({ id }) => id),
+    floatingIPs: Map.groupBy(floatingIPs, ({ port_id }) => port_id ?? ""),
+    freeFloatingIPs: Map.groupBy(
+      floatingIPs.filter(({ port_id }) => port_id === null),
+      ({ description = "" }) => description,
+    ),
+    groups: Map.groupBy(groups, ({ name }) => serviceOfGroup(name)),
+  };
 }
 
 /** What listings lack: the members, the ports with the security group, and the status at this moment. */

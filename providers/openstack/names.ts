@@ -53,5 +53,7 @@ export const isOwnFloating = ({ description = "" }: { readonly description?: str
 
 export const groupName = ({ uid, namespace, name }: Owner & { readonly uid: string }): string =>
   cut(`lb-sg-${uid}-${namespace}-${name}`);
+/** Namespace and name in such a name, behind the five parts of the uid; empty for another group. */
+export const serviceOfGroup = (group: string): string => /^lb-sg-(?:[^-]+-){5}(.*)$/.exec(group)?.[1] ?? "";
 export const groupDescription = (cluster: string, { namespace, name }: Owner): string =>
   `Security Group for ${namespace}/${name} Service LoadBalancer in cluster ${cluster}`;

@@ -103,3 +103,20 @@ test("each of 40 complete Services is planned again after a regular listing, wha
   expect(["plan", "apply"].map((name) => made(name) / count)).toEqual([1, 0]);
   await w.stop();
 });
+
+test("targets of each of 40 Services with fewer places than Nodes are chosen once", async () => {
+  const chosen = new Set<readonly unknown[]>();
+  const { w, script } = scriptedWorld(undefined, (balancers) => ({
+    targetLimit: () => 1,
+    plan: (desired, observed, prefetched) => {
+      if (desired !== undefined) chosen.add(desired.targets);
+      return balancers.plan(desired, observed, prefetched);
+    },
+  }));
+  await w.start();
+  for (let index = 0; index < count; index += 1) w.create(`web-${index}`);
+  await w.until(() => script.things.size === count, "all load balancers");
+  await w.pass(60);
+  expect(chosen.size).toBe(count);
+  await w.stop();
+});

@@ -2,7 +2,7 @@
 // limit. If there are too many, it takes a subset spread over the zones and reports that. Pure.
 
 import type { NodeName } from "../../../core/brand.ts";
-import { hash } from "../../../core/hash.ts";
+import { hashAfter } from "../../../core/hash.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget, Reached } from "../../../provider/load-balancers.ts";
@@ -225,14 +225,17 @@ const warning = (reason: string, text: string, remedy?: string): Problem => ({
   remedy,
 });
 
-/** The same order for the same seed. Names break ties. */
+/** More than there are Nodes. The product with a rank is still exact. */
+const maxItems = 2 ** 20;
+
+/** The same order for the same seed. The order of the items breaks ties. */
 export function inRendezvousOrder<T>(
   items: readonly T[],
   nameOf: (item: T) => string,
   seed: string,
 ): readonly T[] {
-  return items
-    .map((item) => ({ item, name: nameOf(item), rank: hash(`${seed}/${nameOf(item)}`) }))
-    .sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
-    .map(({ item }) => item);
+  const rankOf = hashAfter(`${seed}/`);
+  // Numbers, which the runtime sorts itself: this runs for each Service at every change of a Node.
+  const ranks = new Float64Array(items.map((item, index) => rankOf(nameOf(item)) * maxItems + index)).sort();
+  return Array.from(ranks, (rank) => items[rank % maxItems] as T);
 }

@@ -37,6 +37,13 @@ interface Candidates {
   readonly changeAt?: number;
 }
 
+/** What was chosen last for a Service, from what, and by which rules. */
+interface Subset {
+  readonly of: readonly BalancerTarget[];
+  readonly rules: string;
+  readonly chosen: ChosenTargets;
+}
+
 /** What load balancers need to know about Nodes from before a session. */
 export class SeenNodes {
   /** Since when Nodes are leaving. */
@@ -63,6 +70,8 @@ export class Targets {
   #gone: ReadonlySet<string> = new Set();
   /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;
+  /** Of the other Services: a reconcile chooses several times, and ranks all Nodes for it. */
+  readonly #subsets = new WeakMap<ServiceState, Subset>();
 
   constructor(deps: ServiceControllerDeps, { endpoints, seenNodes }: TargetHistory) {
     this.#deps = deps;
@@ -98,7 +107,7 @@ export class Targets {
       ...cloud,
       ...defined({ endpointNodes }),
     };
-    const chosen = this.#chooseFrom(candidates.targets, policy);
+    const chosen = this.#chooseFrom(candidates.targets, policy, state);
     const { targets, retryAt } = state.session.refused.withhold(chosen.targets, clock.monotonic());
     const changes = [candidates.changeAt, retryAt && clock.now() + retryAt - clock.monotonic()];
     const changeAt = Math.min(...changes.flatMap((at) => at ?? []));
@@ -163,17 +172,29 @@ export class Targets {
     return defined({ targets, changeAt: ends.length > 0 ? Math.min(...ends) : undefined });
   }
 
-  #chooseFrom(candidates: readonly BalancerTarget[], policy: TargetPolicy): ChosenTargets {
+  #chooseFrom(
+    candidates: readonly BalancerTarget[],
+    policy: TargetPolicy,
+    state: ServiceState,
+  ): ChosenTargets {
     const staying = this.#staying;
-    const mayTakeAll = policy.policy === "all" && candidates === staying && staying.length <= limitOf(policy);
+    const mayTakeAny = (policy.policy === "all" || policy.policy === "subset") && candidates === staying;
     if (
-      !mayTakeAll ||
+      !mayTakeAny ||
       policy.cloudSelector !== undefined ||
       separateReachable(staying, policy.reach).reachable !== staying
     )
       return chooseTargets(candidates, policy);
-    this.#everyNode ??= chooseTargets(staying, { policy: "all" });
-    return this.#everyNode;
+    if (staying.length <= limitOf(policy)) {
+      this.#everyNode ??= chooseTargets(staying, { policy: "all" });
+      return this.#everyNode;
+    }
+    const rules = `${policy.policy} ${policy.limit} ${policy.cloudLimit}`;
+    const known = this.#subsets.get(state);
+    if (known?.of === staying && known.rules === rules) return known.chosen;
+    const chosen = chooseTargets(staying, policy);
+    this.#subsets.set(state, { of: staying, rules, chosen });
+    return chosen;
   }
 }
 

@@ -242,6 +242,8 @@ describe("rendezvous subset [F44 N12]", () => {
     const names = Array.from({ length: 1000 }, (_, index) => `node-${index}`);
     const once = inRendezvousOrder(names, (each) => each, "x");
     expect(inRendezvousOrder(names.toReversed(), (each) => each, "x")).toEqual(once);
+    // Another order would change the targets of existing load balancers.
+    expect(once).toEqual(names.toSorted((a, b) => hash(`x/${a}`) - hash(`x/${b}`)));
     const buckets = new Array<number>(10).fill(0);
     for (const each of names) {
       const bucket = hash(each) % 10;

@@ -15,6 +15,7 @@ import type { Account } from "../provider/provider.ts";
 import { Breaker, type BreakerState } from "../runtime/breaker.ts";
 import { type AdmittedCall, type Budget, WaitTooLongError } from "../runtime/budget.ts";
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
+import { turn } from "../runtime/turns.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
 import { BodyTooLargeError, bufferedResponse, redactionOf } from "./buffered-response.ts";
 import type { CredentialHint } from "./credential-hint.ts";
@@ -165,6 +166,9 @@ export class GovernedTransport {
       });
       status = response.status;
       named = onResponse(response);
+      // Many responses may arrive at once, such as the pages of a listing.
+      const pause = turn(clock);
+      if (pause !== undefined) await pause;
       const result = await read(response);
       if (status === 429) budget.close(request.operation, named?.delay ?? defaultDelay);
       return result;

@@ -16,8 +16,14 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after: (delay, callback) => {
-    // The runtime warns on standard error about a negative delay.
-    const timer = setTimeout(callback, Math.max(0, delay));
+    if (delay <= 0) {
+      // A timer takes a millisecond. The first of these may run before timers and sockets that are due, the second runs after them.
+      let immediate = setImmediate(() => {
+        immediate = setImmediate(callback);
+      });
+      return () => clearImmediate(immediate);
+    }
+    const timer = setTimeout(callback, delay);
     return () => clearTimeout(timer);
   },
 };

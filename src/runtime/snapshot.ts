@@ -2,6 +2,7 @@
 // only a listing that began after a question can prove that something is gone.
 
 import type { Clock } from "../platform/clock.ts";
+import { turn } from "./turns.ts";
 
 export interface Complete<T> {
   readonly items: readonly T[];
@@ -66,6 +67,8 @@ export class Snapshot<T> {
     let pages = 0;
     for await (const listed of list(signal)) {
       pages += 1;
+      const pause = turn(this.#options.clock);
+      if (pause !== undefined) await pause;
       const page = reused?.of(listed) ?? listed;
       for (const item of page) items.push(item);
       onPage?.(page, beganAt);

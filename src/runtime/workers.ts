@@ -1,9 +1,10 @@
 // Workers of a queue: each takes a key, reconciles it, and adds it again when the outcome or the error requires it.
 
-import { type Milliseconds, milliseconds } from "../core/brand.ts";
+import type { Milliseconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import type { Clock } from "../platform/clock.ts";
 import { endOf } from "./draining.ts";
+import { turn } from "./turns.ts";
 import type { Priority, WorkQueue } from "./work-queue.ts";
 
 /** What happens next to a key. Every reconcile returns one; there is no default. */
@@ -41,33 +42,6 @@ export interface WorkerOptions {
   readonly clock: Clock;
 }
 
-/** Milliseconds: thousands of keys without work must not block timers and sockets. */
-const maxSlice = 10;
-
-/** Time slices of the event loop, shared by all workers of a queue. */
-class TimeSlices {
-  readonly #clock: Clock;
-  #slice: { readonly began: number; readonly end: Promise<void> } | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Undefined while the current slice is short, else a promise of its end. */
-  pause(): Promise<void> | undefined {
-    const now = this.#clock.monotonic();
-    if (this.#slice !== undefined) return now - this.#slice.began < maxSlice ? undefined : this.#slice.end;
-    const end = new Promise<void>((resolve) => {
-      this.#clock.after(milliseconds(0), () => {
-        this.#slice = undefined;
-        resolve();
-      });
-    });
-    this.#slice = { began: now, end };
-    return undefined;
-  }
-}
-
 /** The flags accept any number, as upstream. More workers than this would only cost memory. */
 const maxWorkers = 1000;
 
@@ -76,7 +50,6 @@ export async function runWorkers(options: WorkerOptions, signal: AbortSignal): P
   const { clock, queue } = options;
   /** Consecutive failures by key. */
   const failures = new Map<string, number>();
-  const slices = new TimeSlices(clock);
   const end = endOf(signal);
   const work = async (): Promise<void> => {
     for (;;) {
@@ -87,9 +60,9 @@ export async function runWorkers(options: WorkerOptions, signal: AbortSignal): P
         if (signal.aborted) return;
         throw error;
       }
-      // Keys that arrive together would all run up to their first request in one turn. Those that wait for the end of a slice
-      // continue one after the other, as far as the next slice lasts.
-      for (let end = slices.pause(); end !== undefined; end = slices.pause()) await end;
+      // Keys that arrive together would all run up to their first request in one turn.
+      const pause = turn(clock);
+      if (pause !== undefined) await pause;
       const started = clock.monotonic();
       const outcome = await attempt(key);
       if (outcome.kind === "again") {

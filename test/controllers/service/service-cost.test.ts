@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts";
 import type { Thing } from "../../support/scripted-plan.ts";
 import { type Override, scriptedWorld } from "../../support/scripted-world.ts";
 
@@ -119,4 +120,30 @@ test("targets of each of 40 Services with fewer places than Nodes are chosen onc
   await w.pass(60);
   expect(chosen.size).toBe(count);
   await w.stop();
+});
+
+test("no turn of the event loop plans many of 40 Services when a Node joins, or when a leader begins [N25]", async () => {
+  const { w, calls } = await settledWorld();
+  const { monotonic, after } = VirtualClock.prototype;
+  let plansBefore = calls["plan"] ?? 0;
+  let mostInOneTurn = 0;
+  const endTurn = () => {
+    mostInOneTurn = Math.max(mostInOneTurn, (calls["plan"] ?? 0) - plansBefore);
+    plansBefore = calls["plan"] ?? 0;
+  };
+  // Each plan takes four milliseconds.
+  w.clock.monotonic = () => monotonic.call(w.clock) + 4 * (calls["plan"] ?? 0);
+  w.clock.after = (delay, callback) =>
+    after.call(w.clock, delay, () => {
+      endTurn();
+      callback();
+    });
+  w.addNode("late");
+  w.setReady("late", "True");
+  await w.pass(60);
+  await w.stop();
+  await w.start();
+  await w.pass(60);
+  endTurn();
+  expect(mostInOneTurn).toBeLessThanOrEqual(3);
 });

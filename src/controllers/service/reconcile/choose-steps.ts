@@ -7,6 +7,7 @@ import type { Service } from "../../../kube/objects.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
 import type { Plan, RefusedTarget, Step } from "../../../provider/plan.ts";
 import { alignToGrid } from "../../../runtime/backoff.ts";
+import { turn } from "../../../runtime/turns.ts";
 import { type Outcome, requeue, settled, waiting } from "../../../runtime/workers.ts";
 import type { Desired } from "../deps.ts";
 import { allowedSteps, differenceOf, fingerprintOf } from "../desired/difference.ts";
@@ -38,6 +39,8 @@ export async function selectDesired(
   const { service, state, desiredServices } = context;
   if (service === undefined)
     return isKept(context, observed) ? { kind: "keep" } : { kind: "plan", member: undefined };
+  const pause = turn(context.controller.clock);
+  if (pause !== undefined) await pause;
   const member = withOwnership(desiredServices.of(service, observed), ownershipContext(context, observed));
   if (member.isAwaited) return waiting;
   const isHeld = isHeldByOwnership(member);
@@ -144,6 +147,8 @@ async function planWithProvider(
   // Without what is observed: only changes of the Service and the Nodes count.
   const alone = member && desiredServices.of(member.service).desired;
   const prefetched = await prefetch.current(alone, state.changedInClusterAt, call);
+  const pause = turn(context.controller.clock);
+  if (pause !== undefined) await pause;
   const desired = member === undefined ? releasedDesired(context, observed) : member.desired;
   const shown = balancers.plan(desired, observed, prefetched);
   const kept = member?.gone.filter(changedTargets(shown.steps).isRemoved) ?? [];

@@ -10,6 +10,7 @@ import {
   type Parts,
 } from "../../../cloud/inventory/balancer-observation.ts";
 import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import { turn } from "../../../runtime/turns.ts";
 import { type Outcome, settled } from "../../../runtime/workers.ts";
 import { addProof, awaited, judge } from "../../kernel/proof.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
@@ -56,6 +57,8 @@ export async function observe(context: ReconcileContext, needs: Parts): Promise<
   const { duplicates } = found;
   state.noteObservation(observation);
   if (balancer !== undefined) {
+    const pause = turn(context.controller.clock);
+    if (pause !== undefined) await pause;
     const unproved = noteManaged(context, found, balancer);
     if (unproved !== undefined) return waitForProof(context, service, unproved, balancer.name);
   }

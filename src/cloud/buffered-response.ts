@@ -37,15 +37,22 @@ async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
   return bytes;
 }
 
+export interface BufferedResponse {
+  readonly response: Response;
+  /** Bytes of the body. */
+  readonly size: number;
+}
+
 /** The complete response. Servers and proxies repeat rejected credentials in their errors, and providers quote these errors. */
 export async function bufferedResponse(
   response: Response,
   redact: (text: string) => string,
-): Promise<Response> {
+): Promise<BufferedResponse> {
   const bytes = await readBytes(response);
   const { status, statusText, headers, ok } = response;
   const body = ok ? bytes : redact(new TextDecoder().decode(bytes));
-  return new Response(body.length === 0 ? null : body, { status, statusText, headers });
+  const complete = new Response(body.length === 0 ? null : body, { status, statusText, headers });
+  return { response: complete, size: bytes.length };
 }
 
 /** Removes the known secrets, and those that only this request has, such as its signature. */

@@ -17,7 +17,12 @@ import { type AdmittedCall, type Budget, WaitTooLongError } from "../runtime/bud
 import { DeadlineError, withDeadline } from "../runtime/deadline.ts";
 import { turn } from "../runtime/turns.ts";
 import type { WriteGate } from "../runtime/write-gate.ts";
-import { BodyTooLargeError, bufferedResponse, redactionOf } from "./buffered-response.ts";
+import {
+  BodyTooLargeError,
+  type BufferedResponse,
+  bufferedResponse,
+  redactionOf,
+} from "./buffered-response.ts";
 import type { CredentialHint } from "./credential-hint.ts";
 import { defaultDelay, delayUntil, rateLimitOf, reportedRateLimit } from "./read-rate-limit.ts";
 import { maxWaitInWorker, urgencyRanks } from "./urgency.ts";
@@ -35,6 +40,8 @@ export interface CloudCallReport {
   readonly message?: string;
   readonly promise?: string | undefined;
   readonly durationMs: number;
+  /** Bytes of the response; absent without one. */
+  readonly size?: number;
   /** The request fetches a credential. */
   readonly isCredentialFetch?: boolean;
   /** The credential was rejected, and the request is sent again with a new one. */
@@ -95,17 +102,19 @@ export class GovernedTransport {
     const admission = await this.#enterBudget(request, call);
     const started = clock.monotonic();
     let status: number | undefined;
+    let size: number | undefined;
     const report = (failure?: string, message?: string, promise?: string): void => {
       const { operation, mutates } = request;
       const durationMs = clock.monotonic() - started;
       const isRepeated = isFirst && failure === "unauthorized" && status !== undefined ? true : undefined;
-      const outcome = { durationMs, status, failure, message, promise, isCredentialFetch, isRepeated };
+      const outcome = { durationMs, size, status, failure, message, promise, isCredentialFetch, isRepeated };
       this.#options.report(defined({ account, operation, mutates, ...outcome }));
     };
     try {
-      const result = await this.#sendGuarded(request, call, read, (response) => {
-        status = response.status;
-        return this.#learnLimit(response, admission);
+      const result = await this.#sendGuarded(request, call, read, (received) => {
+        status = received.response.status;
+        size = received.size;
+        return this.#learnLimit(received.response, admission);
       });
       report();
       return result;
@@ -139,7 +148,7 @@ export class GovernedTransport {
     request: CloudRequest,
     call: Call,
     read: (response: Response) => Promise<T>,
-    onResponse: (response: Response) => NamedDelay | undefined,
+    onResponse: (received: BufferedResponse) => NamedDelay | undefined,
   ): Promise<T> {
     const { clock, credentialHint, account, budget, redaction: known } = this.#options;
     const credentialFetch = `The request for the credentials of account ${account}`;
@@ -160,12 +169,13 @@ export class GovernedTransport {
     let hasResponded = false;
     let named: NamedDelay | undefined;
     try {
-      const response = await this.#exchange({ request, signed, redaction }, call, () => {
+      const received = await this.#exchange({ request, signed, redaction }, call, () => {
         hasResponded = true;
         attempt.succeeded();
       });
+      const { response } = received;
       status = response.status;
-      named = onResponse(response);
+      named = onResponse(received);
       // Many responses may arrive at once, such as the pages of a listing.
       const pause = turn(clock);
       if (pause !== undefined) await pause;
@@ -194,7 +204,7 @@ export class GovernedTransport {
     { request, signed, redaction }: SignedRequest,
     call: Call,
     onResponse: () => void,
-  ): Promise<Response> {
+  ): Promise<BufferedResponse> {
     const { clock, transport, deadline, mayMutate, isCredentialFetch } = this.#options;
     const allowed = request.mutates ? mayMutate() : true;
     if (allowed !== true) throw unavailable(request, `was not sent: ${allowed.reason}`, { cause: "fenced" });

@@ -16,6 +16,9 @@ const mebibyte = 1_048_576;
 /** The resident memory of this process. Reading it takes a tenth of a millisecond. */
 export const residentBytes = (): number => process.memoryUsage.rss();
 
+/** What decoding a response of a cloud leaves, as a multiple of its size: the body, its text and what the provider does not keep. */
+export const decodingGarbage = 4;
+
 /** The resident memory is read once for so many reconciles. */
 export const reconcilesPerLook = 8;
 

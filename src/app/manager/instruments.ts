@@ -3,7 +3,7 @@
 
 import type { AccountContext } from "../../cloud/account.ts";
 import type { Redaction } from "../../core/redaction.ts";
-import { GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
+import { decodingGarbage, GarbageMeter, reconcileGarbage } from "../../platform/memory.ts";
 import { Journal } from "../../runtime/journal.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import { howToGrant } from "../grant-command.ts";
@@ -109,6 +109,7 @@ export function openInstruments(
     permissions: new MissingPermissions(permissionsOf(accessNeeds(settings), leaseOf(flags)), grantHint, log),
     onCloudCall: (call) => {
       requests.cloud(call);
+      garbage.add(decodingGarbage * (call.size ?? 0));
       contact.record(call);
     },
     queues: new WatchedQueues({ metrics, garbage, tracing }),

@@ -46,11 +46,11 @@ const share = (cost: StepCost | undefined): number | undefined => cost && (100 *
 
 const ofNodes: readonly Figure[] = [
   ["last taint gone", "s", ({ nodes }) => nodes.last],
-  ["everything written, events too", "s", ({ nodes }) => Math.max(nodes.last, nodes.lastEvent), true],
+  ["all written, events too", "s", ({ nodes }) => Math.max(nodes.last, nodes.lastEvent), true],
   ["CPU", "s", ({ nodes }) => nodes.cpu.manager],
   ["CPU, of that of the API server", "%", ({ nodes }) => share(nodes.cpu)],
   ["peak memory", "MiB", ({ nodes }) => nodes.cost?.peakMiB],
-  ["requests to the cloud", "requests", ({ nodes }) => nodes.cloudCalls, true],
+  ["cloud requests", "requests", ({ nodes }) => nodes.cloudCalls, true],
   ["events written", "events", ({ nodes }) => nodes.events, true],
 ];
 
@@ -61,7 +61,7 @@ const cpuOf = (name: string, isInReadme = false): readonly Figure[] => [
   ["CPU, of that of the API server", "%", (contest) => share(stepOf(contest, name)?.cpu)],
 ];
 const requestsOf = (name: string, isInReadme = false): Figure => [
-  "requests to the cloud",
+  "cloud requests",
   "requests",
   (contest) => stepOf(contest, name)?.requests,
   isInReadme,
@@ -71,7 +71,7 @@ const { created, oneMore, restart, deleted } = stepNames;
 
 const ofServices: readonly (readonly [part: string, figures: readonly Figure[]])[] = [
   [
-    "Services are created",
+    "Services created",
     [
       ["last address", "s", (contest) => stepOf(contest, created)?.done, true],
       ...cpuOf(created, true),
@@ -84,7 +84,7 @@ const ofServices: readonly (readonly [part: string, figures: readonly Figure[]])
     [["in all load balancers", "s", (contest) => stepOf(contest, oneMore)?.done], requestsOf(oneMore, true)],
   ],
   [
-    "Restart without changes",
+    "Restart",
     [
       ["last request", "s", (contest) => stepOf(contest, restart)?.seconds],
       ...cpuOf(restart),
@@ -93,9 +93,9 @@ const ofServices: readonly (readonly [part: string, figures: readonly Figure[]])
     ],
   ],
   [
-    "Services are deleted",
+    "Services deleted",
     [
-      ["gone, in the cloud too", "s", (contest) => stepOf(contest, deleted)?.done, true],
+      ["gone everywhere", "s", (contest) => stepOf(contest, deleted)?.done, true],
       ...cpuOf(deleted),
       requestsOf(deleted),
     ],
@@ -107,18 +107,13 @@ function rowsOf(part: string, figures: readonly Figure[], runs: readonly PeersRu
     const figure = (who: "fairlead" | "go") => median(runs.flatMap((run) => of(run[who]) ?? []));
     const [fairlead, go] = [figure("fairlead"), figure("go")];
     const ratio = unit === "events" ? fairlead / go : go / fairlead;
-    const isMeaningful = Number.isFinite(ratio) && ratio > 0;
-    return {
-      part,
-      what,
-      unit,
-      fairlead,
-      go,
-      ratio: isMeaningful ? ratio : undefined,
-      isInReadme,
-    };
+    const hasMeaning = Number.isFinite(ratio) && ratio > 0;
+    return { part, what, unit, fairlead, go, ratio: hasMeaning ? ratio : undefined, isInReadme };
   });
 }
+
+/** The part of the rows about Nodes. */
+export const joinOf = (nodes: number): string => `${figureText(nodes)} Nodes join`;
 
 /** The rows of the runs on one cloud. The README has one number of Nodes, the largest. */
 export function compare(runs: readonly PeersRun[]): readonly Row[] {
@@ -126,7 +121,7 @@ export function compare(runs: readonly PeersRun[]): readonly Row[] {
   const withServices = runs.filter(({ fairlead }) => fairlead.steps.length > 0);
   return [
     ...[...Map.groupBy(runs, ({ nodes }) => nodes)].flatMap(([nodes, some]) =>
-      rowsOf(`${figureText(nodes)} Nodes join`, ofNodes, some).map((row) => ({
+      rowsOf(joinOf(nodes), ofNodes, some).map((row) => ({
         ...row,
         isInReadme: row.isInReadme && nodes === largest,
       })),
@@ -137,10 +132,10 @@ export function compare(runs: readonly PeersRun[]): readonly Row[] {
   ];
 }
 
-const digits = { s: 2, "%": 0, MiB: 0, requests: 0, events: 0 } as const;
+const digitsOf = (value: number, unit: Row["unit"]): number => (unit !== "s" ? 0 : value < 10 ? 2 : 1);
 const labelOf = ({ what, unit }: Pick<Row, "what" | "unit">): string =>
   unit === "requests" || unit === "events" ? what : `${what}, ${unit}`;
-const cell = (value: number, { unit }: Row): string => figureText(value, digits[unit]);
+const cell = (value: number, { unit }: Row): string => figureText(value, digitsOf(value, unit));
 
 /** All rows, below the title of their part. */
 export function comparisonTable(rows: readonly Row[]): string {
@@ -176,23 +171,26 @@ export function readmeTable(
   ].join("\n");
 }
 
-/** The rows whose part has this text; a share has no bar. */
-export function comparisonChart(title: string, note: string, rows: readonly Row[]): Chart {
-  const names = ["Fairlead, default flags", "Go manager, best flags"] as const;
+/** A share has no bar. */
+export function comparisonChart(
+  title: string,
+  note: string,
+  rows: readonly Row[],
+  labelOf = ({ what }: Row): string => what,
+): Chart {
+  const [fairlead, go] = ["Fairlead, default flags", "Go manager, best flags"];
   return {
     title,
     note,
-    rows: rows.flatMap(({ part, what, unit, fairlead, go }) =>
-      unit === "%"
-        ? []
-        : {
-            label: `${part}: ${what}`,
-            unit,
-            bars: [
-              { name: names[0], value: fairlead },
-              { name: names[1], value: go },
-            ],
-          },
-    ),
+    rows: rows
+      .filter(({ unit }) => unit !== "%")
+      .map((row) => ({
+        label: labelOf(row),
+        unit: row.unit,
+        bars: [
+          { name: fairlead, value: row.fairlead },
+          { name: go, value: row.go },
+        ],
+      })),
   };
 }

@@ -94,6 +94,7 @@ function contestants(clouds: readonly LocalCloudDefinition[] | undefined) {
 function versionOfExecutables({ what, clouds, common }: Options): string {
   const needed = what === "takeover" ? (clouds ?? localClouds) : [common.cloud];
   const all = what === "peers" ? contestants(clouds).map(({ cloud }) => cloud) : needed;
+  if (common.executable !== undefined && all.length > 1) fail("--executable needs --clouds with one cloud.");
   const versions = all.map(({ name }) => {
     const path = common.executable ?? builtExecutable(name);
     if (!existsSync(path)) fail(`${path} does not exist. Build it with: npm run build ${name}`);

@@ -19,13 +19,15 @@ Measures the executable in dist/ (npm run build fake).
   scrape       load on /metrics, and its effect on the Lease     [--seconds 60] [--rate 500]
   takeover     many Services on each cloud, and how long the event loop is blocked
                                                                  [--clouds aws,…] [--count 1000] [--nodes 50]
-  peers        Nodes and Services, beside the Go manager of each cloud, by turns
-                                              [--clouds fake,…] [--nodes 1000,5000] [--count 200] [--runs 3] [--write]
+  peers        Nodes and Services, beside the Go managers of fake, hetzner, openstack and aws, by turns; needs go,
+               and the executables of these clouds. Services are measured with the smallest number of Nodes
+                               [--clouds fake,…] [--nodes 1000,5000] [--count 200] [--runs 3] [--write]
   stall        hostile input, and how long the event loop is blocked
-  all          all of the above at all sizes, as one page        [--output FILE] [--write]
+  all          start, idle, nodes, services and scrape at all sizes, as one page
+                                                                 [--output FILE] [--write]
   client-node  cost of importing @kubernetes/client-node (decision 0003)
 
-  --runs <n>            how often to run each benchmark (1)
+  --runs <n>            how often to run each benchmark (1; peers 3)
   --cloud-latency <ms>  time that the cloud takes to answer (20)
   --action <ms>         time that the cloud takes to create or change a load balancer (0)
   --executable <path>   executable to measure instead of the one in dist/

@@ -1,7 +1,14 @@
 // Measures Fairlead beside the Go manager of a cloud, one after the other: Nodes that join at once, and Services. Each gets a new API
 // server and a new simulated cloud.
 
-import { type Contest, compare, comparisonChart, comparisonTable, type PeersRun } from "./comparison.ts";
+import {
+  type Contest,
+  compare,
+  comparisonChart,
+  comparisonTable,
+  joinOf,
+  type PeersRun,
+} from "./comparison.ts";
 import type { GoManager } from "./go-managers.ts";
 import { joinAtOnce } from "./nodes.ts";
 import { printProgress } from "./progress.ts";
@@ -48,24 +55,32 @@ export async function measurePeers(
 /** The charts show the figures of one cloud. */
 const charted = "hetzner";
 
-/** `place` is the cloud, and the number of its Services. */
+/** The cloud, and the number of its Services. */
 export const placeOf = ({ place }: GoManager, runs: readonly PeersRun[]): string =>
   `${place}, ${Math.max(...runs.map(({ services }) => services))} Services`;
 
 export function peersSection(peer: GoManager, where: string, runs: readonly PeersRun[]): Section {
   const rows = compare(runs);
   const note = `Beside ${peer.title}, ${where}. Shorter is better.`;
-  const [joins = [], others = []] = [true, false].map((isJoin) =>
-    rows.filter(({ part }) => part.endsWith("Nodes join") === isJoin),
-  );
+  const largest = joinOf(Math.max(...runs.map(({ nodes }) => nodes)));
+  const ofServices = rows.filter(({ part }) => !runs.some(({ nodes }) => part === joinOf(nodes)));
   return {
     title: `${placeOf(peer, runs)}, beside ${peer.title}`,
     server: runs[0]?.server ?? "none",
     table: comparisonTable(rows),
     ...(peer.cloud === charted && {
       charts: {
-        "go-nodes.svg": comparisonChart("Nodes that join at once", note, joins),
-        "go-services.svg": comparisonChart(`Services with ${targets} targets each`, note, others),
+        "go-nodes.svg": comparisonChart(
+          `${largest} at once`,
+          note,
+          rows.filter(({ part }) => part === largest),
+        ),
+        "go-services.svg": comparisonChart(
+          `Services with ${targets} targets each`,
+          note,
+          ofServices,
+          ({ part, what }) => `${part}: ${what}`,
+        ),
       },
     }),
   };

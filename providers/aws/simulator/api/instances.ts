@@ -52,6 +52,9 @@ function view(account: Account, instance: Instance) {
   };
 }
 
+const isNaming = ({ Name }: SentParameters): boolean =>
+  /^(instance-id|private-dns-name)$/.test(textIn(Name) ?? "");
+
 function describe(account: Account, parameters: SentParameters, isHidden: IsHidden) {
   const ids = textsIn(parameters["InstanceId"]);
   const unknown = ids.filter((id) => account.instances.get(id) === undefined);
@@ -63,21 +66,20 @@ function describe(account: Account, parameters: SentParameters, isHidden: IsHidd
         : `The instance IDs '${unknown.join(", ")}' do not exist`,
       "InvalidInstanceID.NotFound",
     );
-  const isLookup =
-    ids.length > 0 ||
-    listIn(parameters["Filter"]).some((one) =>
-      /^(instance-id|private-dns-name)$/.test(textIn(recordIn(one)["Name"]) ?? ""),
-    );
-  const known = (isLookup ? account.instances.list() : account.instances.listed()).filter(
-    (one) => !isHidden(one, isLookup ? "lookups" : "listings"),
+  const named = listIn(parameters["Filter"]).map(recordIn).find(isNaming);
+  const isLookup = ids.length > 0 || named !== undefined;
+  const names = textIn(named?.["Name"]) === "private-dns-name" ? textsIn(named?.["Value"]) : undefined;
+  const all = ids.length > 0 ? ids.map((id) => account.instances.withID(id)) : account.instances.list();
+  const known = (isLookup ? all : account.instances.listed()).filter(
+    (one) => (names?.includes(one.name) ?? true) && !isHidden(one, isLookup ? "lookups" : "listings"),
   );
-  const all = selected({ shown: known }, parameters, "InstanceId", (one) => ({
+  const found = selected({ shown: known }, parameters, "InstanceId", (one) => ({
     "instance-id": [one.id],
     "instance-state-name": [one.state],
     "private-dns-name": [one.name],
     "vpc-id": [one.vpc],
   }));
-  const { entries, nextToken } = pageOf(all, parameters, "InstanceId");
+  const { entries, nextToken } = pageOf(found, parameters, "InstanceId");
   const reservationSet = entries.map((one) => ({
     reservationId: one.id.replace("i-", "r-"),
     ownerId: "123456789012",

@@ -35,10 +35,9 @@ export function computeOperations({ id, servers }: Project, size: PageSize): Ope
   return {
     [`GET ${path}/detail`]: (request) => {
       const view = viewFor(request);
-      const name = request.query.get("name");
+      const pattern = new RegExp(request.query.get("name") ?? "");
       const showsAll = request.query.size === 0 && minorOf(request) >= since.downCells;
-      const isWanted = (server: Server) =>
-        server.isUnreachable ? showsAll : name === null || new RegExp(name).test(server.name);
+      const isWanted = (server: Server) => (server.isUnreachable ? showsAll : pattern.test(server.name));
       const shown = servers.listed().filter((server) => isWanted(server) && !request.isHidden(server));
       return pageOf("servers", shown, request, view, size);
     },

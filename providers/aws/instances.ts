@@ -87,14 +87,15 @@ export function addressesOf(instance: ApiInstance, families: readonly string[]):
 }
 
 /** Undefined for an instance that is gone: EC2 shows it for an hour more. */
-function stateOf({ instanceState }: ApiInstance): Instance["state"] | "gone" {
+function stateOf({ instanceState, stateReason }: ApiInstance): Instance["state"] | "gone" {
   switch (instanceState?.name) {
     case "terminated":
       return "gone";
     case "shutting-down":
       return "terminating";
     case "stopped":
-      return "stopped";
+      // Its memory is on its volume, and its processes continue with the next start.
+      return stateReason?.code === "Client.UserInitiatedHibernate" ? "suspended" : "stopped";
     default:
       return "running";
   }

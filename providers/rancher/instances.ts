@@ -85,7 +85,7 @@ const inactiveStates = new Set(["inactive", "deactivating", "updating-inactive"]
 
 function stateOf({ state }: ApiHost, inactiveIsShutdown: boolean): InstanceState {
   if (state === "removing") return "terminating";
-  return inactiveIsShutdown && inactiveStates.has(state ?? "") ? "stopped" : "running";
+  return inactiveIsShutdown && inactiveStates.has(state ?? "") ? "suspended" : "running";
 }
 
 /** Without an answer to `include`, the address of the agent is the only one that is known. */

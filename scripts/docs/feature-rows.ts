@@ -145,6 +145,7 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["F102", "Fault injection"],
       ["F103", "JSON Schema of configuration and annotations"],
       ["F104", "Providers outside this repository and without Go"],
+      ["F106", "The taint `out-of-service` on proof that a machine is stopped or gone"],
     ],
   },
   {

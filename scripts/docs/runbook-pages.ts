@@ -126,8 +126,11 @@ function countedAs(name: string): string {
   const isHeld = onNodes[name]?.uncounted === "hold";
   if (counted.length > 0)
     return ` \`fairlead_problems{reason="${name}"}\` counts the ${counted.join(" and ")} with this\nreason.`;
+  const metric = name.startsWith("OutOfService")
+    ? `fairlead_nodes_out_of_service{state="${name.endsWith("Held") ? "held" : "observed"}"}`
+    : `fairlead_node_deletions_held{reason="${name}"}`;
   return isHeld
-    ? ` \`fairlead_node_deletions_held{reason="${name}"}\` counts the Nodes with this\nreason.`
+    ? ` \`${metric}\` counts the Nodes with this\nreason.`
     : "";
 }
 

@@ -11,7 +11,14 @@ import { parseIp } from "../core/ip.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Condition, Node, Taint } from "../kube/objects.ts";
 import type { Instance } from "../provider/instances.ts";
-import { deletionAnnotation, leavingTaints, networkCondition, uninitializedTaint } from "./well-known.ts";
+import {
+  deletionAnnotation,
+  leavingTaints,
+  networkCondition,
+  outOfServiceAnnotation,
+  outOfServiceTaint,
+  uninitializedTaint,
+} from "./well-known.ts";
 
 export const nameOf = (node: Node): NodeName => nodeName(node.metadata.name);
 
@@ -60,6 +67,15 @@ export const taintsOf = (node: Node): readonly Taint[] => node.spec.taints ?? []
 /** Matches by key and effect, as upstream does; the value does not matter. */
 export function hasTaint(node: Node, key: string, effect: string): boolean {
   return taintsOf(node).some((taint) => taint.key === key && taint.effect === effect);
+}
+
+/** Who set the taint out-of-service; undefined without it. A kubelet may write the annotation, and cannot write taints. */
+export function outOfServiceOf(node: Node): "Fairlead's" | "another client's" | undefined {
+  const taints = taintsOf(node).filter(({ key }) => key === outOfServiceTaint);
+  if (taints.length === 0) return undefined;
+  const since = node.metadata.annotations?.[outOfServiceAnnotation];
+  const isOwn = taints.some(({ effect, timeAdded }) => effect === "NoExecute" && timeAdded === since);
+  return since !== undefined && isOwn ? "Fairlead's" : "another client's";
 }
 
 /** Whether the Node has the uninitialized taint, with any effect and value. */

@@ -2,6 +2,8 @@
 
 export const uninitializedTaint = "node.cloudprovider.kubernetes.io/uninitialized";
 export const shutdownTaint = "node.cloudprovider.kubernetes.io/shutdown";
+/** Evicts the pods of a Node, and lets kube-controller-manager detach their volumes at once. Administrators set it too. */
+export const outOfServiceTaint = "node.kubernetes.io/out-of-service";
 export const providedNodeIP = "alpha.kubernetes.io/provided-node-ip";
 
 /** The current key of each label and its key in Kubernetes 1.16 and older; Go managers write both. */
@@ -17,6 +19,8 @@ export const ownPrefix = "fairlead.dev/";
 export const pausedAnnotation = "fairlead.dev/paused";
 /** On Nodes: "never" prevents the deletion of the Node; "confirmed" allows it despite the mass limit. */
 export const deletionAnnotation = "fairlead.dev/node-deletion";
+/** On Nodes, written with the taint out-of-service: when Fairlead set it. Another time, or none, and the taint is another client's. */
+export const outOfServiceAnnotation = "fairlead.dev/out-of-service-since";
 /** On the Lease of leader election: the removals that the mass limits count. */
 export const removalsAnnotation = "fairlead.dev/removals";
 /** On the Lease of leader election: the --cluster-name of the leader. */

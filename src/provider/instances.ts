@@ -21,10 +21,11 @@ export interface InstanceAddress {
  * The state of a machine.
  *
  * - `running`      also while it starts
- * - `stopped`      exists but is switched off: its Node gets the shutdown taint and is never deleted
+ * - `stopped`      exists but is switched off: its Node gets the shutdown taint and is never deleted. Nothing of what ran on it goes on
+ * - `suspended`    as `stopped`, but what ran on it may go on: it is hibernated, or only excluded from scheduling
  * - `terminating`  the cloud is deleting it: the deletion of its Node does not count against the mass limit
  */
-export type InstanceState = "running" | "stopped" | "terminating";
+export type InstanceState = "running" | "stopped" | "suspended" | "terminating";
 
 /** A machine. The framework writes its id, addresses, type, region, zone and labels to the Node. */
 export interface Instance {

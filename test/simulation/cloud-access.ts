@@ -18,10 +18,12 @@ export class CloudAccess {
     this.#world = world;
     this.#divert = divert;
     this.#send = asTransport(world.cloud);
-    // Hides machines from the kind of request that is being answered.
+    // Hides machines from the kind of request that is being answered, or shows them as stopped.
     const { cloud } = world;
     const hides = cloud.hides;
     cloud.hides = (machine) => hides(machine) || world.hiddenMachines.isHidden(machine.id, this.#requestKind);
+    cloud.shows = (machine) =>
+      world.shownStopped.isHidden(machine.id, this.#requestKind) ? { ...machine, status: "stopped" } : machine;
   }
 
   readonly transport: Transport = async (request, signal) => {

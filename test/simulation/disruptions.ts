@@ -13,6 +13,7 @@ import { processFaults } from "./process-faults.ts";
 import { restoredServer } from "./restored-server.ts";
 import { routeOperationFaults } from "./route-operation-faults.ts";
 import { serviceChanges } from "./service-changes.ts";
+import { stopFaults } from "./stop-faults.ts";
 import { unstoredRemovals } from "./unstored-removals.ts";
 import { vanishingObjects } from "./vanishing-objects.ts";
 import { volumeChanges } from "./volume-changes.ts";
@@ -95,6 +96,7 @@ export const scheduleDisruptions = (
   const ofVariants = [
     volumeChanges(world, dice),
     lookupFaults(world, new Dice(seededRandom(seed ^ 0x100c))),
+    stopFaults(world, new Dice(seededRandom(seed ^ 0x57095))),
     routeOperationFaults(world, new Dice(seededRandom(seed ^ 0x0bec))),
   ];
   const all = [...chosen, ...ofVariants.flatMap((source) => source.disruptions)];

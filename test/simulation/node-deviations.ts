@@ -1,7 +1,7 @@
 // Finds deviations from the expected state once the disruptions are over: every Node must match its machine, and no
 // Node may be left without one.
 
-import { hasTaint, isReady, isUninitialized } from "../../src/controllers/node-facts.ts";
+import { hasTaint, isReady, isUninitialized, outOfServiceOf } from "../../src/controllers/node-facts.ts";
 import { cloudCondition, labelPairs, shutdownTaint } from "../../src/controllers/well-known.ts";
 import type { Node } from "../../src/kube/objects.ts";
 import { routeDeviations, serviceDeviations } from "./cloud-deviations.ts";
@@ -61,6 +61,8 @@ export const findDeviations = (world: World): readonly string[] => {
     if (machine.status === "running" && !isReady(node)) problems.push(`${name} is not Ready`);
     if (isOff && machine.status === "running") problems.push(`${name} has the shutdown taint`);
     if (!isOff && machine.status === "stopped") problems.push(`${name} has no shutdown taint`);
+    if (outOfServiceOf(node) !== undefined && machine.status === "running")
+      problems.push(`${name} has the taint out-of-service`);
     for (const { type, message } of node.status.conditions ?? []) {
       if (type === cloudCondition) problems.push(`${name} still has the condition: ${message}`);
     }

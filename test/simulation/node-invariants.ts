@@ -11,6 +11,7 @@
 // 12  Once converged there are no writes, not even after a restart.
 // 13  Everything converges, and no replica exits on its own.
 // 20  Only a replica that was asked to stop, or whose lists fail for minutes, releases its Lease: a reload does not.
+// 30  The taint out-of-service is not set on a Node whose machine runs; by default, no NoExecute taint is set at all.
 //
 // cloud-invariants.ts and absence-invariants.ts check those about Services, load balancers and routes; run-simulation.ts checks 11 to 13.
 
@@ -22,6 +23,8 @@ import {
   cloudCondition,
   labelPairs,
   networkCondition,
+  outOfServiceAnnotation,
+  outOfServiceTaint,
   shutdownTaint,
   uninitializedTaint,
 } from "../../src/controllers/well-known.ts";
@@ -45,7 +48,9 @@ const ownLabels: readonly string[] = [
   ...Object.values(labelPairs).flatMap(({ current, beta }) => [current, beta]),
   "fake.example/type",
 ];
-const ownTaints: readonly string[] = [uninitializedTaint, shutdownTaint];
+const ownTaints: readonly string[] = [uninitializedTaint, shutdownTaint, outOfServiceTaint];
+/** What the cloud said may be as old as this, and the machine may have started since. */
+const oldestAnswer = 150_000;
 const placeLabels: readonly string[] = [labelPairs.zone.current, labelPairs.region.current];
 
 const isPaused = (node: Node | undefined): boolean =>
@@ -54,6 +59,7 @@ const isPaused = (node: Node | undefined): boolean =>
 const setsShutdownTaint = ({ body }: TransportRequest): boolean => {
   const steps: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
   if (!Array.isArray(steps)) return false;
+  if (String(body).includes(outOfServiceAnnotation)) return true;
   const [present, wanted] = (steps as { readonly path: string; readonly value?: unknown }[])
     .filter(({ path }) => path === "/spec/taints")
     .map(({ value }) => JSON.stringify(value ?? []).includes(shutdownTaint));
@@ -77,6 +83,8 @@ export class Invariants {
   #countsFrom = 0;
   #managed: { readonly at: number; readonly count: number }[] = [];
   readonly #wereTerminating = new Set<string>();
+  /** By id of the machine. */
+  readonly #runningSince = new Map<string, number>();
   /** By uid. */
   readonly #pausedSince = new Map<string, number>();
   /** Number of writes to Nodes by replicas; there must be none in idle times. */
@@ -89,6 +97,7 @@ export class Invariants {
   }
 
   machineChanged(id: string, status: string): void {
+    if (status === "running") this.#runningSince.set(id, this.#world.clock.monotonic());
     if (status === "terminating") this.#wereTerminating.add(id);
   }
 
@@ -248,7 +257,22 @@ export class Invariants {
     if (!hadID && id !== "" && !losesTaint) report(3, "set the provider id without removing the taint");
     if (!hadID && id !== "") this.#checkMachine(after, id, report);
     if (losesTaint) this.#checkInitialized(after, report);
+    this.#checkEvictions(before, after, report);
     this.#checkForeign(before, after, report);
+  }
+
+  /** Checks 30. */
+  #checkEvictions(before: Node, after: Node, report: (invariant: number, text: string) => void): void {
+    const evicting = ({ spec }: Node) => (spec.taints ?? []).filter(({ effect }) => effect === "NoExecute");
+    const added = evicting(after).filter((taint) => !evicting(before).some((one) => same(one, taint)));
+    if (added.length === 0) return;
+    if (!this.#world.tellsStops) report(30, "set a NoExecute taint");
+    if (isReady(after)) report(30, "evicted the pods of a Ready Node");
+    const { cloud, clock } = this.#world;
+    const id = after.spec.providerID?.slice("fake://".length) ?? "";
+    const since = this.#runningSince.get(id) ?? Number.NEGATIVE_INFINITY;
+    const runs = cloud.machines.get(id)?.status === "running" && clock.monotonic() - since > oldestAnswer;
+    if (runs) report(30, `evicted its pods, but machine ${id} runs`);
   }
 
   /** The provider id never changes, so it must be that of the Node's machine, if one exists. */
@@ -289,7 +313,9 @@ export class Invariants {
       (status.conditions ?? []).filter(({ type }) => type !== cloudCondition && type !== networkCondition);
     if (!same(conditions(before), conditions(after))) report(4, "foreign conditions changed");
     if (!same(before.metadata.finalizers, after.metadata.finalizers)) report(4, "finalizers changed");
-    if (!same(before.metadata.annotations, after.metadata.annotations)) report(4, "annotations changed");
+    const annotations = ({ metadata: { annotations: all = {} } }: Node) =>
+      Object.entries(all).filter(([key]) => key !== outOfServiceAnnotation);
+    if (!same(annotations(before), annotations(after))) report(4, "annotations changed");
     const rest = ({ spec: { taints: _, providerID: __, ...others } }: Node) => others;
     if (!same(rest(before), rest(after))) report(4, "other deps of the spec changed");
   }

@@ -1,5 +1,5 @@
-// Clouds that are asked for single load balancers, beside listings that are complete or lack their targets, as on AWS, and clouds that work
-// on changes of routes for a while: whatever happens, all invariants hold.
+// Clouds that are asked for single load balancers, beside listings that are complete or lack their targets, as on AWS, clouds that work
+// on changes of routes for a while, and clouds that show running machines as stopped: whatever happens, all invariants hold.
 
 import { expect, test } from "bun:test";
 import { minutes } from "../../src/core/brand.ts";
@@ -11,11 +11,15 @@ const runs: readonly (readonly [seed: number, what: string, variants: Variants])
   ? Array.from({ length: 20 }, (_, index) => index + 1).flatMap((seed) => [
       [seed, "lookups", { lookups: true }],
       [seed, "operations", { operations: true }],
+      [seed, "stops", { stops: true }],
     ])
-  : [[4, "lookups and operations", { lookups: true, operations: true }]];
+  : [
+      [4, "lookups and operations", { lookups: true, operations: true }],
+      [2, "stops", { stops: true }],
+    ];
 
 test.each(runs)(
-  "load balancers and routes end as Services and Nodes want, whatever happens: seed %d with %s",
+  "Nodes, load balancers and routes end as they should, whatever happens: seed %d with %s [F106]",
   async (seed, _, chosen) => {
     const shorter = runsAllTests ? {} : { duration: minutes(8), disruptions: 24 };
     const outcome = await runSimulation({ seed, ...chosen, ...shorter });

@@ -4,6 +4,7 @@
 export const variants = [
   { name: "volumes", what: "claims, pods and the volume controller" },
   { name: "lookups", what: "a cloud that is asked for single load balancers, and lies then too" },
+  { name: "stops", what: "the taint out-of-service, and a cloud that shows running machines as stopped" },
   { name: "operations", what: "a cloud that works on changes of routes for a while, and lies about that" },
 ] as const;
 

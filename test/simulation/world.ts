@@ -60,6 +60,8 @@ export class World {
   readonly server: ApiServer;
   readonly cloud: FakeCloud;
   readonly hiddenMachines: HiddenMachines;
+  /** Machines that run, and that the cloud shows as stopped. */
+  readonly shownStopped: HiddenMachines;
   readonly cloudLies: CloudLies;
   readonly kubelets: Kubelets;
   readonly history: History;
@@ -120,6 +122,7 @@ export class World {
     // Half of the clouds accept two balancers of one name.
     this.cloud.balancers.hasUniqueNames = seed % 2 === 0;
     this.hiddenMachines = new HiddenMachines(clock);
+    this.shownStopped = new HiddenMachines(clock);
     this.cloudLies = new CloudLies(this.cloud, seededRandom(seed ^ 0x11e5));
     this.history = new History(clock, this.server, options.record);
     this.invariants = new Invariants(this, readFlags(["--master=http://test-api-server"]).lifecycle);
@@ -163,6 +166,11 @@ export class World {
     const isMissing = countMissing(this) > 0 || this.hiddenMachines.isHiding;
     const managed = countManaged(this);
     this.fewestManaged = isMissing ? Math.min(this.fewestManaged, managed) : managed;
+  }
+
+  /** Whether the manager may set the taint out-of-service. */
+  get tellsStops(): boolean {
+    return this.#options.stops === true;
   }
 
   isIgnored(invariant: number): boolean {
@@ -217,6 +225,7 @@ export class World {
         "--config-set=page-size=5,lookup-limit=4",
         `--cluster-cidr=${clusterCIDR}`,
         ...(this.volumes === undefined ? [] : ["--controllers=*,volume"]),
+        ...(this.tellsStops ? ["--out-of-service-taint=enforce"] : []),
         ...(this.checksRoutesOften ? ["--route-reconciliation-period=8m"] : []),
         // Renewals are most of the work of a run, so that two thirds of the seeds renew less often than the default.
         ...(this.#options.seed % 3 === 0 ? [] : ["--leader-elect-retry-period=5s"]),

@@ -38,6 +38,7 @@ export interface ApiInstance
     }> {
   readonly instanceId: string;
   readonly instanceState?: Maybe<Texts<"name">>;
+  readonly stateReason?: Maybe<Texts<"code">>;
   readonly placement?: Maybe<Texts<"availabilityZone">>;
 }
 

@@ -234,6 +234,9 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
   hides = (machine: Pick<SimulatedMachine, "id" | "name">): boolean =>
     this.faults.isHidden(machine, "listings");
 
+  /** A simulation may replace it. */
+  shows = (machine: SimulatedMachine): SimulatedMachine => machine;
+
   #visibleMachines(query: URLSearchParams): readonly SimulatedMachine[] {
     const ids = query.get("ids")?.split(",");
     const names = query.get("names")?.split(",");
@@ -243,7 +246,7 @@ export class FakeCloud extends SimulatedApi<FaultKind> {
         : ids === undefined
           ? this.#named(new Set(names))
           : ids.flatMap((id) => (this.machines.has(id) ? this.machines.find(id) : []));
-    return chosen.filter((machine) => !this.hides(machine));
+    return chosen.filter((machine) => !this.hides(machine)).map((machine) => this.shows(machine));
   }
 
   #named(names: ReadonlySet<string>): readonly SimulatedMachine[] {

@@ -148,6 +148,10 @@ const objects: Row = {
         max("fairlead_node_deletions_held", "reason"),
         "{{reason}}",
       ]),
+      graph("Nodes out of service", "With the taint, or without it although their machine is off.", "short", [
+        max("fairlead_nodes_out_of_service", "state"),
+        "{{state}}",
+      ]),
       graph("Changes of routes", "Created, removed and failed.", "ops", [
         rate("fairlead_route_changes_total", "result"),
         "{{result}}",

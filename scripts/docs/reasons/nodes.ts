@@ -141,6 +141,27 @@ export const onNodes: Reasons = {
     whatToDo:
       "check first, in the console of the cloud, whether the instances exist, and whether the token belongs to their project; only if they are gone: to delete all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes` (`volumes` for volumes); to delete one Node, annotate this Node with `fairlead.dev/node-deletion=confirmed`",
   },
+  NodeOutOfService: {
+    type: "Normal",
+    when: "With `--out-of-service-taint=enforce`: several answers of the cloud proved that the machine of the Node is stopped or gone, and Fairlead set the taint `node.kubernetes.io/out-of-service`. Its pods are evicted, and their volumes are detached",
+  },
+  NodeBackInService: {
+    type: "Normal",
+    when: "Fairlead removed the taint `node.kubernetes.io/out-of-service` that it had set, because the machine runs, is suspended, or the Node is Ready",
+  },
+  OutOfServiceObserved: {
+    type: "Warning",
+    uncounted: "hold",
+    when: "The machine of the Node is proved to be stopped or gone, and `--out-of-service-taint=observe` does not set the taint `node.kubernetes.io/out-of-service`",
+    whatToDo: "set `--out-of-service-taint=enforce` to taint such Nodes",
+  },
+  OutOfServiceHeld: {
+    type: "Warning",
+    uncounted: "hold",
+    when: "The machine of the Node appears to be stopped or gone, together with too many others, or the cloud has not shown any object yet that the cluster records. No Node gets the taint `node.kubernetes.io/out-of-service`",
+    whatToDo:
+      "check first, in the console of the cloud, whether the machines run, and whether the token belongs to their project; only if they do not run: to taint all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes`; to taint one, run the command in the message. Cordon Nodes before you stop many machines: cordoned Nodes do not count",
+  },
   MassRouteRecreationHeld: {
     type: "Warning",
     when: "The cloud no longer lists the route of the Node, nor those of too many others. The route is not created again, and `NetworkUnavailable` stays as it is",

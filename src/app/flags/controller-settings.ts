@@ -74,6 +74,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   const lifecycle: LifecycleSettings = {
     ...lifecycleDefaults,
     deletion: flags["node-deletion"],
+    outOfService: flags["out-of-service-taint"],
     removeShutdownTaint: flags["remove-shutdown-taint"],
     ...absence,
     // Where one answer is believed, it is believed about young Nodes too.

@@ -60,6 +60,16 @@ const listings =
       return value === undefined ? [] : [[{ source: one.source }, value] as const];
     });
 
+const outOfServiceStates: Readonly<Record<string, string>> = {
+  OutOfServiceHeld: "held",
+  OutOfServiceObserved: "observed",
+};
+
+const reasonsOfHolds = (findings: ManagerReport["findings"]): readonly string[] =>
+  findings.flatMap(({ object, severity, reason }) =>
+    object === "Node" && severity === "hold" ? [reason] : [],
+  );
+
 const gauges: readonly ReportGauge[] = [
   {
     name: "fairlead_nodes_uninitialized",
@@ -73,9 +83,21 @@ const gauges: readonly ReportGauge[] = [
     labels: ["reason"],
     onLeader: true,
     read: ({ findings }) => {
-      const held = findings.filter(({ object, severity }) => object === "Node" && severity === "hold");
-      const reasons = held.map(({ reason }) => reason);
+      const reasons = reasonsOfHolds(findings).filter((reason) => !(reason in outOfServiceStates));
       return [...countsOf(reasons, ["MassDeletionHeld"])].map(([reason, count]) => [{ reason }, count]);
+    },
+  },
+  {
+    name: "fairlead_nodes_out_of_service",
+    help: "Nodes with the taint out-of-service that Fairlead set (tainted), and those that do not get it although their machine is stopped or gone: too many at once (held), or --out-of-service-taint=observe (observed).",
+    labels: ["state"],
+    onLeader: true,
+    read: ({ findings, nodesOutOfService }) => {
+      const reasons = reasonsOfHolds(findings);
+      const kept = Object.entries(outOfServiceStates).map(([reason, state]) => {
+        return [{ state }, reasons.filter((one) => one === reason).length] as const;
+      });
+      return [[{ state: "tainted" }, nodesOutOfService], ...kept];
     },
   },
   {

@@ -10,7 +10,7 @@ import type { ControllerReport } from "../../controllers/kernel/board.ts";
 import { removalKinds } from "../../controllers/kernel/removal-kinds.ts";
 import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
-import { identityOf, isUninitialized } from "../../controllers/node-facts.ts";
+import { identityOf, isUninitialized, outOfServiceOf } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
 import type { ServiceReport } from "../../controllers/service/controller.ts";
@@ -232,6 +232,10 @@ export function reportOf(manager: ReportedManager) {
       const isOurs = (one: Node): boolean =>
         manager.isSelected(one) && manager.inventory.manages(identityOf(one));
       return manager.nodes.list().filter((one) => isUninitialized(one) && isOurs(one)).length;
+    },
+    /** With the taint out-of-service that Fairlead set. */
+    get nodesOutOfService() {
+      return manager.nodes.list().filter((one) => outOfServiceOf(one) === "Fairlead's").length;
     },
     /** What the controllers say about objects now: problems, holds, waits and notices. */
     findings: [

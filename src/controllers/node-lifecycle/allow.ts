@@ -4,7 +4,7 @@
 import type { Node } from "../../kube/objects.ts";
 import type { Census, Counted, Standing } from "../kernel/doubt.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
-import { identityOf } from "../node-facts.ts";
+import { identityOf, outOfServiceOf } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import type { Candidates } from "./candidates.ts";
 import type { LifecycleHistory } from "./history.ts";
@@ -17,11 +17,19 @@ export class NodeCensus implements Census {
   readonly #deps: CensusDeps;
   readonly #candidates: Pick<Candidates, "evidenceOf">;
   readonly #history: LifecycleHistory;
+  readonly #includesStopped: boolean;
 
-  constructor(deps: CensusDeps, candidates: Pick<Candidates, "evidenceOf">, history: LifecycleHistory) {
+  /** `includesStopped`: a machine that is stopped is absent too, unless an administrator has decided about its Node. */
+  constructor(
+    deps: CensusDeps,
+    candidates: Pick<Candidates, "evidenceOf">,
+    history: LifecycleHistory,
+    includesStopped = false,
+  ) {
     this.#deps = deps;
     this.#candidates = candidates;
     this.#history = history;
+    this.#includesStopped = includesStopped;
   }
 
   *keys(): Iterable<string> {
@@ -35,7 +43,7 @@ export class NodeCensus implements Census {
   }
 
   #standingOf(node: Node): Standing | undefined {
-    const isAbsent = this.#isAbsent(node);
+    const isAbsent = this.#isAbsent(node) || (this.#includesStopped && this.#isStopped(node));
     // No listing contains the instances of other accounts.
     if (!isAbsent) return isManagedBy(this.#deps, node) ? "present" : undefined;
     // What an operator decided is no longer in doubt.
@@ -46,6 +54,12 @@ export class NodeCensus implements Census {
 
   #isAbsent(node: Node): boolean {
     return this.#evidenceOf(node).proofs.length > 0 || (isManagedBy(this.#deps, node) && this.#isGone(node));
+  }
+
+  #isStopped(node: Node): boolean {
+    if (!isManagedBy(this.#deps, node) || outOfServiceOf(node) === "another client's") return false;
+    const answer = this.#deps.inventory.check(identityOf(node));
+    return answer.kind === "exists" && answer.instance.state === "stopped";
   }
 
   #evidenceOf({ metadata: { name } }: Node): NodeEvidence {

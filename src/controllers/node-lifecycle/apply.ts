@@ -1,12 +1,12 @@
-// Writes what was decided about a Node: the shutdown taint, or the deletion with its event.
+// Writes what was decided about a Node: one of the two taints, or the deletion with its event.
 
 import { isKubeError } from "../../kube/errors/kube-error.ts";
-import type { Node, Taint } from "../../kube/objects.ts";
+import { type Node, type Taint, toTime } from "../../kube/objects.ts";
 import { guardedNodePatch } from "../../kube/patches/node-patch.ts";
 import type { NodeDeps } from "../node-deps.ts";
 import { taintsOf } from "../node-facts.ts";
-import { shutdownTaint } from "../well-known.ts";
-import { deletingNode, deletingNodeFailed } from "./texts.ts";
+import { outOfServiceAnnotation, outOfServiceTaint, shutdownTaint } from "../well-known.ts";
+import { deletingNode, deletingNodeFailed, outOfServiceChanged } from "./texts.ts";
 
 /** Sets or removes the shutdown taint; other taints stay as they are. Returns false when it was only observed. */
 export async function setShutdownTaint(
@@ -28,6 +28,34 @@ export async function setShutdownTaint(
   const written = patch && (await writes.patch(node, patch, why, signal));
   if (written === undefined) return false;
   note(`Shutdown taint ${isShutDown ? "set" : "removed"}: ${why}`, { node: node.metadata.name });
+  return true;
+}
+
+/**
+ * Sets the taint out-of-service, or removes the one that Fairlead set. The API server refuses to set it if the Node has changed since, perhaps
+ * because it is Ready again. Returns false when it was only observed.
+ */
+export async function setOutOfServiceTaint(
+  node: Node,
+  { isSet, why }: { readonly isSet: boolean; readonly why: string },
+  { writes, report, clock }: Pick<NodeDeps, "writes" | "report" | "clock">,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const since = isSet ? toTime(clock.now()) : undefined;
+  const key = outOfServiceTaint;
+  const others = taintsOf(node).filter((taint) => taint.key !== key || taint.effect !== "NoExecute");
+  const patch = guardedNodePatch({
+    node,
+    taints:
+      since === undefined
+        ? others
+        : [...others, { key, value: "nodeshutdown", effect: "NoExecute", timeAdded: since }],
+    annotations: { [outOfServiceAnnotation]: since },
+    isUnchanged: isSet,
+  });
+  const written = patch && (await writes.patch(node, patch, why, signal));
+  if (written === undefined) return false;
+  report(node, outOfServiceChanged(isSet, why));
   return true;
 }
 

@@ -21,6 +21,8 @@ export interface Candidate {
   readonly evidence?: NodeEvidence | undefined;
   /** When the Node is checked again although nothing changed, monotonic. */
   readonly nextCheck?: number | undefined;
+  /** In observe mode: the shutdown taint would have been set. */
+  readonly isTaintObserved?: boolean | undefined;
   /** The reason for which the Node is not deleted although its instance is gone. */
   readonly heldFor?: string | undefined;
 }
@@ -103,12 +105,13 @@ export class Candidates {
     const news: string[] = [];
     for (const [name, { evidence, nextCheck }] of this.#byName) {
       // Without either, the answer to a pending lookup is the first one about this Node.
-      if (evidence === undefined || (evidence.proofs.length === 0 && nextCheck === undefined)) continue;
+      const proofs = [...(evidence?.proofs ?? []), ...(evidence?.stops ?? [])];
+      if (evidence === undefined || (proofs.length === 0 && nextCheck === undefined)) continue;
       const answer = answerFor(name);
       if (answer === undefined || !("asOf" in answer)) continue;
       if (isNews(evidence, answer)) news.push(name);
-      if (evidence.proofs.length > 0 && answer.kind !== "gone")
-        this.update(name, { evidence: addAnswer(evidence, answer) });
+      if (proofs.length > 0 && answer.kind !== "gone")
+        this.update(name, { evidence: addAnswer(evidence, answer, this.#clock.monotonic()) });
     }
     return news;
   }

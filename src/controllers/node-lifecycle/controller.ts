@@ -1,4 +1,4 @@
-// The node-lifecycle controller: taints Nodes whose instance is shut down, and deletes Nodes whose instance is proved to be
+// The node-lifecycle controller: taints Nodes whose instance is shut down, in two ways, and deletes Nodes whose instance is proved to be
 // gone. All decisions are made in `plan.ts`; this file collects what they need and applies them.
 
 import { type InventoryUpdate, intervalOf } from "../../cloud/inventory/instances.ts";
@@ -18,13 +18,13 @@ import { isManagedBy, type NodeDeps } from "../node-deps.ts";
 import { identityOf, isUninitialized } from "../node-facts.ts";
 import { type EndedLookup, PendingLookups } from "../pending-lookups.ts";
 import { NodeCensus } from "./allow.ts";
-import { removeNode, setShutdownTaint } from "./apply.ts";
+import { removeNode, setOutOfServiceTaint, setShutdownTaint } from "./apply.ts";
 import { type Candidate, Candidates } from "./candidates.ts";
 import type { LifecycleHistory } from "./history.ts";
 import { addAnswer, type NodeEvidence, noEvidence } from "./observe.ts";
 import { isConfirmed, type LifecycleDecision, planLifecycle } from "./plan.ts";
 import type { LifecycleSettings } from "./settings.ts";
-import { deletingNodeFailed, massDeletionReason } from "./texts.ts";
+import { deletingNodeFailed, massDeletionReason, outOfServiceHeldReason } from "./texts.ts";
 import { isOfInterest, startTriggers } from "./triggers.ts";
 
 export interface LifecycleOptions extends NodeDeps {
@@ -36,11 +36,13 @@ export interface LifecycleOptions extends NodeDeps {
 
 export interface LifecycleReport extends ControllerReport {
   /** What the cloud has answered about the absence of each instance, by Node. Times are monotonic. Computed when it is read. */
-  readonly evidence: ReadonlyMap<string, Pick<NodeEvidence, "since" | "proofs">>;
+  readonly evidence: ReadonlyMap<string, Pick<NodeEvidence, "since" | "proofs" | "stops">>;
 }
 
 /** In observe mode, between two attempts of the same write. */
 const observedDelay: Milliseconds = minutes(1);
+
+const behindWrite: Outcome = requeue(seconds(1), "the watch has not delivered the last write yet");
 
 /** Composed again for each leadership session. */
 export class LifecycleController implements Reconciler {
@@ -50,6 +52,8 @@ export class LifecycleController implements Reconciler {
   readonly #pendingLookups: PendingLookups;
   readonly #candidates: Candidates;
   readonly #doubt: Doubt;
+  /** About the taint out-of-service: machines that are stopped count too. */
+  readonly #outOfServiceDoubt: Doubt;
   readonly #reporter: Reporter<Node, "hold">;
 
   constructor(options: LifecycleOptions, history: LifecycleHistory) {
@@ -68,6 +72,12 @@ export class LifecycleController implements Reconciler {
       onHold: (held) => {
         if (held === undefined) options.note("The mass limit no longer holds Nodes", {});
       },
+    });
+    this.#outOfServiceDoubt = new Doubt({
+      ...options,
+      kind: "nodes",
+      census: new NodeCensus(options, this.#candidates, history, true),
+      memory: history.outOfServiceLimit,
     });
   }
 
@@ -99,8 +109,10 @@ export class LifecycleController implements Reconciler {
     // Nodes may have been deleted while another replica was the leader.
     this.#history.board.forgetAllBut(new Set(nodes.list().map(({ metadata }) => metadata.name)));
     yield this.#candidates.follow(nodes);
-    yield this.#candidates.subscribe((name) => this.#doubt.noteChange(name));
-    yield nodes.subscribe(({ key }) => this.#doubt.noteChange(key));
+    for (const doubt of this.#doubts) {
+      yield this.#candidates.subscribe((name) => doubt.noteChange(name));
+      yield nodes.subscribe(({ key }) => doubt.noteChange(key));
+    }
     yield this.#history.judgeBy((node) => this.#countsDeletion(node));
     yield removals.subscribe((kind) => this.#onRelease(kind));
     yield* startTriggers({
@@ -112,9 +124,13 @@ export class LifecycleController implements Reconciler {
     });
   }
 
+  get #doubts(): readonly Doubt[] {
+    return [this.#doubt, this.#outOfServiceDoubt];
+  }
+
   #onRelease(kind: RemovalKind): void {
     if (kind !== "nodes") return;
-    this.#doubt.invalidate();
+    for (const doubt of this.#doubts) doubt.invalidate();
     for (const name of this.#candidates.all.keys()) this.queue.add(name);
   }
 
@@ -132,8 +148,10 @@ export class LifecycleController implements Reconciler {
       return node && inventory.check(identityOf(node));
     });
     for (const name of news) this.queue.add(name);
-    if (update === "listing") this.#doubt.refresh();
-    else for (const name of this.#pendingLookups.keys) this.#doubt.noteChange(name);
+    for (const doubt of this.#doubts) {
+      if (update === "listing") doubt.refresh();
+      else for (const name of this.#pendingLookups.keys) doubt.noteChange(name);
+    }
   }
 
   async reconcile(name: string, signal: AbortSignal): Promise<Outcome> {
@@ -165,7 +183,9 @@ export class LifecycleController implements Reconciler {
       evidence,
       proofKinds: inventory.proofsFor(identity),
       isChecked: candidate.nextCheck !== undefined,
+      isTaintObserved: candidate.isTaintObserved,
       doubt: () => this.#doubt.verdict(),
+      outOfServiceDoubt: () => this.#outOfServiceDoubt.verdict(),
       isReleased: removals.isReleased("nodes", node.metadata.uid),
       settings,
       now,
@@ -186,10 +206,13 @@ export class LifecycleController implements Reconciler {
         return settled;
       case "taint": {
         const isWritten = await setShutdownTaint(node, decision.shutdown, this.#options, signal);
+        this.#candidates.update(name, { isTaintObserved: !isWritten && decision.shutdown });
         return isWritten
           ? requeue(milliseconds(0), "the taint was written")
           : requeue(observedDelay, "observe mode");
       }
+      case "out-of-service":
+        return this.#setOutOfService(node, decision, signal);
       case "recheck":
         return this.#recheck(node);
       case "query": {
@@ -235,14 +258,15 @@ export class LifecycleController implements Reconciler {
     const { inventory, removals } = this.#options;
     const { name, uid } = node.metadata;
     const { reason } = problem;
-    if (reason === massDeletionReason) removals.hold("nodes", uid, name);
+    const isOfMany = reason === massDeletionReason || reason === outOfServiceHeldReason;
+    if (isOfMany) removals.hold("nodes", uid, name);
     else removals.endHold("nodes", uid);
     // The text contains counts, and another count is no news.
     this.#reporter.report(node, "hold", [{ ...problem, identity: reason }]);
     this.#candidates.update(name, { heldFor: reason });
     // Only another query shows whether the cloud has recovered.
     if (this.#candidates.isCheckDue(name)) {
-      const method = reason === massDeletionReason ? ("listing" as const) : undefined;
+      const method = isOfMany ? ("listing" as const) : undefined;
       const query = { urgency: "deletion-proof", ...defined({ method }) } as const;
       this.#pendingLookups.ask(name, identityOf(node), query);
     } else this.#pendingLookups.forgetFailed(name, identityOf(node));
@@ -250,12 +274,26 @@ export class LifecycleController implements Reconciler {
     return requeue(this.#candidates.scheduleCheck(name, intervalOf(pages, "regular")), reason);
   }
 
+  async #setOutOfService(
+    node: Node,
+    change: Extract<LifecycleDecision, { kind: "out-of-service" }>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { name } = node.metadata;
+    this.#candidates.endHold(name);
+    // It is not set on a Node that changed since, which only the watch shows.
+    if (change.isSet && this.#options.nodes.isAhead?.(name) === true) return behindWrite;
+    const isWritten = await setOutOfServiceTaint(node, change, this.#options, signal);
+    return isWritten
+      ? requeue(milliseconds(0), "the taint was written")
+      : requeue(observedDelay, "observe mode");
+  }
+
   async #remove(node: Node, isAnnounced: boolean, signal: AbortSignal): Promise<Outcome> {
     const { nodes, report } = this.#options;
     const { name } = node.metadata;
     // The last write returned a version that the watch has not delivered yet. A delete must be based on the watch.
-    if (nodes.isAhead?.(name) === true)
-      return requeue(seconds(1), "the watch has not delivered the last write yet");
+    if (nodes.isAhead?.(name) === true) return behindWrite;
     if (isAnnounced) this.#history.announce(node);
     try {
       if (!isAnnounced && (await this.#doubt.record([node.metadata.uid], [name])) === "decide again")
@@ -279,7 +317,9 @@ export class LifecycleController implements Reconciler {
 
   /** The mass limit held this Node, and holds none any more. */
   #isHoldOver(name: string): boolean {
-    return this.#candidates.all.get(name)?.heldFor === massDeletionReason && !this.#doubt.isHolding;
+    const heldFor = this.#candidates.all.get(name)?.heldFor;
+    if (heldFor === outOfServiceHeldReason) return !this.#outOfServiceDoubt.isHolding;
+    return heldFor === massDeletionReason && !this.#doubt.isHolding;
   }
 }
 

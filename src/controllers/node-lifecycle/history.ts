@@ -20,6 +20,7 @@ export type LifecycleHistoryOptions = Pick<NodeDeps, "nodes" | "inventory" | "cl
 export class LifecycleHistory {
   readonly board = new Board<"hold">();
   readonly limit: HoldMemory = new HoldMemory();
+  readonly outOfServiceLimit: HoldMemory = new HoldMemory();
   readonly #options: LifecycleHistoryOptions;
   /**
    * The resource versions of Nodes whose deletion was announced, and then sent, by uid. The API server deletes no other version. The
@@ -47,7 +48,9 @@ export class LifecycleHistory {
 
   /** A leadership session begins. What this process held before another one led says nothing any more. */
   beginSession(): void {
-    if (this.#hasOtherLed()) this.limit.forget();
+    if (!this.#hasOtherLed()) return;
+    this.limit.forget();
+    this.outOfServiceLimit.forget();
   }
 
   /** During a session, its evidence decides which deletions count. Returns how to end that. */

@@ -4,7 +4,7 @@
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import { seconds } from "../../core/brand.ts";
 import type { InstanceState } from "../../provider/instances.ts";
-import { addProof, type Evidence } from "../kernel/proof.ts";
+import { addProof, type Evidence, type Proof } from "../kernel/proof.ts";
 
 export interface NodeEvidence extends Evidence {
   /** When this process first saw the Node not Ready. A proof must be newer. Monotonic, like all times here. */
@@ -13,6 +13,10 @@ export interface NodeEvidence extends Evidence {
   readonly firstSeen: number;
   /** An observation may be as old as this: a joining Node is not Ready yet, and its instance was observed a moment ago. */
   readonly seenSince: number;
+  /** Answers that the machine is stopped, since the cloud last showed it in another state, or not at all. */
+  readonly stops: readonly Proof[];
+  /** Listings have no states, so only lookups show whether the machine is stopped. */
+  readonly isUnlisted: boolean;
   /** The last state that the cloud reported. */
   readonly state: InstanceState | undefined;
   /** The cloud has reported the instance as terminating. */
@@ -20,7 +24,7 @@ export interface NodeEvidence extends Evidence {
 }
 
 export function noEvidence(since: number, seenSince = since): NodeEvidence {
-  const nothing = { proofs: [], state: undefined, wasTerminating: false };
+  const nothing = { proofs: [], stops: [], isUnlisted: false, state: undefined, wasTerminating: false };
   return { certainty: "exists", firstSeen: since, since, seenSince, ...nothing };
 }
 
@@ -32,17 +36,29 @@ export function addAnswer(evidence: NodeEvidence, answer: Answer, knownAt?: numb
   if (answer.kind === "foreign" || answer.kind === "unknown") return evidence;
   if (answer.kind === "gone") {
     const { proof: kind, asOf: beganAt, undescribed } = answer;
-    if (undescribed !== undefined) return { ...evidence, proofs: [] };
-    if (beganAt < evidence.since) return evidence;
-    return { ...evidence, proofs: addProof(evidence.proofs, { kind, beganAt, knownAt: knownAt ?? beganAt }) };
+    if (undescribed !== undefined) return { ...evidence, proofs: [], stops: [] };
+    if (beganAt < evidence.since) return { ...evidence, stops: [] };
+    const proof = { kind, beganAt, knownAt: knownAt ?? beganAt };
+    return { ...evidence, proofs: addProof(evidence.proofs, proof), stops: [] };
   }
   const state = answer.kind === "exists" ? answer.instance.state : undefined;
   return {
     ...evidence,
     proofs: answer.asOf < evidence.since ? evidence.proofs : [],
+    stops: addStop(evidence, answer, knownAt),
+    isUnlisted: evidence.isUnlisted || (answer.kind === "exists" && answer.proof === "listing" && state === undefined),
     state: state ?? evidence.state,
     wasTerminating: evidence.wasTerminating || state === "terminating",
   };
+}
+
+function addStop({ stops, since }: NodeEvidence, answer: Answer, knownAt?: number): readonly Proof[] {
+  if (answer.kind !== "exists") return [];
+  const { proof: kind, asOf: beganAt } = answer;
+  const { state } = answer.instance;
+  if (state !== undefined && state !== "stopped") return [];
+  if (state === undefined || beganAt < since) return stops;
+  return addProof(stops, { kind, beganAt, knownAt: knownAt ?? beganAt });
 }
 
 /** Whether the cloud shows something that the evidence lacks: the instance is missing, or has another state. */
@@ -52,7 +68,7 @@ export function isNews(evidence: NodeEvidence, answer: Answer): boolean {
   return answer.asOf >= evidence.seenSince && answer.instance.state !== evidence.state;
 }
 
-/** Whether the newest proof is recent. A deletion may have waited, held or fenced, and must be proved again then. */
-export function isRecent({ proofs }: NodeEvidence, now: number): boolean {
+/** Whether the newest proof is recent. What follows from it may have waited, held or fenced, and must be proved again then. */
+export function isRecent({ proofs }: Pick<Evidence, "proofs">, now: number): boolean {
   return proofs.some(({ knownAt }) => now - knownAt <= seconds(30));
 }

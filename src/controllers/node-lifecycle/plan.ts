@@ -1,5 +1,5 @@
-// Decides what to do about a Node that is not Ready, given what is known of its instance: nothing, the shutdown taint, another
-// query, or the deletion. Pure.
+// Decides what to do about a Node that is not Ready, given what is known of its instance: nothing, the shutdown taint, the taint
+// out-of-service, another query, or the deletion. Pure.
 
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
@@ -15,18 +15,22 @@ import {
   isReady,
   isUninitialized,
   nodeDeletionOf,
+  outOfServiceOf,
   providerIDOf,
   taintsOf,
 } from "../node-facts.ts";
 import { isPaused } from "../pause.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { isRecent, type NodeEvidence } from "./observe.ts";
+import { planOutOfService } from "./plan-out-of-service.ts";
 import type { LifecycleSettings } from "./settings.ts";
 import { deletionForbidden, deletionObserved, deletionUnproved, massDeletionHeld } from "./texts.ts";
 
 export type LifecycleDecision =
   | { readonly kind: "ignore" }
   | { readonly kind: "taint"; readonly shutdown: boolean }
+  /** The taint out-of-service. `why`: what the cloud says about the machine, or that the Node is Ready. */
+  | { readonly kind: "out-of-service"; readonly isSet: boolean; readonly why: string }
   /** Nothing to do now; check again later. */
   | { readonly kind: "recheck" }
   | { readonly kind: "query"; readonly after: Milliseconds; readonly method?: ProofKind }
@@ -41,8 +45,12 @@ export interface LifecyclePlanInput {
   /** The kinds of proof that exist for this Node. */
   readonly proofKinds: readonly ProofKind[];
   readonly doubt: () => Verdict;
+  /** Counts machines that are stopped as well. */
+  readonly outOfServiceDoubt: () => Verdict;
   /** The state of the instance was looked up, and the next check is scheduled. A listing without states changes nothing then. */
   readonly isChecked?: boolean;
+  /** Observe mode has shown the shutdown taint, and never sets it. */
+  readonly isTaintObserved?: boolean | undefined;
   /** An operator released this Node: the mass limit does not apply to it. */
   readonly isReleased: boolean;
   readonly settings: LifecycleSettings;
@@ -54,7 +62,11 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
   const { node, answer, evidence, proofKinds } = input;
   if (isPaused(node) || isBeingDeleted(node) || answer.kind === "foreign") return { kind: "ignore" };
   const isTainted = hasTaint(node, shutdownTaint, "NoSchedule");
-  if (isReady(node)) return isTainted ? { kind: "taint", shutdown: false } : { kind: "ignore" };
+  const isOutOfService = outOfServiceOf(node) === "Fairlead's";
+  if (isReady(node)) {
+    if (isOutOfService) return { kind: "out-of-service", isSet: false, why: "the Node is Ready" };
+    return isTainted ? { kind: "taint", shutdown: false } : { kind: "ignore" };
+  }
   switch (answer.kind) {
     case "exists": {
       if (answer.asOf < evidence.seenSince) return { kind: "query", after: milliseconds(0) };
@@ -65,8 +77,13 @@ export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {
           answer.proof === "lookup" || !proofKinds.includes("lookup") || input.isChecked === true;
         return isReported ? { kind: "recheck" } : { kind: "query", after: milliseconds(0), method: "lookup" };
       }
-      if (state === "stopped") {
-        return hasExactShutdownTaint(node) ? { kind: "recheck" } : { kind: "taint", shutdown: true };
+      // What ran on a suspended machine may go on, and write to its volumes.
+      if (isOutOfService && (state === "running" || state === "suspended"))
+        return { kind: "out-of-service", isSet: false, why: `the machine is ${state}` };
+      if (state === "stopped" || state === "suspended") {
+        const isObserved = input.isTaintObserved === true && input.settings.outOfService !== "off";
+        if (!isObserved && !hasExactShutdownTaint(node)) return { kind: "taint", shutdown: true };
+        return (state === "stopped" ? outOfService(input) : undefined) ?? { kind: "recheck" };
       }
       // While the instance is terminating, the Node keeps the taint: it will not run again.
       const isRemovable = state === "running" && input.settings.removeShutdownTaint === "when-running";
@@ -90,19 +107,25 @@ function hasExactShutdownTaint(node: Node): boolean {
   return taint !== undefined && (taint.value ?? "") === "";
 }
 
+/** As a decision; undefined if there is nothing to do about the taint. */
+function outOfService(input: LifecyclePlanInput): LifecycleDecision | undefined {
+  const plan = planOutOfService(input);
+  if (plan === undefined || plan.kind === "hold") return plan;
+  if (plan.kind === "prove") return queryFor(plan.next, input.now);
+  const why = `the machine is ${input.answer.kind === "gone" ? "gone" : "stopped"}`;
+  return { kind: "out-of-service", isSet: true, why };
+}
+
 const free: Verdict = { held: undefined, restartedAt: undefined };
 
-function planDeletion({
-  node,
-  answer,
-  evidence,
-  proofKinds,
-  doubt,
-  isReleased,
-  settings,
-  now,
-}: LifecyclePlanInput): LifecycleDecision {
-  if (settings.deletion === "off") return { kind: "recheck" };
+function planDeletion(input: LifecyclePlanInput): LifecycleDecision {
+  const { node, answer, evidence, proofKinds, doubt, isReleased, settings, now } = input;
+  if (settings.deletion === "off") return outOfService(input) ?? { kind: "recheck" };
+  // A Node that stays although its machine is proved to be gone.
+  const kept = (problem: Problem): LifecycleDecision => {
+    const decision = outOfService(input);
+    return decision === undefined || decision.kind === "hold" ? { kind: "hold", problem } : decision;
+  };
   const undescribed = answer.kind === "gone" ? answer.undescribed : undefined;
   if (undescribed !== undefined)
     return { kind: "hold", problem: deletionUnproved(undescribed, isConfirmed(node)) };
@@ -128,11 +151,11 @@ function planDeletion({
   // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ beganAt }) => beganAt));
   if (mayBeTooNew && newest < now - beyondMinAge) return { kind: "query", after: milliseconds(0) };
-  if (isDeletionForbidden(node)) return { kind: "hold", problem: deletionForbidden(node) };
+  if (isDeletionForbidden(node)) return kept(deletionForbidden(node));
   const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
   const restarted = missing(restartedAt);
   if (restarted !== undefined) return queryFor(restarted, now);
-  if (settings.deletion === "observe") return { kind: "hold", problem: deletionObserved() };
+  if (settings.deletion === "observe") return kept(deletionObserved());
   if (!isRecent(evidence, now)) return { kind: "query", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
 }

@@ -6,6 +6,8 @@ import { defaultRemovalLimit, type RemovalLimitSetting } from "../kernel/removal
 export interface LifecycleSettings {
   /** `observe`: report what would be deleted. `off`: never delete. The shutdown taint is maintained in any case. */
   readonly deletion: "off" | "observe" | "enforce";
+  /** Whether Nodes whose machine is proved to be stopped or gone get the taint out-of-service. `observe`: report which would get it. */
+  readonly outOfService: "off" | "observe" | "enforce";
   /** The minimum time between the first and the last proof that an instance is gone. Zero: one proof is enough, as upstream. */
   readonly confirmAfter: Milliseconds;
   /** How many managed Nodes may be deleted unannounced within the window. */
@@ -24,6 +26,7 @@ export interface LifecycleSettings {
 
 export const lifecycleDefaults: LifecycleSettings = {
   deletion: "enforce",
+  outOfService: "off",
   confirmAfter: seconds(30),
   removalLimit: defaultRemovalLimit,
   minAge: minutes(10),

@@ -9,7 +9,7 @@ import type { Instance } from "../../provider/instances.ts";
 import { type Held, whyHeld } from "../kernel/doubt.ts";
 import { removalWindowText } from "../kernel/removal-kinds.ts";
 import { describeUnnamed, nodeDeletionOf } from "../node-facts.ts";
-import { deletionAnnotation } from "../well-known.ts";
+import { deletionAnnotation, outOfServiceTaint } from "../well-known.ts";
 
 /** Upstream's message. */
 export function deletingNode({ metadata: { name } }: Node): Problem {
@@ -73,4 +73,44 @@ export function massDeletionHeld(held: Held): Problem {
     text: `${recent === 0 ? missing : `${missing}, and ${deleted}`}${whyHeld(held, "a cloud fault")}, so none is deleted; they stay load balancer targets and keep their routes.`,
     remedy: `Check in the console of the cloud whether these instances exist. If they do, ${account === undefined ? cause : ""}this ends when the cloud shows the instances. If they are gone, delete all of these Nodes: ${howToRelease}. To delete one: ${commandText(`kubectl annotate node NAME ${deletionAnnotation}=confirmed`)}`,
   };
+}
+
+export const outOfServiceHeldReason = "OutOfServiceHeld";
+
+const taintCommand = (name: string): string =>
+  commandText(`kubectl taint node ${name} ${outOfServiceTaint}=nodeshutdown:NoExecute`);
+
+/** Ready Nodes are included, announced ones and those that an administrator has tainted are not. */
+export function outOfServiceHeld(held: Held): Problem {
+  const { absent, recent, total, howToRelease } = held;
+  const missing = `The cloud shows no running machine for ${Math.max(1, absent)} of ${total - recent} Nodes`;
+  return {
+    severity: "hold",
+    reason: outOfServiceHeldReason,
+    text: `${missing}${recent === 0 ? "" : `, and ${recent} were deleted in the last ${removalWindowText}`}${whyHeld(held, "a cloud fault")}, so none gets the taint ${outOfServiceTaint}: the pods keep their volumes.`,
+    remedy: `Check in the console of the cloud whether these machines run. If they do, this ends when the cloud shows them as running. If they do not, taint all of these Nodes: ${howToRelease}. To taint one: ${taintCommand("NAME")}. Nodes that were cordoned before do not count.`,
+  };
+}
+
+export function outOfServiceObserved({ metadata: { name } }: Node): Problem {
+  return {
+    severity: "hold",
+    reason: "OutOfServiceObserved",
+    text: `The machine is proved to be stopped or gone. The Node does not get the taint ${outOfServiceTaint} because of --out-of-service-taint=observe, so its pods keep their volumes.`,
+    remedy: `Set --out-of-service-taint=enforce to taint such Nodes. To taint this one: ${taintCommand(name)}`,
+  };
+}
+
+export function outOfServiceChanged(isSet: boolean, why: string): Problem {
+  return isSet
+    ? {
+        severity: "notice",
+        reason: "NodeOutOfService",
+        text: `Set the taint ${outOfServiceTaint}, because ${why}, which several answers of the cloud prove: the pods are evicted, and kube-controller-manager detaches their volumes.`,
+      }
+    : {
+        severity: "notice",
+        reason: "NodeBackInService",
+        text: `Removed the taint ${outOfServiceTaint}, because ${why}.`,
+      };
 }

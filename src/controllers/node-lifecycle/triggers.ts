@@ -5,7 +5,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
-import { hasTaint, isReady, readiness } from "../node-facts.ts";
+import { hasTaint, isReady, outOfServiceOf, readiness } from "../node-facts.ts";
 import type { PendingLookups } from "../pending-lookups.ts";
 import { shutdownTaint } from "../well-known.ts";
 import type { Candidates } from "./candidates.ts";
@@ -38,9 +38,13 @@ export function* startTriggers(deps: TriggerDeps): Subscriptions {
   for (const { metadata } of nodes.list()) queue.add(metadata.name);
 }
 
-/** Not Ready, or with the shutdown taint. All other Nodes are healthy and left alone. */
+/** Not Ready, or with a taint that Fairlead removes from Ready Nodes. All other Nodes are healthy and left alone. */
 export function isOfInterest(node: Node): boolean {
-  return !isReady(node) || hasTaint(node, shutdownTaint, "NoSchedule");
+  return (
+    !isReady(node) ||
+    hasTaint(node, shutdownTaint, "NoSchedule") ||
+    outOfServiceOf(node) === "Fairlead's"
+  );
 }
 
 /** Whether nothing changed that a decision depends on. */

@@ -8,7 +8,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { UnreadableSource } from "../../provider/instances.ts";
 import { isUninitialized, nodeDeletionOf } from "../node-facts.ts";
 import { isPaused, pauseOf } from "../pause.ts";
-import { deletionAnnotation, ownPrefix, pausedAnnotation } from "../well-known.ts";
+import { deletionAnnotation, outOfServiceAnnotation, ownPrefix, pausedAnnotation } from "../well-known.ts";
 import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./texts.ts";
 
 export interface NodeOwner {
@@ -27,7 +27,7 @@ export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner):
 /** Only the names: the values have their own tables. */
 const anyText = buildField("", "any text", (value) => ({ value }), {});
 const known = Object.fromEntries(
-  [pausedAnnotation, deletionAnnotation].map((key) => [key.slice(ownPrefix.length), anyText]),
+  [pausedAnnotation, deletionAnnotation, outOfServiceAnnotation].map((key) => [key.slice(ownPrefix.length), anyText]),
 );
 
 /** A typo is reported and never silently ignored. All are warnings: an invalid value is read as the safest one, and blocks nothing else. */

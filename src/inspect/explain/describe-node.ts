@@ -7,6 +7,7 @@ import {
   isBeingDeleted,
   isReady,
   isUninitialized,
+  outOfServiceOf,
   providerIDOf,
   readiness,
   taintsOf,
@@ -16,6 +17,7 @@ import { isPaused } from "../../controllers/pause.ts";
 import {
   cloudCondition,
   networkCondition,
+  outOfServiceTaint,
   pausedAnnotation,
   shutdownTaint,
 } from "../../controllers/well-known.ts";
@@ -44,10 +46,14 @@ export interface KnownNode extends KnownState {
   readonly isSelected: boolean;
   /** --node-deletion is off. */
   readonly isKept: boolean;
+  /** --out-of-service-taint is enforce. */
+  readonly isTainted: boolean;
   /** What the inventory knows about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;
   /** That its instance is absent. */
   readonly proofs: NodeEvidence["proofs"];
+  /** That its machine is stopped. */
+  readonly stops: NodeEvidence["stops"];
   /** Why the source of its instance does not answer; undefined while requests to it succeed. */
   readonly listingFailure?: CloudOutage | undefined;
   /** Monotonic. */
@@ -113,6 +119,7 @@ export function isPlainlySettled(node: Node): boolean {
     !isBeingDeleted(node) &&
     !isPaused(node) &&
     !hasTaint(node, shutdownTaint, "NoSchedule") &&
+    outOfServiceOf(node) === undefined &&
     conditionNotes(node).length === 0
   );
 }
@@ -133,6 +140,24 @@ function absenceNotes({ proofs, now, isKept }: KnownNode): readonly ObjectNote[]
   ];
 }
 
+/** What is still to come before the taint out-of-service. */
+function stopNotes({ node, stops, now, isTainted }: KnownNode): readonly ObjectNote[] {
+  const [first] = stops;
+  if (first === undefined || !isTainted || outOfServiceOf(node) !== undefined) return [];
+  const times = stops.length === 1 ? "once" : `${stops.length} times`;
+  const text = `The cloud has answered ${times} that its machine is stopped, at first ${seconds(now - first.beganAt)} ago (${stops.map(({ kind }) => kind).join(", ")}). The Node gets the taint ${outOfServiceTaint} when a later answer confirms this, a lookup of the machine too if the cloud supports that. An answer with another state resets this.`;
+  return [{ severity: "wait", reason: "ProofOfStop", text }];
+}
+
+function outOfServiceText(node: Node): string | undefined {
+  const by = outOfServiceOf(node);
+  if (by === undefined) return undefined;
+  const taint = `has the taint ${outOfServiceTaint}, which evicts its pods and releases their volumes`;
+  return by === "Fairlead's"
+    ? `${taint}. Fairlead set it on proof that the machine does not run, and removes it when the machine runs or the Node is Ready.`
+    : `${taint}. Fairlead did not set it, and does not remove it.`;
+}
+
 /** What the controllers report says more, such as why a Node is not initialized. */
 function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readonly ObjectNote[] {
   const isUnknown = answer?.kind === "unknown" || answer?.kind === "unconfirmed";
@@ -145,7 +170,8 @@ function unknownNotes({ answer, listingFailure, notes, now }: KnownNode): readon
 
 function notesOf(known: KnownNode): readonly ObjectNote[] {
   const isHeld = known.notes.some(({ severity }) => severity === "hold");
-  const notes = [...(isHeld ? [] : absenceNotes(known)), ...unknownNotes(known), ...known.notes];
+  const proofs = isHeld ? [] : [...absenceNotes(known), ...stopNotes(known)];
+  const notes = [...proofs, ...unknownNotes(known), ...known.notes];
   return [...notes, ...(isExplained(notes) ? [] : conditionNotes(known.node))];
 }
 
@@ -183,6 +209,8 @@ function judge(
   if (planned !== undefined) return { state: "working", summary: `It is ${ready}. ${wouldText(planned)}` };
   if (isUninitialized(node))
     return { state: "working", summary: "It has joined, and is not initialized yet." };
+  const outOfService = outOfServiceText(node);
+  if (outOfService !== undefined) return { state: "settled", summary: `It is ${ready} and ${outOfService}` };
   if (hasTaint(node, shutdownTaint, "NoSchedule"))
     return {
       state: "settled",

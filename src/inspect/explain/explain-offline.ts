@@ -126,7 +126,8 @@ function serviceFrom(service: Service, { provider }: Rules): Describable {
 
 function nodeFrom(node: Node, { settings }: Rules): Describable {
   const isSelected = isSelectedBy(settings.flags)(node);
-  return nodeSubject({ node, isSelected, isKept: false, answer: undefined, proofs: [], ...nothing });
+  const unknown = { answer: undefined, proofs: [], stops: [] } as const;
+  return nodeSubject({ node, isSelected, isKept: false, isTainted: false, ...unknown, ...nothing });
 }
 
 /** Users of one namespace may not read PersistentVolumes. */

@@ -16,6 +16,8 @@ export interface NodeChange {
   /** Applied only to a Node that has these: an API server that was restored from a backup may have lost them. */
   readonly toAddresses?: readonly NodeAddress[];
   readonly podCIDRs?: readonly string[];
+  /** Applied only if nothing at all has changed. */
+  readonly isUnchanged?: boolean;
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
@@ -48,6 +50,7 @@ function setPodCIDRs({ spec }: Node, podCIDRs: readonly string[] = []): readonly
 /** One write for all changes of spec and metadata. It fails as "precondition" when another client changed one of the values. */
 export function guardedNodePatch(change: NodeChange): Patch | undefined {
   const { node, providerID, labels = {}, annotations = {}, taints, toAddresses = [], podCIDRs } = change;
+  const { resourceVersion } = node.metadata;
   const steps = [
     ...setProviderID(node, providerID),
     ...changeMap("/metadata/labels", node.metadata.labels, labels),
@@ -55,7 +58,10 @@ export function guardedNodePatch(change: NodeChange): Patch | undefined {
     ...changeTaints(node, taints),
     ...setPodCIDRs(node, podCIDRs),
   ];
-  const guards = toAddresses.length === 0 ? [] : [testValue("/status/addresses", toAddresses)];
+  const guards = [
+    ...(toAddresses.length === 0 ? [] : [testValue("/status/addresses", toAddresses)]),
+    ...(change.isUnchanged === true ? [testValue("/metadata/resourceVersion", resourceVersion)] : []),
+  ];
   return steps.length === 0 ? undefined : jsonPatch([testUID(node), ...guards, ...steps]);
 }
 

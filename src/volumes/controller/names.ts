@@ -30,9 +30,6 @@ export function attacherFinalizer(driver: string): string {
 /** On a VolumeAttachment that is being deleted: its machine was seen not to use the volume, and cannot mount it any more. */
 export const unmountedKey = "fairlead.dev/unmounted";
 
-/** An administrator confirms that the machine no longer runs. */
-export const outOfServiceTaint = "node.kubernetes.io/out-of-service";
-
 /** How kubelets name the volume in `status.volumesInUse` of a Node. */
 export function nameInUse(driver: string, handle: string): string {
   return `kubernetes.io/csi/${driver}^${handle}`;

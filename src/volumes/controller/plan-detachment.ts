@@ -10,10 +10,9 @@ import {
   type NextProof,
   type ProofKind,
 } from "../../controllers/kernel/proof.ts";
-import { isReady, taintsOf } from "../../controllers/node-facts.ts";
+import { isReady, outOfServiceOf } from "../../controllers/node-facts.ts";
 import type { Milliseconds } from "../../core/brand.ts";
 import type { Node } from "../../kube/objects.ts";
-import { outOfServiceTaint } from "./names.ts";
 
 /** The attachment, and how its volume is named in the status of the Node. */
 export interface AttachedTo {
@@ -30,7 +29,7 @@ export function writerOf(
   { nodeName, inUse, isSameMachine, createdAt }: AttachedTo,
 ): string | undefined {
   if (node === undefined) return `The Node ${nodeName} no longer exists`;
-  if (isSameMachine && taintsOf(node).some(({ key }) => key === outOfServiceTaint)) return undefined;
+  if (isSameMachine && outOfServiceOf(node) !== undefined) return undefined;
   if (!isSameMachine) return `The Node ${nodeName} has another machine now`;
   // What its kubelet has not reported yet does not mean that nothing is mounted.
   if (createdAt < (node.metadata.creationTimestamp ?? "") && !isReady(node))

@@ -5,6 +5,7 @@ import type { NodeIdentity } from "../../cloud/inventory/node-identity.ts";
 import { type Counted, Doubt } from "../../controllers/kernel/doubt.ts";
 import { identityOf, isLeaving, providerIDOf } from "../../controllers/node-facts.ts";
 import { PendingLookups } from "../../controllers/pending-lookups.ts";
+import { outOfServiceTaint } from "../../controllers/well-known.ts";
 import {
   type Milliseconds,
   milliseconds,
@@ -21,7 +22,7 @@ import { type Node, toTime, type VolumeAttachment } from "../../kube/objects.ts"
 import { nodes, volumeAttachments } from "../../kube/resources.ts";
 import { type Outcome, requeue, waiting } from "../../runtime/workers.ts";
 import { RpcError } from "../grpc/status.ts";
-import { nodeIDKey, outOfServiceTaint, unmountedKey } from "./names.ts";
+import { nodeIDKey, unmountedKey } from "./names.ts";
 import { type ObjectRef, refOf } from "./object-ref.ts";
 import { addAnswer, missingProof, noEvidence, type StoppedEvidence, writerOf } from "./plan-detachment.ts";
 import type { VolumeActions } from "./volume-actions.ts";

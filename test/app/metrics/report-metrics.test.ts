@@ -32,6 +32,7 @@ const report: Pick<
   ManagerReport,
   | "leads"
   | "nodesUninitialized"
+  | "nodesOutOfService"
   | "massLimits"
   | "findings"
   | "orphans"
@@ -45,11 +46,14 @@ const report: Pick<
 > = {
   leads: true,
   nodesUninitialized: 2,
+  nodesOutOfService: 1,
   massLimits: [massLimit("nodes"), massLimit("load-balancers"), massLimit("routes", ["10.244.1.0/24"])],
   findings: [
     onHold("d", "MassDeletionHeld"),
     onHold("e", "MassDeletionHeld"),
     onHold("f", "DeletionPaused"),
+    onHold("h", "OutOfServiceHeld"),
+    onHold("i", "OutOfServiceHeld"),
     ofNode("a", "IncompleteInstance"),
     ofNode("b", "PodCIDRTaken"),
     ofNode("b", "PodCIDRTaken"),
@@ -92,11 +96,14 @@ const ofReplica = [
   "fairlead_configuration_restart_pending 1",
 ];
 
-test("the leader counts Nodes, Services and load balancers that need attention", () => {
+test("the leader counts Nodes, Services and load balancers that need attention [F106]", () => {
   expect(linesOf()).toEqual([
     "fairlead_nodes_uninitialized 2",
     'fairlead_node_deletions_held{reason="MassDeletionHeld"} 2',
     'fairlead_node_deletions_held{reason="DeletionPaused"} 1',
+    'fairlead_nodes_out_of_service{state="tainted"} 1',
+    'fairlead_nodes_out_of_service{state="held"} 2',
+    'fairlead_nodes_out_of_service{state="observed"} 0',
     'fairlead_removals_held{kind="nodes"} 0',
     'fairlead_removals_held{kind="load-balancers"} 0',
     'fairlead_removals_held{kind="routes"} 1',

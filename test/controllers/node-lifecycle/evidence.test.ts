@@ -53,6 +53,7 @@ describe("planLifecycle for a Node without provider id", () => {
       evidence,
       proofKinds: ["listing"],
       isReleased: false,
+      outOfServiceDoubt: () => ({ held: undefined, restartedAt: undefined }),
       doubt: () => ({ held: undefined, restartedAt: undefined }),
       settings: lifecycleDefaults,
       now,

@@ -250,6 +250,7 @@ describe("planLifecycle", () => {
       evidence,
       proofKinds: ["listing"],
       isReleased: false,
+      outOfServiceDoubt: () => ({ held: undefined, restartedAt: undefined }),
       doubt: () => ({ held: isHeld ? doubt : undefined, restartedAt: undefined }),
       settings: { ...lifecycleDefaults, minAge: minutes(10), ...settings },
       now,

@@ -183,11 +183,11 @@ test.each([
   expect((await instancesOf(lab))[0]?.state).toBe(expected as never);
 });
 
-test("an inactive host is stopped only if that is configured [F19]", async () => {
+test("an inactive host is suspended only if that is configured, because its machine may run [F19 F106]", async () => {
   const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { state: "inactive" }), {
     settings: { "inactive-is-shutdown": "true" },
   });
-  expect((await instancesOf(lab))[0]?.state).toBe("stopped");
+  expect((await instancesOf(lab))[0]?.state).toBe("suspended");
 });
 
 test("reports a host without addresses and a lost agent, and keeps the addresses of the Node", async () => {

@@ -54,6 +54,11 @@ export const ownFields = {
       ["when-running", "when-ready"],
       { fallback: "when-running" },
     ),
+    "out-of-service-taint": oneOf(
+      "What to do with Nodes that are not Ready and whose machine is proved to be stopped or gone: enforce sets the taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute, which evicts their pods and releases their volumes, and removes it when the machine runs; observe only reports them.",
+      ["off", "observe", "enforce"],
+      { fallback: "off" },
+    ),
     "node-deletion": oneOf(
       "What to do with Nodes whose instance no longer exists: off keeps them, observe only reports them, enforce deletes them.",
       ["off", "observe", "enforce"],

@@ -1,0 +1,66 @@
+// Decides whether a Node gets the taint out-of-service: several answers prove that its machine is stopped or gone, and the cloud can be
+// believed. The taint evicts the pods, so it takes at least the proof of a deletion. Pure.
+
+import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
+import type { Problem } from "../../core/problem.ts";
+import type { Node } from "../../kube/objects.ts";
+import type { Verdict } from "../kernel/doubt.ts";
+import { awaited, judge, type NextProof, type Proof, type ProofKind } from "../kernel/proof.ts";
+import { isUninitialized, outOfServiceOf, providerIDOf } from "../node-facts.ts";
+import { isRecent, type NodeEvidence } from "./observe.ts";
+import type { LifecyclePlanInput } from "./plan.ts";
+import { outOfServiceHeld, outOfServiceObserved } from "./texts.ts";
+
+export type OutOfServicePlan =
+  | { readonly kind: "set" }
+  /** An answer is missing, perhaps of a kind. */
+  | { readonly kind: "prove"; readonly next: NextProof }
+  | { readonly kind: "hold"; readonly problem: Problem };
+
+type Input = Pick<
+  LifecyclePlanInput,
+  "node" | "answer" | "evidence" | "proofKinds" | "outOfServiceDoubt" | "isReleased" | "settings" | "now"
+>;
+
+/** A stopped machine may be started at any time, so an answer says nothing about it when the confirmation is this late. */
+const validity: Milliseconds = minutes(1);
+
+const free: Verdict = { held: undefined, restartedAt: undefined };
+
+/** Undefined if the Node must not get the taint, or has it. It is known to be not Ready. */
+export function planOutOfService(input: Input): OutOfServicePlan | undefined {
+  const { node, answer, evidence, settings, now } = input;
+  if (settings.outOfService === "off" || !isIdentified(node) || outOfServiceOf(node) !== undefined)
+    return undefined;
+  const kinds = answer.kind === "gone" ? input.proofKinds : kindsOfStop(evidence, input.proofKinds);
+  // One answer is never enough to evict pods, although it may be enough to delete a Node.
+  const confirmAfter = milliseconds(Math.max(1, settings.confirmAfter));
+  const isCurrent = ({ knownAt }: Proof): boolean => now - knownAt <= confirmAfter + validity;
+  const proofs = answer.kind === "gone" ? evidence.proofs : evidence.stops.filter(isCurrent);
+  const missing = (restartedAt?: number): NextProof | undefined =>
+    awaited(judge({ certainty: "exists", proofs }, { confirmAfter, kinds, restartedAt }));
+  const next = missing();
+  if (proofs.length === 0) return { kind: "prove", next: next ?? {} };
+  const { held, restartedAt } = input.isReleased ? free : input.outOfServiceDoubt();
+  // Before the cloud has answered at all, nothing is reported.
+  if (held !== undefined && !(held.account === "unanswered" && next !== undefined))
+    return { kind: "hold", problem: outOfServiceHeld(held) };
+  const awaitedProof = next ?? missing(restartedAt);
+  if (awaitedProof !== undefined) return { kind: "prove", next: awaitedProof };
+  if (settings.outOfService === "observe") return { kind: "hold", problem: outOfServiceObserved(node) };
+  if (!isRecent({ proofs }, now)) return { kind: "prove", next: {} };
+  return { kind: "set" };
+}
+
+/** Found by its provider id: a machine that only has the same name may be that of another cluster. */
+function isIdentified(node: Node): boolean {
+  return providerIDOf(node) !== undefined && !isUninitialized(node);
+}
+
+/** Listings without states prove nothing about a machine that exists. */
+function kindsOfStop(
+  { isUnlisted }: Pick<NodeEvidence, "isUnlisted">,
+  kinds: readonly ProofKind[],
+): readonly Proof["kind"][] {
+  return isUnlisted ? kinds.filter((kind) => kind !== "listing") : kinds;
+}

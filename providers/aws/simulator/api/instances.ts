@@ -26,6 +26,7 @@ function view(account: Account, instance: Instance) {
     instanceId: instance.id,
     imageId: "ami-00000000000000001",
     instanceState: stateOf(instance.state),
+    ...(instance.stateReason !== undefined && { stateReason: { code: instance.stateReason } }),
     privateDnsName: instance.name,
     dnsName: instance.publicName ?? "",
     instanceType: instance.type,

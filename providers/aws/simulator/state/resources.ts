@@ -20,6 +20,7 @@ export interface Instance extends Tagged {
   readonly id: string;
   readonly type: string;
   readonly state: "pending" | "running" | "shutting-down" | "terminated" | "stopping" | "stopped";
+  readonly stateReason?: string;
   readonly vpc: string;
   readonly subnet: string;
   readonly zone: string;

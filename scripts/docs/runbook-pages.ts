@@ -129,9 +129,7 @@ function countedAs(name: string): string {
   const metric = name.startsWith("OutOfService")
     ? `fairlead_nodes_out_of_service{state="${name.endsWith("Held") ? "held" : "observed"}"}`
     : `fairlead_node_deletions_held{reason="${name}"}`;
-  return isHeld
-    ? ` \`${metric}\` counts the Nodes with this\nreason.`
-    : "";
+  return isHeld ? ` \`${metric}\` counts the Nodes with this\nreason.` : "";
 }
 
 function pageOf(name: string): string {

@@ -23,7 +23,9 @@ export class CloudAccess {
     const hides = cloud.hides;
     cloud.hides = (machine) => hides(machine) || world.hiddenMachines.isHidden(machine.id, this.#requestKind);
     cloud.shows = (machine) =>
-      world.shownStopped.isHidden(machine.id, this.#requestKind) ? { ...machine, status: "stopped" } : machine;
+      world.shownStopped.isHidden(machine.id, this.#requestKind)
+        ? { ...machine, status: "stopped" }
+        : machine;
   }
 
   readonly transport: Transport = async (request, signal) => {

@@ -46,7 +46,8 @@ export function addAnswer(evidence: NodeEvidence, answer: Answer, knownAt?: numb
     ...evidence,
     proofs: answer.asOf < evidence.since ? evidence.proofs : [],
     stops: addStop(evidence, answer, knownAt),
-    isUnlisted: evidence.isUnlisted || (answer.kind === "exists" && answer.proof === "listing" && state === undefined),
+    isUnlisted:
+      evidence.isUnlisted || (answer.kind === "exists" && answer.proof === "listing" && state === undefined),
     state: state ?? evidence.state,
     wasTerminating: evidence.wasTerminating || state === "terminating",
   };

@@ -1,6 +1,7 @@
 // Decides whether a Node gets the taint out-of-service: several answers prove that its machine is stopped or gone, and the cloud can be
 // believed. The taint evicts the pods, so it takes at least the proof of a deletion. Pure.
 
+import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
@@ -8,7 +9,7 @@ import type { Verdict } from "../kernel/doubt.ts";
 import { awaited, judge, type NextProof, type Proof, type ProofKind } from "../kernel/proof.ts";
 import { isUninitialized, outOfServiceOf, providerIDOf } from "../node-facts.ts";
 import { isRecent, type NodeEvidence } from "./observe.ts";
-import type { LifecyclePlanInput } from "./plan.ts";
+import type { LifecycleSettings } from "./settings.ts";
 import { outOfServiceHeld, outOfServiceObserved } from "./texts.ts";
 
 export type OutOfServicePlan =
@@ -17,10 +18,20 @@ export type OutOfServicePlan =
   | { readonly kind: "prove"; readonly next: NextProof }
   | { readonly kind: "hold"; readonly problem: Problem };
 
-type Input = Pick<
-  LifecyclePlanInput,
-  "node" | "answer" | "evidence" | "proofKinds" | "outOfServiceDoubt" | "isReleased" | "settings" | "now"
->;
+export interface OutOfServiceInput {
+  readonly node: Node;
+  readonly answer: Answer;
+  readonly evidence: NodeEvidence;
+  /** The kinds of proof that exist for this Node. */
+  readonly proofKinds: readonly ProofKind[];
+  /** Counts machines that are stopped as well. */
+  readonly outOfServiceDoubt: () => Verdict;
+  /** An operator released this Node: the mass limit does not apply to it. */
+  readonly isReleased: boolean;
+  readonly settings: LifecycleSettings;
+  /** Monotonic. */
+  readonly now: number;
+}
 
 /** A stopped machine may be started at any time, so an answer says nothing about it when the confirmation is this late. */
 const validity: Milliseconds = minutes(1);
@@ -28,7 +39,7 @@ const validity: Milliseconds = minutes(1);
 const free: Verdict = { held: undefined, restartedAt: undefined };
 
 /** Undefined if the Node must not get the taint, or has it. It is known to be not Ready. */
-export function planOutOfService(input: Input): OutOfServicePlan | undefined {
+export function planOutOfService(input: OutOfServiceInput): OutOfServicePlan | undefined {
   const { node, answer, evidence, settings, now } = input;
   if (settings.outOfService === "off" || !isIdentified(node) || outOfServiceOf(node) !== undefined)
     return undefined;

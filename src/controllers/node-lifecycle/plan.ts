@@ -1,7 +1,6 @@
 // Decides what to do about a Node that is not Ready, given what is known of its instance: nothing, the shutdown taint, the taint
 // out-of-service, another query, or the deletion. Pure.
 
-import type { Answer } from "../../cloud/inventory/instances.ts";
 import { type Milliseconds, milliseconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
@@ -22,8 +21,7 @@ import {
 import { isPaused } from "../pause.ts";
 import { shutdownTaint } from "../well-known.ts";
 import { isRecent, type NodeEvidence } from "./observe.ts";
-import { planOutOfService } from "./plan-out-of-service.ts";
-import type { LifecycleSettings } from "./settings.ts";
+import { type OutOfServiceInput, planOutOfService } from "./plan-out-of-service.ts";
 import { deletionForbidden, deletionObserved, deletionUnproved, massDeletionHeld } from "./texts.ts";
 
 export type LifecycleDecision =
@@ -38,24 +36,12 @@ export type LifecycleDecision =
   | { readonly kind: "hold"; readonly problem: Problem }
   | { readonly kind: "delete"; readonly isAnnounced: boolean };
 
-export interface LifecyclePlanInput {
-  readonly node: Node;
-  readonly answer: Answer;
-  readonly evidence: NodeEvidence;
-  /** The kinds of proof that exist for this Node. */
-  readonly proofKinds: readonly ProofKind[];
+export interface LifecyclePlanInput extends OutOfServiceInput {
   readonly doubt: () => Verdict;
-  /** Counts machines that are stopped as well. */
-  readonly outOfServiceDoubt: () => Verdict;
   /** The state of the instance was looked up, and the next check is scheduled. A listing without states changes nothing then. */
   readonly isChecked?: boolean;
   /** Observe mode has shown the shutdown taint, and never sets it. */
   readonly isTaintObserved?: boolean | undefined;
-  /** An operator released this Node: the mass limit does not apply to it. */
-  readonly isReleased: boolean;
-  readonly settings: LifecycleSettings;
-  /** Monotonic. */
-  readonly now: number;
 }
 
 export function planLifecycle(input: LifecyclePlanInput): LifecycleDecision {

@@ -41,9 +41,7 @@ export function* startTriggers(deps: TriggerDeps): Subscriptions {
 /** Not Ready, or with a taint that Fairlead removes from Ready Nodes. All other Nodes are healthy and left alone. */
 export function isOfInterest(node: Node): boolean {
   return (
-    !isReady(node) ||
-    hasTaint(node, shutdownTaint, "NoSchedule") ||
-    outOfServiceOf(node) === "Fairlead's"
+    !isReady(node) || hasTaint(node, shutdownTaint, "NoSchedule") || outOfServiceOf(node) === "Fairlead's"
   );
 }
 

@@ -109,6 +109,7 @@ describe("a reload", () => {
     ["label-policy: { example.com/a: report }"],
     ["node-deletion: observe"],
     ["remove-shutdown-taint: when-ready"],
+    ["out-of-service-taint: enforce"],
     ["absence-confirmation: 40s"],
     ["removal-limit: 15%"],
   ])(

@@ -112,7 +112,12 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     stop(w);
     await w.pass(240);
     expect(w.nodes.sent).toEqual([]);
-    expect(w.nodes.journal.entries().map(({ detail }) => JSON.stringify(detail)).join()).toContain(key);
+    expect(
+      w.nodes.journal
+        .entries()
+        .map(({ detail }) => JSON.stringify(detail))
+        .join(),
+    ).toContain(key);
   });
 
   test("takes two answers even where one is enough to delete a Node [F106]", async () => {
@@ -179,7 +184,9 @@ describe("the taint out-of-service on a machine that is stopped", () => {
   test("is refused by the API server when the Node has become Ready unseen [F106]", async () => {
     const w = started(5, { lag: 4000 });
     stop(w);
-    await w.pass(30);
+    await w.until(() => w.lifecycle.candidates.get("n0")?.evidence?.stops.length === 1, "the first answer");
+    // The second request is on its way.
+    await w.clock.advance(milliseconds(30_050));
     const seen = new Set<string>();
     w.nodes.server.onWrite(({ object }) => {
       if (JSON.stringify(object.spec).includes(key)) seen.add(object.metadata.name);
@@ -255,7 +262,11 @@ describe("a taint out-of-service that Fairlead did not set", () => {
     ["by hand with another effect", { ...byHand, effect: "NoSchedule" }, undefined],
     ["again by hand, with an annotation of a former one", byHand, "2026-01-01T00:00:00Z"],
     ["with an annotation that its kubelet wrote", byHand, ""],
-    ["by another program at another time", { ...byHand, timeAdded: "2026-01-02T00:00:00Z" }, "2026-01-01T00:00:00Z"],
+    [
+      "by another program at another time",
+      { ...byHand, timeAdded: "2026-01-02T00:00:00Z" },
+      "2026-01-01T00:00:00Z",
+    ],
   ];
   test.each(cases)("stays when it was set %s, also on a Ready Node [F106]", async (_, taint, since) => {
     const w = started(5);

@@ -97,6 +97,28 @@ describe("a Node", () => {
     );
   });
 
+  test("whose machine is stopped names the proofs before the taint out-of-service, and who set it [F106 N7]", async () => {
+    const w = await started(5, "--out-of-service-taint=enforce");
+    await w.pass(30);
+    w.cloud.machines.setStatus("1", "stopped");
+    w.setReady("node-0", "Unknown");
+    await w.until(() => explain(w, "node-0").state === "waiting", "a proof");
+    const [note] = explain(w, "node-0").notes;
+    expect(note?.reason).toBe("ProofOfStop");
+    expect(note?.text).toMatch(
+      /^The cloud has answered once that its machine is stopped, at first \d+ s ago \((listing|lookup)\)\. The Node gets the taint node\.kubernetes\.io\/out-of-service when/,
+    );
+    await w.until(() => explain(w, "node-0").state === "settled", "the taint");
+    expect(explain(w, "node-0").summary).toBe(
+      "It is not Ready and has the taint node.kubernetes.io/out-of-service, which evicts its pods and releases their volumes. Fairlead set it on proof that the machine does not run, and removes it when the machine runs or the Node is Ready.",
+    );
+    expect(w.manager.report().nodesOutOfService).toBe(1);
+    const taint = { key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" };
+    join(w, "by-hand", { spec: { providerID: "fake://2", taints: [taint] } });
+    await w.pass(5);
+    expect(explain(w, "by-hand").summary).toEndWith("Fairlead did not set it, and does not remove it.");
+  });
+
   test("explains a Node that the mass limit holds with the command that releases it [F91 N7]", async () => {
     const w = await started(10, "--leader-elect=true");
     await w.pass(30);

@@ -17,6 +17,7 @@ const ready = { conditions: [{ type: "Ready", status: "True" }] };
 const condition = (type: string, status: string) => ({
   conditions: [...ready.conditions, { type, status, reason: "Test", message: "Test." }],
 });
+const outOfService = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
 const shutdown = { key: "node.cloudprovider.kubernetes.io/shutdown", effect: "NoSchedule" };
 
 /** The controllers record something about each, or change it. */
@@ -28,6 +29,7 @@ const unusual: readonly Parameters<typeof toNode>[0][] = [
 ];
 
 const own: readonly Parameters<typeof toNode>[0][] = [
+  { name: "out-of-service", spec: { taints: [outOfService] }, status: ready },
   { name: "shut-down", spec: { taints: [shutdown] }, status: ready },
   { name: "with-problem", status: condition("CloudReady", "False") },
   { name: "without-route", status: condition("NetworkUnavailable", "True") },

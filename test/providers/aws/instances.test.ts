@@ -86,12 +86,15 @@ test("takes IPv4 addresses where NodeIPFamilies is empty, as the Go manager does
 test.each([
   ["Client.UserInitiatedShutdown", "stopped"],
   ["Client.UserInitiatedHibernate", "suspended"],
-] as const)("shows an instance that was stopped because of %s as %s [F19 F106]", async (stateReason, state) => {
-  const { lab } = labWith({}, ({ account }) => {
-    account.add("node-1", { tags: owned, state: "stopped", stateReason });
-  });
-  expect((await instancesOf(lab))[0]?.state).toBe(state);
-});
+] as const)(
+  "shows an instance that was stopped because of %s as %s [F19 F106]",
+  async (stateReason, state) => {
+    const { lab } = labWith({}, ({ account }) => {
+      account.add("node-1", { tags: owned, state: "stopped", stateReason });
+    });
+    expect((await instancesOf(lab))[0]?.state).toBe(state);
+  },
+);
 
 test("lists 65 instances with two requests [F9]", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => {

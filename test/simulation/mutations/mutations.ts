@@ -39,9 +39,72 @@ const scripted = (test: string): FoundByTest => ({
   test,
 });
 
+const planOutOfService = "src/controllers/node-lifecycle/plan-out-of-service.ts";
+const outOfService = { file: "test/controllers/node-lifecycle/out-of-service.test.ts" };
+
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
   ...cloudMutations,
+  {
+    name: "evict-pods-although-all-machines-are-off",
+    breaks: "A cloud that shows all machines as stopped has the pods of NotReady Nodes evicted.",
+    foundBy: { ...outOfService, test: "that shows all 10 machines as stopped" },
+    edits: [
+      {
+        file: planOutOfService,
+        find: "input.isReleased ? free : input.outOfServiceDoubt()",
+        replace: "free",
+      },
+    ],
+  },
+  {
+    name: "evict-pods-by-one-kind-of-answer",
+    breaks: "Listings that show a running machine as stopped have its pods evicted.",
+    foundBy: { ...outOfService, test: "as stopped in one kind of answer" },
+    edits: [
+      {
+        file: planOutOfService,
+        find: 'isUnlisted ? kinds.filter((kind) => kind !== "listing") : kinds',
+        replace: "isUnlisted ? [] : kinds.slice(kinds.length)",
+      },
+    ],
+  },
+  {
+    name: "evict-pods-after-one-answer",
+    breaks: "A machine that is shown as stopped for a moment has its pods evicted.",
+    foundBy: { ...outOfService, test: "for less than the confirmation time" },
+    edits: [
+      {
+        file: planOutOfService,
+        find: "Math.max(1, settings.confirmAfter)",
+        replace: "Math.min(0, settings.confirmAfter)",
+      },
+    ],
+  },
+  {
+    name: "evict-pods-of-a-ready-node",
+    breaks: "A Node that became Ready unseen has its pods evicted.",
+    foundBy: { ...outOfService, test: "has become Ready unseen" },
+    edits: [
+      {
+        file: "src/controllers/node-lifecycle/apply.ts",
+        find: "isUnchanged: isSet,",
+        replace: "isUnchanged: false,",
+      },
+    ],
+  },
+  {
+    name: "remove-an-administrators-taint",
+    breaks: "The taint out-of-service that an administrator set is removed when the machine runs.",
+    foundBy: { ...outOfService, test: "stays when it was set again by hand" },
+    edits: [
+      {
+        file: "src/controllers/node-facts.ts",
+        find: "timeAdded === since",
+        replace: "timeAdded !== String(since)",
+      },
+    ],
+  },
   {
     name: "trust-credentials-that-show-nothing",
     breaks: "With credentials of another project, a small cluster gets its load balancers there.",

@@ -54,8 +54,9 @@ export function planOutOfService(input: OutOfServiceInput): OutOfServicePlan | u
   if (proofs.length === 0) return { kind: "prove", next: next ?? {} };
   const { held, restartedAt } = input.isReleased ? free : input.outOfServiceDoubt();
   // Before the cloud has answered at all, nothing is reported.
-  if (held !== undefined && !(held.account === "unanswered" && next !== undefined))
-    return { kind: "hold", problem: outOfServiceHeld(held) };
+  const isEarly = held?.account === "unanswered" && next !== undefined;
+  const problem = held && !isEarly ? outOfServiceHeld(held) : undefined;
+  if (problem !== undefined) return { kind: "hold", problem };
   const awaitedProof = next ?? missing(restartedAt);
   if (awaitedProof !== undefined) return { kind: "prove", next: awaitedProof };
   if (settings.outOfService === "observe") return { kind: "hold", problem: outOfServiceObserved(node) };

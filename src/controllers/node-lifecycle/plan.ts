@@ -108,9 +108,9 @@ function planDeletion(input: LifecyclePlanInput): LifecycleDecision {
   const { node, answer, evidence, proofKinds, doubt, isReleased, settings, now } = input;
   if (settings.deletion === "off") return outOfService(input) ?? { kind: "recheck" };
   // A Node that stays although its machine is proved to be gone.
-  const kept = (problem: Problem): LifecycleDecision => {
+  const kept = (hold: LifecycleDecision): LifecycleDecision => {
     const decision = outOfService(input);
-    return decision === undefined || decision.kind === "hold" ? { kind: "hold", problem } : decision;
+    return decision === undefined || decision.kind === "hold" ? hold : decision;
   };
   const undescribed = answer.kind === "gone" ? answer.undescribed : undefined;
   if (undescribed !== undefined)
@@ -137,11 +137,11 @@ function planDeletion(input: LifecyclePlanInput): LifecycleDecision {
   // A proof from a time when the instance may not have been visible yet does not count.
   const newest = Math.max(...evidence.proofs.map(({ beganAt }) => beganAt));
   if (mayBeTooNew && newest < now - beyondMinAge) return { kind: "query", after: milliseconds(0) };
-  if (isDeletionForbidden(node)) return kept(deletionForbidden(node));
+  if (isDeletionForbidden(node)) return kept({ kind: "hold", problem: deletionForbidden(node) });
   const isAnnounced = isReleased || isAnnouncedAsLeaving(node, evidence);
   const restarted = missing(restartedAt);
   if (restarted !== undefined) return queryFor(restarted, now);
-  if (settings.deletion === "observe") return kept(deletionObserved());
+  if (settings.deletion === "observe") return kept({ kind: "hold", problem: deletionObserved() });
   if (!isRecent(evidence, now)) return { kind: "query", after: milliseconds(0) };
   return { kind: "delete", isAnnounced };
 }

@@ -53,7 +53,10 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   ["scripts/new-provider.ts", ["dir"]],
   ["scripts/bench/options.ts", ["count", "clouds", "runs", "action", "flag", "output", "json", "write"]],
   ["scripts/all-tests.ts", ["nightly"]],
-  ["scripts/simulate.ts", ["volumes", "lookups", "operations", "stops", "seeds", "from", "record", "against"]],
+  [
+    "scripts/simulate.ts",
+    ["volumes", "lookups", "operations", "stops", "seeds", "from", "record", "against"],
+  ],
   ["scripts/docs.ts", ["check", "features", "all", "executable", "cluster"]],
   // kubeadm.
   [undefined, ["client-name"]],

@@ -27,7 +27,10 @@ export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner):
 /** Only the names: the values have their own tables. */
 const anyText = buildField("", "any text", (value) => ({ value }), {});
 const known = Object.fromEntries(
-  [pausedAnnotation, deletionAnnotation, outOfServiceAnnotation].map((key) => [key.slice(ownPrefix.length), anyText]),
+  [pausedAnnotation, deletionAnnotation, outOfServiceAnnotation].map((key) => [
+    key.slice(ownPrefix.length),
+    anyText,
+  ]),
 );
 
 /** A typo is reported and never silently ignored. All are warnings: an invalid value is read as the safest one, and blocks nothing else. */

@@ -152,6 +152,7 @@ function toInstance(found: ApiInstance, known: Known): readonly Instance[] {
       region: known.region,
       ...(zone !== undefined && { zone }),
       labels: { ...zoneLabels(known.zones.get(zone ?? "")?.zoneId), ...labels },
+      cloudLabels: Object.fromEntries((tagSet ?? []).map((tag) => [tag.key, tag.value ?? ""])),
       ...(problems.length > 0 && { problems }),
     },
   ];

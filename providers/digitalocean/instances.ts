@@ -13,7 +13,17 @@ import {
 import type { DigitalOceanApi } from "./api.ts";
 import type { ApiAddresses, ApiDroplet } from "./resources.ts";
 
-function toInstance({ id, name, status, size_slug, region, networks }: ApiDroplet): Instance {
+/** Tags are words; one such as `team:web` is a label with a value. */
+function labelsOf(tags: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    tags.map((tag) => {
+      const [key = "", ...value] = tag.split(":");
+      return [key, value.join(":")];
+    }),
+  );
+}
+
+function toInstance({ id, name, status, size_slug, region, tags, networks }: ApiDroplet): Instance {
   const addressOf = (list: ApiAddresses | undefined, wanted: "private" | "public") =>
     list?.find(({ type }) => type === wanted)?.ip_address;
   const internal = addressOf(networks.v4, "private");
@@ -41,6 +51,7 @@ function toInstance({ id, name, status, size_slug, region, networks }: ApiDrople
     addresses: known,
     type: size_slug,
     region: region.slug,
+    cloudLabels: labelsOf(tags ?? []),
     ...(internal === undefined && { problems: [errorProblem("IncompleteInstance", text)] }),
   };
 }

@@ -8,6 +8,7 @@ export interface ApiDroplet {
   readonly status: string;
   readonly size_slug: string;
   readonly region: { readonly slug: string };
+  readonly tags?: readonly string[] | null;
   readonly networks: { readonly v4?: ApiAddresses; readonly v6?: ApiAddresses };
 }
 

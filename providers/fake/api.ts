@@ -10,6 +10,8 @@ export interface ApiMachine {
   readonly zone: string;
   readonly private_ip: string;
   readonly public_ip: string;
+  /** Absent on machines that `answer-any-node` invents. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 export interface ApiListener {

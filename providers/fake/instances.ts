@@ -18,6 +18,7 @@ function toInstance(machine: ApiMachine): Instance {
     type: machine.type,
     region: "nowhere",
     zone: machine.zone,
+    cloudLabels: machine.labels,
     labels: { "fake.example/type": machine.type },
   };
 }

@@ -59,7 +59,7 @@ function addressesOf(
 }
 
 function toInstance(server: ApiServer, settings: Settings, networkID: number | undefined): Instance {
-  const { id, name, status, server_type, location, public_net, private_net } = server;
+  const { id, name, status, labels, server_type, location, public_net, private_net } = server;
   const privateIP = private_net.find(({ network }) => network === networkID)?.ip;
   return {
     key: String(id),
@@ -76,6 +76,7 @@ function toInstance(server: ApiServer, settings: Settings, networkID: number | u
     region: location.name,
     zone: settings["instances-zone-label-enabled"] ? (zones[location.name] ?? location.name) : undefined,
     labels: { "instance.hetzner.cloud/provided-by": "cloud" },
+    cloudLabels: labels,
   };
 }
 

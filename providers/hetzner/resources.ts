@@ -6,6 +6,7 @@ export interface ApiServer {
   readonly id: number;
   readonly name: string;
   readonly status: string;
+  readonly labels: Readonly<Record<string, string>>;
   readonly server_type: { readonly name: string };
   readonly location: { readonly name: string };
   /** Servers may have neither of them. */

@@ -89,7 +89,7 @@ export interface ServerPlace {
 }
 
 function toInstance(server: ApiServer, known: Known, { settings, region }: ServerPlace): Instance {
-  const { id, name, flavor, "OS-EXT-AZ:availability_zone": zone } = server;
+  const { id, name, flavor, metadata, "OS-EXT-AZ:availability_zone": zone } = server;
   const attached = attachedTo(server, known);
   const written = providerID(`openstack://${settings["regional-provider-ids"] ? (region ?? "") : ""}/${id}`);
   if (name === undefined) {
@@ -111,6 +111,7 @@ function toInstance(server: ApiServer, known: Known, { settings, region }: Serve
     addresses,
     type: isLabel(type) ? type : (known.flavors.get(type) ?? ""),
     region,
+    cloudLabels: metadata,
     ...(zone && { zone: labelOf(zone) }),
     ...(addresses.length === 0 && { problems: [errorProblem("IncompleteInstance", text)] }),
   };

@@ -4,7 +4,7 @@ import { defineProvider } from "#ccm";
 import { annotations } from "./annotations.ts";
 import { rancherApi } from "./api.ts";
 import { rancherChanges } from "./changes.ts";
-import { hostSource, labelPrefixes } from "./instances.ts";
+import { hostSource } from "./instances.ts";
 import { rancherLoadBalancers } from "./load-balancers.ts";
 import { checkSettings, config, readConfigFile, reasons } from "./settings.ts";
 
@@ -25,7 +25,6 @@ export const rancher = defineProvider({
       instances: {
         sources: settings["api-ids"] ? [byUUID, hostSource(api, "id", settings)] : [byUUID],
         matchBy: ["name", "shortName"],
-        labelPrefixes: labelPrefixes(settings["node-labels"]),
       },
       loadBalancers: settings["load-balancers-enabled"]
         ? rancherLoadBalancers(api, settings, context.mark.cluster)

@@ -33,30 +33,6 @@ function mergeHosts(rows: readonly ApiHost[]): readonly ApiHost[] {
   return [...byID.values()];
 }
 
-const name = "[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?";
-const keyPattern = new RegExp(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?${name}$`);
-const valuePattern = new RegExp(`^(${name})?$`);
-
-const isChosen = (key: string, chosen: readonly string[]): boolean =>
-  chosen.some((one) => (one.endsWith("*") ? key.startsWith(one.slice(0, -1)) : key === one));
-
-/** `chosen`: label keys, or prefixes that end with `*`. `invalid`: keys of chosen labels that Kubernetes does not accept. */
-function nodeLabelsOf({ labels }: ApiHost, chosen: readonly string[] = []) {
-  const wanted = Object.entries(labels ?? {}).filter(([key]) => isChosen(key, chosen));
-  const isValid = ([key, value]: readonly [string, string]) =>
-    keyPattern.test(key) && valuePattern.test(value);
-  return {
-    labels: Object.fromEntries(wanted.filter(isValid)),
-    invalid: wanted.filter((one) => !isValid(one)).map(([key]) => key),
-  };
-}
-
-/** Labels with these prefixes change with the host. */
-export function labelPrefixes(chosen: readonly string[] | undefined): readonly `${string}/`[] {
-  const prefixes = (chosen ?? []).flatMap((one) => /^[^*]+\//.exec(one)?.[0] ?? []);
-  return [...new Set(prefixes)] as readonly string[] as readonly `${string}/`[];
-}
-
 /** The names of each host, by id: an exact name takes precedence over the first label of another host's name. */
 function namesOfHosts(
   hosts: readonly ApiHost[],
@@ -104,16 +80,14 @@ function addressesOf(host: ApiHost, kinds: Settings["addresses"]): readonly Inst
   return ips.length === 0 || !host.hostname ? ips : [...ips, { kind: "Hostname", value: host.hostname }];
 }
 
-function problemsOf(host: ApiHost, title: string, invalid: readonly string[]): readonly ProviderProblem[] {
+function problemsOf(host: ApiHost, title: string): readonly ProviderProblem[] {
   const { state, agentState } = host;
   const isLost = state === "disconnected" || (state === "active" && agentState === "disconnected");
   const noAddress = `Rancher has no IP address for host ${title} yet. A joining Node waits; other Nodes keep their addresses. If it lasts, check the Rancher agent of the host.`;
   const lost = `Rancher has lost the connection to the agent of host ${title}. The Node stays. Start the agent, or remove the host from Rancher if it is gone.`;
-  const refused = `Kubernetes does not accept these labels of host ${title}: ${invalid.join(", ")}. The Node does not get them. A value has at most 63 letters, digits, dashes, dots and underscores. Correct them in Rancher, or remove them from node-labels.`;
   return applicable(
     ipsOf(host).length === 0 && errorProblem("IncompleteInstance", noAddress),
     isLost && warningProblem(reasons.HostAgentDisconnected, lost),
-    invalid.length > 0 && warningProblem(reasons.InvalidHostLabel, refused),
   );
 }
 
@@ -129,7 +103,6 @@ function toInstance(
   const [hostname] = ownNames(host);
   const { "node-domains": domains = [] } = settings;
   const title = host.hostname ?? host.name ?? host.id;
-  const { labels, invalid } = nodeLabelsOf(host, settings["node-labels"]);
   const label = (name: string | undefined) => (name === undefined ? undefined : host.labels?.[name]);
   // For a Node with any domain, unless the domains are configured. A name that two hosts have is ambiguous either way.
   const hasAnyDomain = hostname?.includes(".") === false && domains.length === 0;
@@ -142,11 +115,11 @@ function toInstance(
     title,
     state: stateOf(host, settings["inactive-is-shutdown"]),
     addresses: addressesOf(host, settings.addresses),
-    ...(Object.keys(labels).length > 0 && { labels }),
     type: label(settings["instance-type-label"]) ?? "rancher",
     region: label(settings["region-label"]) ?? "Region1",
     zone: label(settings["zone-label"]) ?? "FailureDomain1",
-    problems: problemsOf(host, title, invalid),
+    cloudLabels: host.labels ?? {},
+    problems: problemsOf(host, title),
   };
 }
 

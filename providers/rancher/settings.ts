@@ -51,9 +51,6 @@ const instances = {
   "zone-label": text("Label of hosts with the zone. Without it: FailureDomain1.", live),
   "region-label": text("Label of hosts with the region. Without it: Region1.", live),
   "instance-type-label": text("Label of hosts with the instance type. Without it: rancher.", live),
-  "node-labels": list(
-    "Labels of hosts that their Nodes get too, by name, or by prefix with * at the end: team,example.com/*. Those with a slash change with the host; others are set if the Node lacks them.",
-  ),
   "inactive-is-shutdown": flag("Give Nodes of inactive hosts the shutdown taint.", {
     fallback: false,
     ...live,
@@ -115,8 +112,6 @@ export function readConfigFile(text: string): ConfigFile {
 export const reasons = declareReasons({
   HostAgentDisconnected:
     "Rancher has lost the connection to the agent of the host. The Node stays. Start the agent, or remove the host from Rancher.",
-  InvalidHostLabel:
-    "A label of the host is not valid for a Node. The Node does not get it. Correct it in Rancher, or remove it from node-labels.",
   LoadBalancerFailed:
     "Rancher reports an error of the load balancer, such as a host port that is in use. Correct it; Fairlead continues then.",
 });

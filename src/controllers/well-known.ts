@@ -21,6 +21,8 @@ export const pausedAnnotation = "fairlead.dev/paused";
 export const deletionAnnotation = "fairlead.dev/node-deletion";
 /** On Nodes, written with the taint out-of-service: when Fairlead set it. Another time, or none, and the taint is another client's. */
 export const outOfServiceAnnotation = "fairlead.dev/out-of-service-since";
+/** On Nodes: the keys of the labels that Fairlead has written from the labels of the machine, with commas. Only these does it remove. */
+export const cloudLabelsAnnotation = "fairlead.dev/labels-from-cloud";
 /** On the Lease of leader election: the removals that the mass limits count. */
 export const removalsAnnotation = "fairlead.dev/removals";
 /** On the Lease of leader election: the --cluster-name of the leader. */

@@ -58,6 +58,12 @@ export interface Instance {
   readonly zone?: string | undefined;
   /** Further labels: kept in sync under `Instances.labelPrefixes`, otherwise set only if absent. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
+  /**
+   * What users of the cloud wrote on the machine: its labels, tags or metadata, exactly as the cloud has them. Those that
+   * --node-labels-from names become labels of the Node, after all checks. Empty: it has none, so labels that came from it are removed.
+   * Absent: the cloud has none, or the answer does not contain them; then nothing is removed.
+   */
+  readonly cloudLabels?: Readonly<Record<string, string>> | undefined;
   /** Problems with this machine. An error keeps a joining Node uninitialized until it is fixed. */
   readonly problems?: readonly ProviderProblem[] | undefined;
   /**

@@ -10,6 +10,7 @@ export interface SimulatedMachine {
   readonly zone: string;
   readonly private_ip: string;
   readonly public_ip: string;
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 const octets = (number: number): string => `${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
@@ -31,6 +32,7 @@ export class Machines {
       zone: `zone-${(number % 3) + 1}`,
       private_ip: `10.${octets(number)}`,
       public_ip: `100.${octets(number)}`,
+      labels: {},
       ...changes,
     };
     this.#put(machine);

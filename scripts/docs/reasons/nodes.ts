@@ -93,6 +93,11 @@ export const onNodes: Reasons = {
     when: "A label differs from the cloud. Fairlead does not change it",
     whatToDo: "correct the label, or set `--label-policy=KEY=sync`",
   },
+  CloudLabelsSkipped: {
+    type: "Warning",
+    when: "Labels of the machine that `--node-labels-from` names are not valid in Kubernetes, belong to Kubernetes or the provider, or are too many. The Node does not get them",
+    whatToDo: "correct them in the cloud, or name other labels in `--node-labels-from`",
+  },
   KubernetesRefused: {
     type: "Warning",
     when: "The API server refused a write",

@@ -53,6 +53,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
   const nodes: NodeSettings = {
     ...nodeDefaults,
     labelPolicies,
+    labelsFrom: flags["node-labels-from"] ?? [],
     preferBetaLabels: flags["prefer-beta-labels"],
     reconcileLabels: flags["reconcile-labels"],
     matchTimeout: flags["node-match-timeout"],

@@ -37,7 +37,12 @@ export async function applyPlan(
   const others = guardedNodePatch({
     node: current,
     labels: plan.labels,
-    ...defined({ providerID: plan.providerID, taints, toAddresses: taints && current.status.addresses }),
+    ...defined({
+      providerID: plan.providerID,
+      annotations: plan.annotations,
+      taints,
+      toAddresses: taints && current.status.addresses,
+    }),
   });
   return others === undefined ? current : write(current, others, why, context, signal);
 }

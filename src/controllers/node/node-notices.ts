@@ -8,7 +8,13 @@ import type { Node } from "../../kube/objects.ts";
 import type { UnreadableSource } from "../../provider/instances.ts";
 import { isUninitialized, nodeDeletionOf } from "../node-facts.ts";
 import { isPaused, pauseOf } from "../pause.ts";
-import { deletionAnnotation, outOfServiceAnnotation, ownPrefix, pausedAnnotation } from "../well-known.ts";
+import {
+  cloudLabelsAnnotation,
+  deletionAnnotation,
+  outOfServiceAnnotation,
+  ownPrefix,
+  pausedAnnotation,
+} from "../well-known.ts";
 import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./texts.ts";
 
 export interface NodeOwner {
@@ -27,7 +33,7 @@ export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner):
 /** Only the names: the values have their own tables. */
 const anyText = buildField("", "any text", (value) => ({ value }), {});
 const known = Object.fromEntries(
-  [pausedAnnotation, deletionAnnotation, outOfServiceAnnotation].map((key) => [
+  [pausedAnnotation, deletionAnnotation, outOfServiceAnnotation, cloudLabelsAnnotation].map((key) => [
     key.slice(ownPrefix.length),
     anyText,
   ]),

@@ -4,9 +4,10 @@ import type { ProviderID } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
-import type { Labels, Node, NodeAddress } from "../../kube/objects.ts";
+import type { Node, NodeAddress } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { isUninitialized, providerIDOf } from "../node-facts.ts";
+import { cloudLabelsAnnotation } from "../well-known.ts";
 import { keptInternalIPs, planAddresses, sameAddresses, sameAddressSet } from "./desired/addresses.ts";
 import { planLabels } from "./desired/labels.ts";
 import type { NodeSettings } from "./settings.ts";
@@ -15,7 +16,9 @@ export interface NodePlan {
   /** Written first. */
   readonly addresses?: readonly NodeAddress[];
   readonly providerID?: ProviderID;
-  readonly labels: Labels;
+  /** Undefined removes a label. */
+  readonly labels: Readonly<Record<string, string | undefined>>;
+  readonly annotations?: Readonly<Record<string, string | undefined>>;
   readonly removeUninitializedTaint: boolean;
   readonly problems: readonly Problem[];
 }
@@ -32,7 +35,9 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
   const internal = keptInternalIPs(node, instance);
   const addresses = [...instance.addresses, ...internal.kept];
   const { desired, problems: addressProblems } = planAddresses(node, addresses, settings.addresses);
-  const labels = planLabels({ labels: node.metadata.labels ?? {}, instance, isNew, ownPrefixes, settings });
+  const { labels: present = {}, annotations = {} } = node.metadata;
+  const record = annotations[cloudLabelsAnnotation];
+  const labels = planLabels({ labels: present, record, instance, isNew, ownPrefixes, settings });
   const problems = [
     ...(instance.problems ?? []),
     ...internal.problems,
@@ -49,6 +54,7 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
       providerID: isNew && providerIDOf(node) === undefined ? instance.id : undefined,
     }),
     labels: labels.set,
+    ...(labels.record && { annotations: { [cloudLabelsAnnotation]: labels.record.value } }),
     removeUninitializedTaint: isNew,
     problems,
   };
@@ -65,6 +71,8 @@ export function describePlan({ addresses = [], labels }: Pick<NodePlan, "address
   const list = addresses.map(({ type, address }) => `${type}=${address}`).join(" ");
   return shortList([
     ...(list === "" ? [] : [`addresses ${list}`]),
-    ...Object.entries(labels).map(([key, value]) => `label ${key}=${value}`),
+    ...Object.entries(labels).map(([key, value]) =>
+      value === undefined ? `no label ${key}` : `label ${key}=${value}`,
+    ),
   ]);
 }

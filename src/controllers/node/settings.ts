@@ -25,6 +25,8 @@ export interface AddressPolicy {
 export interface NodeSettings {
   readonly addresses: AddressPolicy;
   readonly labelPolicies: Readonly<Record<string, LabelPolicy>>;
+  /** The labels of machines that their Nodes get: keys, or prefixes that end with `*`. Their default policy is `sync`. */
+  readonly labelsFrom: readonly string[];
   /** Upstream overwrites a different current label with the beta label. By default Fairlead keeps a manual correction. */
   readonly preferBetaLabels: boolean;
   /** Upstream never updates labels after initialization. A policy for a label takes precedence. */
@@ -45,6 +47,7 @@ export interface NodeSettings {
 export const nodeDefaults: NodeSettings = {
   addresses: { families: [], include: [], exclude: [], networks: [], order: [] },
   labelPolicies: {},
+  labelsFrom: [],
   preferBetaLabels: false,
   reconcileLabels: true,
   maxObservationAge: minutes(1),

@@ -4,7 +4,7 @@
 import type { Answer, UnansweredSource } from "../../cloud/inventory/instances.ts";
 import { textOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
-import { withoutFullStop } from "../../core/text.ts";
+import { shortList, withoutFullStop } from "../../core/text.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceAddress, MatchKey, UnreadableSource } from "../../provider/instances.ts";
@@ -246,5 +246,17 @@ export function labelDiffers(key: string, present: string, desired: string): Pro
     key,
     text: `Label ${key} is ${JSON.stringify(present)}, but the cloud reports ${JSON.stringify(desired)}. Fairlead does not change it, because volumes and scheduling may depend on it.`,
     remedy: `Correct it by hand, or set --label-policy=${key}=sync.`,
+  };
+}
+
+/** The keys are those of the cloud's users, so the text is bounded. One report, however often they change. */
+export function cloudLabelsSkipped(keys: readonly string[]): Problem {
+  const list = shortList(keys.map((key) => JSON.stringify(key)));
+  return {
+    severity: "warning",
+    reason: "CloudLabelsSkipped",
+    identity: "CloudLabelsSkipped",
+    text: `The Node does not get these labels of its machine, which --node-labels-from names: ${list}. A label must be valid in Kubernetes, and must not belong to Kubernetes or to the provider. A Node gets at most 32.`,
+    remedy: `Correct them in the cloud, or name other labels in --node-labels-from.`,
   };
 }

@@ -16,6 +16,7 @@ import type { NodeEvidence } from "../../controllers/node-lifecycle/observe.ts";
 import { isPaused } from "../../controllers/pause.ts";
 import {
   cloudCondition,
+  cloudLabelsAnnotation,
   networkCondition,
   outOfServiceTaint,
   pausedAnnotation,
@@ -243,6 +244,7 @@ function factsOf(known: KnownNode): Description["facts"] {
   const { metadata, status } = node;
   const addresses = (status.addresses ?? []).map(({ type, address }) => `${address} (${type})`);
   const taints = taintsOf(node).map(({ key, effect }) => `${key}:${effect}`);
+  const fromCloud = metadata.annotations?.[cloudLabelsAnnotation]?.split(",") ?? [];
   return defined({
     Ready: readiness(node),
     Lifecycle: lifecycleText(node),
@@ -252,6 +254,8 @@ function factsOf(known: KnownNode): Description["facts"] {
       answer === undefined || answer.kind === "unknown" ? undefined : listingsText(listingFailure, now),
     Addresses: addresses.length === 0 ? "none" : shortList(addresses),
     Taints: taints.length === 0 ? "none" : shortList(taints),
+    "Labels from the cloud":
+      fromCloud.length === 0 ? undefined : `${shortList(fromCloud)} (--node-labels-from)`,
     Deletion: metadata.deletionTimestamp,
   }) as Description["facts"];
 }

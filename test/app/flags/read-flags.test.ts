@@ -95,6 +95,23 @@ test("explicit flags take precedence over the upstream profile", () => {
   expect(mixed.removalLimit).toEqual(lifecycle.removalLimit);
 });
 
+test.each([
+  "kubernetes.io/hostname",
+  "node-restriction.kubernetes.io/*",
+  "topology.k8s.io/zone",
+  "team*x",
+  "*",
+])("--node-labels-from rejects the entry %s [F107 N25]", (entry) => {
+  expect(readFlags([`--node-labels-from=team,${entry}`]).problems.map(({ text }) => text)).toEqual([
+    `--node-labels-from must be a comma-separated list of label keys such as team,example.com/*, none of kubernetes.io or k8s.io, got ${JSON.stringify(entry)}`,
+  ]);
+});
+
+test("--node-labels-from takes keys and prefixes [F107]", () => {
+  const { nodes, problems } = readFlags(["--node-labels-from=team, example.com/*,app*"]);
+  expect([nodes.labelsFrom, problems]).toEqual([["team", "example.com/*", "app*"], []]);
+});
+
 describe("presets of a provider", () => {
   const presets = {
     "node-status-update-frequency": "2m",

@@ -72,6 +72,19 @@ describe("a Node", () => {
     expect(found.facts["Instance"]).toMatch(/^node-0 \(1\), running, .*; seen \d+ s ago in machines$/);
   });
 
+  test("names the labels of a Node that come from the cloud, and reports nothing about their record [F107 N7]", async () => {
+    const w = await started(0, "--node-labels-from=team,rack");
+    w.cloud.machines.add("n", { labels: { team: "web", rack: "r1", other: "x" } });
+    join(w, "n");
+    await w.pass(60);
+    expect(explain(w, "n").facts["Labels from the cloud"]).toBe("rack, team (--node-labels-from)");
+    expect(w.events("n").join("\n")).not.toContain("UnknownAnnotation");
+    await w.pass(600);
+    const written = w.server.store.get("nodes", "", "n")?.metadata.resourceVersion;
+    await w.pass(3600);
+    expect(w.server.store.get("nodes", "", "n")?.metadata.resourceVersion).toBe(written);
+  });
+
   test("shows the maintenance that the conditions of a Node announce, and changes nothing else [F91]", async () => {
     const w = await started(0);
     const set = { type: "MaintenancePlanned", status: "True" } as const;

@@ -164,6 +164,13 @@ test("finds an instance by its private DNS name, its id, and its id with a domai
   expect([...(byShortName ?? [])].map(([, found]) => found.length)).toEqual([1, 0]);
 });
 
+test("passes on the tags of an instance, without another request [F107]", async () => {
+  const tags = { ...owned, team: "web", "example.com/rack": "r1", empty: "" };
+  const { lab, cloud } = labWith({}, ({ account }) => account.add("plain", { tags }));
+  expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(tags);
+  expect(cloud.counts()["ec2:DescribeTags"]).toBeUndefined();
+});
+
 test("sets type, zone, region, and the labels of the Go manager [F4]", async () => {
   const { lab, cloud } = labWith({}, ({ account }) => {
     account.add("plain", { tags: { ...owned, Name: "worker" } });

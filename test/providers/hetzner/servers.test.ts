@@ -59,8 +59,15 @@ test("describes a server as the Go manager does", async () => {
       region: "nbg1",
       zone: "nbg1-dc3",
       labels: { "instance.hetzner.cloud/provided-by": "cloud" },
+      cloudLabels: {},
     },
   ]);
+});
+
+test("passes on the labels of a server [F107]", async () => {
+  const labels = { team: "web", "example.com/rack": "r1" };
+  const { lab } = labWith({}, ({ project }) => project.servers.add("web-1", { labels }));
+  expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(labels);
 });
 
 test.each([

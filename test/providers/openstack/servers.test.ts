@@ -119,8 +119,16 @@ test("describes a server as the Go manager does [F3]", async () => {
       type: "m1.small",
       region: "RegionOne",
       zone: "az-1-x",
+      cloudLabels: {},
     },
   ]);
+});
+
+test("passes on the metadata of a server, without another request [F107]", async () => {
+  const metadata = { team: "web", "example.com/rack": "r1" };
+  const { lab, cloud } = labWith({}, ({ project }) => void addServer(project, "node-1", { metadata }));
+  expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(metadata);
+  expect(Object.keys(cloud.counts()).some((operation) => operation.includes("metadata"))).toBe(false);
 });
 
 test("writes the region into provider ids if that is set", async () => {

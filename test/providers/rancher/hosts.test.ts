@@ -56,6 +56,7 @@ test("describes a host as the Go manager does [F1 F2 S11]", async () => {
       type: "rancher",
       region: "Region1",
       zone: "FailureDomain1",
+      cloudLabels: {},
       problems: [],
     },
   ]);
@@ -77,17 +78,10 @@ test("takes zone, region and type from the labels that are configured [F3 S11]",
   ]);
 });
 
-test("copies labels by name and by prefix, and none without the setting [F4]", async () => {
-  const labels = { team: "a", "example.com/rack": "r1", other: "x" };
-  const labelsWith = async (settings: Readonly<Record<string, string>>) => {
-    const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { labels }), { settings });
-    return (await instancesOf(lab))[0]?.labels;
-  };
-  expect(await labelsWith({})).toBeUndefined();
-  expect(await labelsWith({ "node-labels": "team,example.com/*" })).toEqual({
-    team: "a",
-    "example.com/rack": "r1",
-  });
+test("passes on the labels of a host [F107]", async () => {
+  const labels = { team: "a", "example.com/rack": "r1", "io.rancher.host.os": "linux" };
+  const { lab } = labWith(({ environment }) => environment.hosts.add("web-1", { labels }));
+  expect((await instancesOf(lab))[0]?.cloudLabels).toEqual(labels);
 });
 
 test("lists 250 hosts in three pages, and joins the addresses of a host on two pages [S11 F9]", async () => {
@@ -154,12 +148,12 @@ test("does not guess the domain when domains are configured", async () => {
   expect(h.node("web.example.org")?.spec.providerID).toBeUndefined();
 });
 
-test("copies the labels of hosts that are configured, and reports those that Kubernetes does not accept [F4 F5]", async () => {
-  const h = new RancherWorld(0, { "node-labels": "example.com/*" });
+test("copies the labels of hosts that are configured, and reports those that Kubernetes does not accept [F5 F107]", async () => {
+  const h = new RancherWorld();
   const { hosts } = h.cloud.environment;
   const labels = { team: "a", "example.com/rack": "r1", "example.com/note": "not a value", other: "x" };
   hosts.add("web-1", { labels });
-  await h.start("cloud-node");
+  await h.start("cloud-node", "--node-labels-from=example.com/*");
   h.join("web-1");
   await h.world.until(() => h.uninitialized === 0, "the Node");
   const labelsOf = () => h.node("web-1")?.metadata.labels ?? {};
@@ -169,6 +163,8 @@ test("copies the labels of hosts that are configured, and reports those that Kub
   expect(h.world.events("web-1").join("\n")).toContain("example.com/note");
   hosts.change("web-1", { labels: { ...labels, "example.com/rack": "r2" } });
   await h.world.until(() => labelsOf()["example.com/rack"] === "r2", "the changed label", 1200);
+  hosts.change("web-1", { labels: { team: "a" } });
+  await h.world.until(() => labelsOf()["example.com/rack"] === undefined, "the removal", 1200);
 });
 
 test.each([

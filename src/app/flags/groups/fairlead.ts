@@ -1,8 +1,9 @@
 // Flags that only Fairlead has: safety limits, addresses and labels of Nodes, load balancers, and the settings of the cloud.
 
+import { isReservedLabel } from "../../../controllers/well-known.ts";
 import { milliseconds, minutes, seconds } from "../../../core/brand.ts";
 import { duration, flag, oneOf, text } from "../../../core/fields.ts";
-import { cidrList, list, pairs } from "../../../core/list-fields.ts";
+import { cidrList, entries, list, pairs } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
 import { live } from "../flag-notes.ts";
 import { goInteger } from "../pflag.ts";
@@ -33,6 +34,11 @@ export const ownFields = {
     ),
     "label-policy": pairs(
       "What to do when a Node label differs from the cloud, as key=policy. sync: overwrite it; report: emit an event; once: set it only when the Node joins.",
+    ),
+    "node-labels-from": entries(
+      "Labels, tags or metadata of machines that their Nodes get as labels, by key, or by prefix with * at the end. They follow the cloud unless --label-policy says otherwise, and leave the Node with it. Never labels of Kubernetes.",
+      "a comma-separated list of label keys such as team,example.com/*, none of kubernetes.io or k8s.io",
+      (entry) => (/^[^*]+\*?$/.test(entry) && !isReservedLabel(entry) ? entry : undefined),
     ),
     "reconcile-labels": flag(
       "Keep Node labels in sync with the cloud after the Node is initialized. The Go managers set them only once.",

@@ -7,19 +7,28 @@ import type { Instance } from "../../../provider/instances.ts";
 import { isReservedLabel, labelPairs } from "../../well-known.ts";
 import type { LabelPolicy, NodeSettings } from "../settings.ts";
 import { labelDiffers } from "../texts.ts";
+import { chooseCloudLabels, isOpen, ownLabel, recordedKeys, toRecord } from "./cloud-labels.ts";
 
 export interface LabelChanges {
-  readonly set: Labels;
+  /** Undefined removes a label. */
+  readonly set: Readonly<Record<string, string | undefined>>;
+  /** The new value of the annotation with the labels from the cloud. Absent: it stays. */
+  readonly record?: { readonly value: string | undefined };
   readonly problems: readonly Problem[];
 }
 
 export interface LabelInput {
   readonly labels: Labels;
+  /** The annotation of the Node with the labels that Fairlead has written from the cloud. */
+  readonly record?: string | undefined;
   readonly instance: Instance;
   /** The Node joins: all known labels are written, as upstream does. */
   readonly isNew: boolean;
   readonly ownPrefixes: readonly string[];
-  readonly settings: Pick<NodeSettings, "labelPolicies" | "preferBetaLabels" | "reconcileLabels">;
+  readonly settings: Pick<
+    NodeSettings,
+    "labelPolicies" | "labelsFrom" | "preferBetaLabels" | "reconcileLabels"
+  >;
 }
 
 const defaultPolicies = { type: "sync", zone: "report", region: "report" } as const satisfies Record<
@@ -32,9 +41,42 @@ export function planLabels(input: LabelInput): LabelChanges {
   const problems: Problem[] = [];
   for (const fact of ["type", "zone", "region"] as const) planPair(input, fact, set, problems);
   for (const [key, value] of Object.entries(input.instance.labels ?? {})) {
-    planAdditional(input, key, value, set, problems);
+    const isOwn = input.ownPrefixes.some((prefix) => key.startsWith(prefix));
+    if (!isReservedLabel(key)) planAdditional(input, key, value, isOwn ? "sync" : "once", set, problems);
   }
-  return { set, problems };
+  const fromCloud = planCloudLabels(input, set, problems);
+  const { removed, record } = fromCloud ?? {};
+  return { set: { ...set, ...removed }, ...(record && { record }), problems };
+}
+
+/**
+ * The labels of the machine that --node-labels-from names. One that the machine lost, or that the flag no longer names, leaves the
+ * Node if Fairlead wrote it.
+ */
+function planCloudLabels(input: LabelInput, set: Record<string, string>, problems: Problem[]) {
+  const { labels, record, instance, ownPrefixes, settings } = input;
+  const recorded = recordedKeys(record);
+  if (settings.labelsFrom.length === 0 && recorded.size === 0) return undefined;
+  const chosen = chooseCloudLabels({ instance, ownPrefixes, labelsFrom: settings.labelsFrom });
+  if (chosen === undefined) return undefined;
+  for (const [key, value] of chosen.labels) planAdditional(input, key, value, "sync", set, problems);
+  problems.push(...chosen.problems);
+  const kept = chosen.labels.map(([key]) => key);
+  // Kubelets may write the annotation, so it never removes what they could not remove themselves.
+  const removed = [...recorded].filter(
+    (key) =>
+      !kept.includes(key) &&
+      isOpen(key, input) &&
+      ownLabel(labels, key) !== undefined &&
+      policyFor(key, "sync", settings) === "sync",
+  );
+  const written = kept.filter(
+    (key) => Object.hasOwn(set, key) || (recorded.has(key) && ownLabel(labels, key) !== undefined),
+  );
+  return {
+    removed: Object.fromEntries(removed.map((key) => [key, undefined])),
+    record: { value: toRecord(written) },
+  };
 }
 
 type Pair = keyof typeof labelPairs;
@@ -92,20 +134,20 @@ function policyFor(
   defaultPolicy: LabelPolicy,
   { labelPolicies, reconcileLabels }: LabelInput["settings"],
 ): LabelPolicy {
-  return labelPolicies[key] ?? (reconcileLabels ? defaultPolicy : "once");
+  const own = Object.hasOwn(labelPolicies, key) ? labelPolicies[key] : undefined;
+  return own ?? (reconcileLabels ? defaultPolicy : "once");
 }
 
 function planAdditional(
-  { labels, isNew, ownPrefixes, settings }: LabelInput,
+  { labels, isNew, settings }: LabelInput,
   key: string,
   value: string,
+  defaultPolicy: LabelPolicy,
   set: Record<string, string>,
   problems: Problem[],
 ): void {
-  if (isReservedLabel(key)) return;
-  const isOwn = ownPrefixes.some((prefix) => key.startsWith(prefix));
-  const policy = policyFor(key, isOwn ? "sync" : "once", settings);
-  const present = labels[key];
+  const policy = policyFor(key, defaultPolicy, settings);
+  const present = ownLabel(labels, key);
   if (present === value) return;
   if (present === undefined) {
     if (isNew || policy !== "once") set[key] = value;

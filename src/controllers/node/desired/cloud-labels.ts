@@ -1,0 +1,85 @@
+// Chooses which labels of a machine become labels of its Node (--node-labels-from). Keys and values come from users of the
+// cloud, who may have no rights in the cluster, so everything is checked and bounded. Pure.
+
+import type { Problem } from "../../../core/problem.ts";
+import type { Labels } from "../../../kube/objects.ts";
+import type { Instance } from "../../../provider/instances.ts";
+import { isReservedLabel } from "../../well-known.ts";
+import { cloudLabelsSkipped } from "../texts.ts";
+
+/** How many labels a Node gets from the cloud at most: the first ones by key. */
+export const maxCloudLabels = 32;
+/** The annotation that records their keys must stay short: longer ones of Nodes are dropped when they are read. */
+const maxRecordLength = 2000;
+
+export interface ChosenLabels {
+  /** Sorted by key. */
+  readonly labels: readonly (readonly [key: string, value: string])[];
+  readonly problems: readonly Problem[];
+}
+
+export interface CloudLabelInput {
+  readonly instance: Pick<Instance, "cloudLabels" | "labels">;
+  readonly ownPrefixes: readonly string[];
+  /** Keys, or prefixes that end with `*`. */
+  readonly labelsFrom: readonly string[];
+}
+
+/** Undefined if the cloud does not say which labels the machine has: those of the Node then stay. */
+export function chooseCloudLabels(input: CloudLabelInput): ChosenLabels | undefined {
+  const { cloudLabels } = input.instance;
+  if (cloudLabels === undefined) return undefined;
+  const wanted = Object.entries(cloudLabels)
+    .filter(([key]) => isChosen(key, input.labelsFrom))
+    .toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const open = wanted.filter(([key, value]) => isOpen(key, input) && isLabel(key, value));
+  let recordLength = 0;
+  const labels = open.slice(0, maxCloudLabels).filter(([key]) => {
+    recordLength += key.length + 1;
+    return recordLength <= maxRecordLength;
+  });
+  const skipped = wanted.filter((one) => !labels.includes(one)).map(([key]) => key);
+  return { labels, problems: skipped.length === 0 ? [] : [cloudLabelsSkipped(skipped)] };
+}
+
+function isChosen(key: string, chosen: readonly string[]): boolean {
+  return chosen.some((one) => (one.endsWith("*") ? key.startsWith(one.slice(0, -1)) : key === one));
+}
+
+/** Labels of Kubernetes and of the provider decide about more than scheduling, so the cloud's users never set them. */
+export function isOpen(
+  key: string,
+  { instance, ownPrefixes }: Pick<CloudLabelInput, "instance" | "ownPrefixes">,
+): boolean {
+  const isOfProvider =
+    Object.hasOwn(instance.labels ?? {}, key) || ownPrefixes.some((prefix) => key.startsWith(prefix));
+  return !isOfProvider && !isReservedLabel(key) && !key.startsWith("node-role");
+}
+
+const namePattern = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
+const prefixPattern = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+
+/** As the API server checks it: with one invalid label, it would refuse the whole write. */
+function isLabel(key: string, value: string): boolean {
+  const slash = key.indexOf("/");
+  const prefix = key.slice(0, Math.max(0, slash));
+  const hasValidPrefix = slash === -1 || (prefix.length <= 253 && prefixPattern.test(prefix));
+  return (
+    hasValidPrefix && namePattern.test(key.slice(slash + 1)) && (value === "" || namePattern.test(value))
+  );
+}
+
+/** The labels that Fairlead has written from the cloud, as the annotation of the Node lists them. */
+export function recordedKeys(record: string | undefined): ReadonlySet<string> {
+  return new Set((record ?? "").split(",").filter((key) => key !== ""));
+}
+
+/** Undefined: without any, the Node does not have the annotation. */
+export function toRecord(keys: readonly string[]): string | undefined {
+  return keys.length === 0 ? undefined : keys.join(",");
+}
+
+/** What a Node has. `constructor` is a valid key, and every object inherits it. */
+export function ownLabel(labels: Labels, key: string): string | undefined {
+  return Object.hasOwn(labels, key) ? labels[key] : undefined;
+}

@@ -1,0 +1,226 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { describePlan, planNode } from "../../../src/controllers/node/plan.ts";
+import { type NodeSettings, nodeDefaults } from "../../../src/controllers/node/settings.ts";
+import { cloudLabelsAnnotation } from "../../../src/controllers/well-known.ts";
+import type { Node } from "../../../src/kube/objects.ts";
+import { slimNode } from "../../../src/kube/slim.ts";
+import type { Instance } from "../../../src/provider/instances.ts";
+import { joins, NodeControllers, type SetupOptions } from "../../support/node-controllers.ts";
+import { machine } from "../../support/scripted-source.ts";
+
+let world: NodeControllers | undefined;
+afterEach(() => world?.stop());
+const setUp = (options?: SetupOptions): NodeControllers => {
+  world = new NodeControllers(options);
+  return world;
+};
+
+const labelsFrom = ["team", "example.com/*"];
+const withLabels = (cloudLabels?: Instance["cloudLabels"], name = "n0") => machine(name, { cloudLabels });
+const labelsOf = (w: NodeControllers, name = "n0") => w.nodes.node(name).metadata.labels ?? {};
+const recordOf = (w: NodeControllers) => w.nodes.node("n0").metadata.annotations?.[cloudLabelsAnnotation];
+
+/** The machine changes, and a listing shows it. */
+async function show(w: NodeControllers, instance: Instance) {
+  await w.pass(1);
+  w.cloud.put(instance);
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
+  await w.pass(30);
+}
+
+/** A cluster with one initialized Node of this machine. */
+async function joined(cloudLabels: Instance["cloudLabels"], node: Partial<NodeSettings> = { labelsFrom }) {
+  const w = setUp({ machines: [withLabels(cloudLabels)], node });
+  w.start("node");
+  joins(w);
+  await w.until(() => w.initialized.includes("n0"), "the Node to be initialized");
+  return w;
+}
+
+describe("labels from the cloud", () => {
+  test("reach a joining Node by key and by prefix in the write that removes its taint [F107]", async () => {
+    const w = await joined({ team: "web", "example.com/rack": "r1", other: "x" });
+    expect(labelsOf(w)).toMatchObject({ team: "web", "example.com/rack": "r1" });
+    expect(labelsOf(w)).not.toHaveProperty("other");
+    expect(recordOf(w)).toBe("example.com/rack,team");
+    expect(w.nodes.sent).toHaveLength(2);
+  });
+
+  test("follow the machine, and leave the Node with it [F107 N20]", async () => {
+    const w = await joined({ team: "web", "example.com/rack": "r1" });
+    await show(w, withLabels({ team: "shop" }));
+    expect(labelsOf(w)).toMatchObject({ team: "shop" });
+    expect(labelsOf(w)).not.toHaveProperty(["example.com/rack"]);
+    expect(recordOf(w)).toBe("team");
+    await show(w, withLabels({}));
+    expect(recordOf(w)).toBeUndefined();
+    expect(labelsOf(w)).not.toHaveProperty("team");
+  });
+
+  test("cost no write at rest, and none without the setting [F107]", async () => {
+    const w = await joined({ team: "web" });
+    const sent = w.nodes.sent.length;
+    await w.handOver();
+    await show(w, withLabels({ team: "web", other: "y" }));
+    expect(w.nodes.sent).toHaveLength(sent);
+    await w.stop();
+    const off = await joined({ team: "web" }, {});
+    expect([labelsOf(off)["team"], recordOf(off)]).toEqual([undefined, undefined]);
+  });
+
+  test("stay while an answer of the cloud does not contain them [F107]", async () => {
+    const w = await joined({ team: "web" });
+    const sent = w.nodes.sent.length;
+    await show(w, machine("n0"));
+    expect([labelsOf(w)["team"], w.nodes.sent.length]).toEqual(["web", sent]);
+  });
+
+  test("report keys that the Node cannot get once, however often they change [F107]", async () => {
+    const w = await joined({ "example.com/a b": "1", team: "not a value" });
+    for (const bad of ["c d", "e f"]) await show(w, withLabels({ [`example.com/${bad}`]: "1" }));
+    expect(w.reasons("n0").filter((reason) => reason === "CloudLabelsSkipped")).toHaveLength(1);
+    expect(w.reported.find(({ reason }) => reason === "CloudLabelsSkipped")?.message).toBe(
+      'The Node does not get these labels of its machine, which --node-labels-from names: "example.com/a b", "team". A label must be valid in Kubernetes, and must not belong to Kubernetes or to the provider. A Node gets at most 32. Correct them in the cloud, or name other labels in --node-labels-from.',
+    );
+  });
+});
+
+interface Case {
+  readonly present?: Readonly<Record<string, string>>;
+  readonly record?: string;
+  readonly cloud?: Readonly<Record<string, string>>;
+  readonly settings?: Partial<NodeSettings>;
+}
+
+function planned({ present = {}, record, cloud, settings = {} }: Case) {
+  const annotations = record === undefined ? {} : { [cloudLabelsAnnotation]: record };
+  const node: Node = {
+    metadata: { name: "n0", uid: "u", labels: present, annotations },
+    spec: { providerID: "fake://n0" },
+    status: { addresses: [{ type: "InternalIP", address: "10.0.0.1" }] },
+  };
+  const instance = machine("n0", { type: "", labels: { "cloud.example/type": "t" }, cloudLabels: cloud });
+  const plan = planNode({
+    node,
+    instance,
+    ownPrefixes: ["cloud.example/"],
+    settings: { ...nodeDefaults, labelsFrom, ...settings },
+  });
+  const { "cloud.example/type": _own, ...labels } = plan.labels;
+  return { labels, record: plan.annotations?.[cloudLabelsAnnotation], plan };
+}
+
+describe("the plan of labels from the cloud", () => {
+  test.each([
+    ["overwrites another value", {}, { team: "cloud" }, "team"],
+    ['keeps another value with the policy "once"', { labelPolicies: { team: "once" } }, {}, undefined],
+    ['reports another value with the policy "report"', { labelPolicies: { team: "report" } }, {}, undefined],
+    ["keeps another value with --reconcile-labels=false", { reconcileLabels: false }, {}, undefined],
+  ] as const)("%s [F107 N20]", (_, settings, labels, record) => {
+    const result = planned({ present: { team: "hand" }, cloud: { team: "cloud" }, settings });
+    expect([result.labels, result.record]).toEqual([labels, record]);
+  });
+
+  test("does not own a label that the Node had with the same value, so it stays when the cloud's goes [F107]", () => {
+    const equal = planned({ present: { team: "web" }, cloud: { team: "web" } });
+    expect([equal.labels, equal.record]).toEqual([{}, undefined]);
+    expect(planned({ present: { team: "web" }, cloud: {} }).labels).toEqual({});
+  });
+
+  test("removes what it wrote when the flag no longer names it, and shows it in the log [F107]", () => {
+    const present = { team: "web", "example.com/rack": "r1" };
+    const { labels, record, plan } = planned({
+      present,
+      record: "example.com/rack,team",
+      cloud: present,
+      settings: { labelsFrom: ["team"] },
+    });
+    expect([labels, record]).toEqual([{ "example.com/rack": undefined }, "team"]);
+    expect(describePlan(plan)).toContain("no label example.com/rack");
+    const off = planned({ present, record: "team", cloud: present, settings: { labelsFrom: [] } });
+    expect([off.labels, off.record]).toEqual([{ team: undefined }, undefined]);
+  });
+
+  test('keeps what it wrote with the policy "once" [F107 N20]', () => {
+    const settings = { labelPolicies: { team: "once" } } as const;
+    expect(planned({ present: { team: "web" }, record: "team", cloud: {}, settings }).labels).toEqual({});
+  });
+});
+
+describe("hostile labels of the cloud", () => {
+  const everything = ["*"];
+  test.each([
+    "kubernetes.io/hostname",
+    "node.kubernetes.io/exclude-from-external-load-balancers",
+    "node-restriction.kubernetes.io/tier",
+    "node-role.kubernetes.io/control-plane",
+    "topology.k8s.io/zone",
+    "k8s.io/x",
+    "node-role",
+    "node-role/control-plane",
+    "cloud.example/type",
+    "cloud.example/other",
+    "a..b/c",
+    "-a/b",
+    "A/b",
+    "a/b/c",
+    "/b",
+    "a/",
+    "",
+    "__proto__",
+    "a b",
+    "é",
+    `${"a".repeat(64)}`,
+    `${"a".repeat(254)}/b`,
+    "team\n",
+  ])("never set the key %j [F107 N25]", (key) => {
+    const cloud = Object.fromEntries([[key, "x"]]);
+    const set = planned({ cloud, settings: { labelsFrom: everything } });
+    expect(Object.keys(set.labels)).toEqual([]);
+    expect(set.plan.problems.map(({ reason }) => reason)).toEqual(["CloudLabelsSkipped"]);
+  });
+
+  test.each(["kubernetes.io/hostname", "node-restriction.kubernetes.io/tier", "cloud.example/other"])(
+    "the record in the annotation of a Node never removes %s [F107 N25]",
+    (key) => {
+      const { labels } = planned({ present: { [key]: "x" }, record: key, cloud: {} });
+      expect(labels).toEqual({});
+    },
+  );
+
+  test.each(["a b", "x".repeat(64), "-x", "x\u0000", "a/b", "{}"])(
+    "never set the value %j [F107 N25]",
+    (value) => {
+      expect(planned({ cloud: { team: value } }).labels).toEqual({});
+    },
+  );
+
+  test("treats keys that every object inherits as any other [F107 N25]", () => {
+    const settings = { labelsFrom: everything };
+    const first = planned({ cloud: { constructor: "x" }, settings } as Case);
+    expect([first.labels, first.record]).toEqual([{ constructor: "x" } as never, "constructor"]);
+    const second = planned({
+      cloud: { constructor: "x" },
+      present: { constructor: "x" },
+      record: "constructor",
+      settings,
+    } as unknown as Case);
+    expect([second.labels, second.record]).toEqual([{}, "constructor"]);
+  });
+
+  test("are at most 32, the first by key, with a short report and an annotation that is kept when it is read [F107 N25]", () => {
+    const many = (prefix: string) =>
+      Object.fromEntries(
+        Array.from({ length: 500 }, (_, index) => [`${prefix}${String(index).padStart(3, "0")}`, "x"]),
+      );
+    const { labels, plan } = planned({ cloud: many("example.com/k") });
+    expect(Object.keys(labels)).toHaveLength(32);
+    expect(Object.keys(labels).at(-1)).toBe("example.com/k031");
+    expect(plan.problems[0]?.text.length).toBeLessThan(800);
+    const long = planned({ cloud: many(`example.com/${"k".repeat(50)}`) });
+    const annotations = { [cloudLabelsAnnotation]: long.record ?? "" };
+    const metadata = { name: "n0", uid: "u", annotations };
+    expect(slimNode({ metadata, spec: {}, status: {} }).metadata.annotations).toEqual(annotations);
+    expect(long.record?.split(",")).toEqual(Object.keys(long.labels));
+  });
+});

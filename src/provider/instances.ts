@@ -60,7 +60,7 @@ export interface Instance {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /**
    * What users of the cloud wrote on the machine: its labels, tags or metadata, exactly as the cloud has them. Those that
-   * --node-labels-from names become labels of the Node, after all checks. Empty: it has none, so labels that came from it are removed.
+   * --node-labels-from and --node-taints-from name reach the Node, after all checks. Empty: it has none, so what came from it is removed.
    * Absent: the cloud has none, or the answer does not contain them; then nothing is removed.
    */
   readonly cloudLabels?: Readonly<Record<string, string>> | undefined;

@@ -4,7 +4,8 @@
 //  1  A Node whose machine exists is never deleted.
 //  2  A Node is deleted only when it is not Ready, old enough, not protected by annotation, and within the mass limit.
 //  3  The uninitialized taint leaves in the write that sets provider id and labels, after the addresses.
-//  4  Only Fairlead's own fields change; a provider id never changes; paused and foreign Nodes are not touched.
+//  4  Only Fairlead's own fields change; a provider id never changes; paused and foreign Nodes are not touched. A taint that a user of
+//     the cloud wrote is never NoExecute.
 //  9  A replica writes only while it holds the Lease and the Lease cannot have expired.
 // 10  There is at most one write per object and controller in flight.
 // 11  The number of cloud calls in an idle hour depends on pages, not on Nodes or Services.
@@ -21,6 +22,7 @@ import { isLeaving, isReady, isUninitialized } from "../../src/controllers/node-
 import type { LifecycleSettings } from "../../src/controllers/node-lifecycle/settings.ts";
 import {
   cloudCondition,
+  cloudLabelsAnnotation,
   labelPairs,
   networkCondition,
   outOfServiceAnnotation,
@@ -28,7 +30,7 @@ import {
   shutdownTaint,
   uninitializedTaint,
 } from "../../src/controllers/well-known.ts";
-import type { Node } from "../../src/kube/objects.ts";
+import type { Node, Taint } from "../../src/kube/objects.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
 import type { StoredChange } from "../../src/testing/apiserver/storage/object-store.ts";
 import { LeaseTracker, leaseDuration } from "./lease-tracker.ts";
@@ -51,6 +53,9 @@ const ownLabels: readonly string[] = [
 const ownTaints: readonly string[] = [uninitializedTaint, shutdownTaint, outOfServiceTaint];
 /** What the cloud said may be as old as this, and the machine may have started since. */
 const oldestAnswer = 150_000;
+/** Labels and taints of machines in worlds with --node-labels-from and --node-taints-from. */
+export const cloudPrefix = "from-cloud.example/";
+const cloudEffects: readonly string[] = ["NoSchedule", "PreferNoSchedule"];
 const placeLabels: readonly string[] = [labelPairs.zone.current, labelPairs.region.current];
 
 const isPaused = (node: Node | undefined): boolean =>
@@ -298,7 +303,7 @@ export class Invariants {
   #checkForeign(before: Node, after: Node, report: (invariant: number, text: string) => void): void {
     const labels = ({ metadata }: Node) =>
       Object.entries(metadata.labels ?? {})
-        .filter(([key]) => !ownLabels.includes(key))
+        .filter(([key]) => !ownLabels.includes(key) && !key.startsWith(cloudPrefix))
         .sort();
     if (!same(labels(before), labels(after))) report(4, "foreign labels changed");
     for (const key of placeLabels) {
@@ -307,14 +312,19 @@ export class Invariants {
         report(4, `the label ${key} was changed`);
       }
     }
-    const taints = ({ spec }: Node) => (spec.taints ?? []).filter(({ key }) => !ownTaints.includes(key));
+    const isOfCloud = ({ key, effect }: Taint) =>
+      key.startsWith(cloudPrefix) && cloudEffects.includes(effect);
+    const taints = ({ spec }: Node) =>
+      (spec.taints ?? []).filter((taint) => !ownTaints.includes(taint.key) && !isOfCloud(taint));
     if (!same(taints(before), taints(after))) report(4, "foreign taints changed");
     const conditions = ({ status }: Node) =>
       (status.conditions ?? []).filter(({ type }) => type !== cloudCondition && type !== networkCondition);
     if (!same(conditions(before), conditions(after))) report(4, "foreign conditions changed");
     if (!same(before.metadata.finalizers, after.metadata.finalizers)) report(4, "finalizers changed");
     const annotations = ({ metadata: { annotations: all = {} } }: Node) =>
-      Object.entries(all).filter(([key]) => key !== outOfServiceAnnotation);
+      Object.entries(all)
+        .filter(([key]) => key !== outOfServiceAnnotation && key !== cloudLabelsAnnotation)
+        .sort();
     if (!same(annotations(before), annotations(after))) report(4, "annotations changed");
     const rest = ({ spec: { taints: _, providerID: __, ...others } }: Node) => others;
     if (!same(rest(before), rest(after))) report(4, "other deps of the spec changed");

@@ -48,6 +48,10 @@ export class Machines {
     return this.#change(which, { type });
   }
 
+  label(which: string, labels: SimulatedMachine["labels"]): number {
+    return this.#change(which, { labels });
+  }
+
   remove(which: string): number {
     const chosen = this.find(which);
     for (const { id } of chosen) this.#byID.delete(id);

@@ -98,6 +98,11 @@ export const onNodes: Reasons = {
     when: "Labels of the machine that `--node-labels-from` names are not valid in Kubernetes, belong to Kubernetes or the provider, or are too many. The Node does not get them",
     whatToDo: "correct them in the cloud, or name other labels in `--node-labels-from`",
   },
+  CloudTaintsSkipped: {
+    type: "Warning",
+    when: "Labels of the machine whose keys begin with `--node-taints-from` are no valid taints, have another effect than `NoSchedule` and `PreferNoSchedule`, or are too many. The Node does not get them",
+    whatToDo: "correct them in the cloud",
+  },
   KubernetesRefused: {
     type: "Warning",
     when: "The API server refused a write",

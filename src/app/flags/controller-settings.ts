@@ -54,6 +54,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     ...nodeDefaults,
     labelPolicies,
     labelsFrom: flags["node-labels-from"] ?? [],
+    taintsFrom: flags["node-taints-from"],
     preferBetaLabels: flags["prefer-beta-labels"],
     reconcileLabels: flags["reconcile-labels"],
     matchTimeout: flags["node-match-timeout"],

@@ -9,6 +9,7 @@ import type { OwnWrites } from "../kernel/own-writes.ts";
 import type { NodeWrites } from "../node-deps.ts";
 import { taintsOf } from "../node-facts.ts";
 import { uninitializedTaint } from "../well-known.ts";
+import { isSameTaint } from "./desired/cloud-taints.ts";
 import type { NodePlan } from "./plan.ts";
 
 export interface ApplyContext {
@@ -31,9 +32,13 @@ export async function applyPlan(
 ): Promise<Node> {
   const addresses = plan.addresses && nodeAddressesPatch(node, plan.addresses);
   const current = addresses === undefined ? node : await write(node, addresses, why, context, signal);
-  const taints = plan.removeUninitializedTaint
-    ? taintsOf(current).filter(({ key }) => key !== uninitializedTaint)
-    : undefined;
+  const { set, removed } = plan.taints ?? { set: [], removed: [] };
+  const kept = taintsOf(current).filter(
+    (taint) =>
+      !(plan.removeUninitializedTaint && taint.key === uninitializedTaint) &&
+      !removed.some((one) => isSameTaint(one, taint)),
+  );
+  const taints = plan.removeUninitializedTaint || plan.taints ? [...kept, ...set] : undefined;
   const others = guardedNodePatch({
     node: current,
     labels: plan.labels,

@@ -6,9 +6,10 @@ import type { Problem } from "../../core/problem.ts";
 import { shortList } from "../../core/text.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
-import { isUninitialized, providerIDOf } from "../node-facts.ts";
+import { isUninitialized, providerIDOf, taintsOf } from "../node-facts.ts";
 import { cloudLabelsAnnotation } from "../well-known.ts";
 import { keptInternalIPs, planAddresses, sameAddresses, sameAddressSet } from "./desired/addresses.ts";
+import { planCloudTaints, type TaintChanges, taintText } from "./desired/cloud-taints.ts";
 import { planLabels } from "./desired/labels.ts";
 import type { NodeSettings } from "./settings.ts";
 
@@ -19,6 +20,8 @@ export interface NodePlan {
   /** Undefined removes a label. */
   readonly labels: Readonly<Record<string, string | undefined>>;
   readonly annotations?: Readonly<Record<string, string | undefined>>;
+  /** Of the labels of the machine. */
+  readonly taints?: TaintChanges;
   readonly removeUninitializedTaint: boolean;
   readonly problems: readonly Problem[];
 }
@@ -38,11 +41,14 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
   const { labels: present = {}, annotations = {} } = node.metadata;
   const record = annotations[cloudLabelsAnnotation];
   const labels = planLabels({ labels: present, record, instance, isNew, ownPrefixes, settings });
+  const { taintsFrom } = settings;
+  const taints = planCloudTaints({ taints: taintsOf(node), instance, ownPrefixes, taintsFrom });
   const problems = [
     ...(instance.problems ?? []),
     ...internal.problems,
     ...addressProblems,
     ...labels.problems,
+    ...taints.problems,
   ];
   // A joining Node with an error keeps its taint, because pods could be scheduled by wrong labels without it.
   if (isNew && problems.some(({ severity }) => severity === "error")) {
@@ -51,6 +57,7 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
   return {
     ...defined({
       addresses: desired !== undefined && mustWrite(node, desired) ? desired : undefined,
+      taints: taints.changes,
       providerID: isNew && providerIDOf(node) === undefined ? instance.id : undefined,
     }),
     labels: labels.set,
@@ -66,13 +73,19 @@ function mustWrite(node: Node, desired: readonly NodeAddress[]): boolean {
   return isUninitialized(node) ? !sameAddresses(present, desired) : !sameAddressSet(present, desired);
 }
 
-/** The new addresses and labels in one line for the log. */
-export function describePlan({ addresses = [], labels }: Pick<NodePlan, "addresses" | "labels">): string {
+/** The new addresses, labels and taints in one line for the log. */
+export function describePlan({
+  addresses = [],
+  labels,
+  taints,
+}: Pick<NodePlan, "addresses" | "labels" | "taints">): string {
   const list = addresses.map(({ type, address }) => `${type}=${address}`).join(" ");
   return shortList([
     ...(list === "" ? [] : [`addresses ${list}`]),
     ...Object.entries(labels).map(([key, value]) =>
       value === undefined ? `no label ${key}` : `label ${key}=${value}`,
     ),
+    ...(taints?.removed ?? []).map((taint) => `no taint ${taintText(taint)}`),
+    ...(taints?.set ?? []).map((taint) => `taint ${taintText(taint)}`),
   ]);
 }

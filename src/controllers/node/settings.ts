@@ -27,6 +27,8 @@ export interface NodeSettings {
   readonly labelPolicies: Readonly<Record<string, LabelPolicy>>;
   /** The labels of machines that their Nodes get: keys, or prefixes that end with `*`. Their default policy is `sync`. */
   readonly labelsFrom: readonly string[];
+  /** Labels of machines whose keys begin with this are taints of their Nodes. */
+  readonly taintsFrom: string | undefined;
   /** Upstream overwrites a different current label with the beta label. By default Fairlead keeps a manual correction. */
   readonly preferBetaLabels: boolean;
   /** Upstream never updates labels after initialization. A policy for a label takes precedence. */
@@ -48,6 +50,7 @@ export const nodeDefaults: NodeSettings = {
   addresses: { families: [], include: [], exclude: [], networks: [], order: [] },
   labelPolicies: {},
   labelsFrom: [],
+  taintsFrom: undefined,
   preferBetaLabels: false,
   reconcileLabels: true,
   maxObservationAge: minutes(1),

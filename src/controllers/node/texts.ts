@@ -260,3 +260,14 @@ export function cloudLabelsSkipped(keys: readonly string[]): Problem {
     remedy: `Correct them in the cloud, or name other labels in --node-labels-from.`,
   };
 }
+
+export function cloudTaintsSkipped(keys: readonly string[]): Problem {
+  const list = shortList(keys.map((key) => JSON.stringify(key)));
+  return {
+    severity: "warning",
+    reason: "CloudTaintsSkipped",
+    identity: "CloudTaintsSkipped",
+    text: `The Node does not get these labels of its machine as taints, although their keys begin with --node-taints-from: ${list}. Their value must be NoSchedule or PreferNoSchedule, or a value, a dot or colon, and one of these. Their key must be valid in Kubernetes, and must not belong to Kubernetes, the provider or an autoscaler. A Node gets at most 32.`,
+    remedy: `Correct them in the cloud.`,
+  };
+}

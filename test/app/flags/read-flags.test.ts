@@ -112,6 +112,15 @@ test("--node-labels-from takes keys and prefixes [F107]", () => {
   expect([nodes.labelsFrom, problems]).toEqual([["team", "example.com/*", "app*"], []]);
 });
 
+test.each(["kubernetes.io/", "a.k8s.io/x", "/x", "a b"])(
+  "--node-taints-from rejects the prefix %j [F107 N25]",
+  (prefix) => {
+    expect(readFlags([`--node-taints-from=${prefix}`]).problems.map(({ text }) => text)).toEqual([
+      `--node-taints-from must be the beginning of a label key such as example.com/, not of kubernetes.io or k8s.io, got ${JSON.stringify(prefix)}`,
+    ]);
+  },
+);
+
 describe("presets of a provider", () => {
   const presets = {
     "node-status-update-frequency": "2m",

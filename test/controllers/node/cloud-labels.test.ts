@@ -95,7 +95,7 @@ interface Case {
 function planned({ present = {}, record, cloud, settings = {} }: Case) {
   const annotations = record === undefined ? {} : { [cloudLabelsAnnotation]: record };
   const node: Node = {
-    metadata: { name: "n0", uid: "u", labels: present, annotations },
+    metadata: { name: "n0", uid: "u", resourceVersion: "1", labels: present, annotations },
     spec: { providerID: "fake://n0" },
     status: { addresses: [{ type: "InternalIP", address: "10.0.0.1" }] },
   };
@@ -219,7 +219,7 @@ describe("hostile labels of the cloud", () => {
     expect(plan.problems[0]?.text.length).toBeLessThan(800);
     const long = planned({ cloud: many(`example.com/${"k".repeat(50)}`) });
     const annotations = { [cloudLabelsAnnotation]: long.record ?? "" };
-    const metadata = { name: "n0", uid: "u", annotations };
+    const metadata = { name: "n0", uid: "u", resourceVersion: "1", annotations };
     expect(slimNode({ metadata, spec: {}, status: {} }).metadata.annotations).toEqual(annotations);
     expect(long.record?.split(",")).toEqual(Object.keys(long.labels));
   });

@@ -2,7 +2,7 @@
 
 import { isReservedLabel } from "../../../controllers/well-known.ts";
 import { milliseconds, minutes, seconds } from "../../../core/brand.ts";
-import { duration, flag, oneOf, text } from "../../../core/fields.ts";
+import { buildField, duration, flag, oneOf, quoted, text } from "../../../core/fields.ts";
 import { cidrList, entries, list, pairs } from "../../../core/list-fields.ts";
 import type { Fields } from "../../../core/settings.ts";
 import { live } from "../flag-notes.ts";
@@ -39,6 +39,15 @@ export const ownFields = {
       "Labels, tags or metadata of machines that their Nodes get as labels, by key, or by prefix with * at the end. They follow the cloud unless --label-policy says otherwise, and leave the Node with it. Never labels of Kubernetes.",
       "a comma-separated list of label keys such as team,example.com/*, none of kubernetes.io or k8s.io",
       (entry) => (/^[^*]+\*?$/.test(entry) && !isReservedLabel(entry) ? entry : undefined),
+    ),
+    "node-taints-from": buildField(
+      "Prefix of labels, tags or metadata of machines that are taints of their Nodes: with example.com/, the label example.com/gpu with the value true.NoSchedule is the taint example.com/gpu=true:NoSchedule. PreferNoSchedule is the only other effect. All taints of Nodes with this prefix and these effects follow the cloud.",
+      "the beginning of a label key such as example.com/, not of kubernetes.io or k8s.io",
+      (raw) =>
+        /^[A-Za-z0-9][A-Za-z0-9_./-]*$/.test(raw) && !isReservedLabel(raw)
+          ? { value: raw }
+          : { wrong: quoted(raw) },
+      {},
     ),
     "reconcile-labels": flag(
       "Keep Node labels in sync with the cloud after the Node is initialized. The Go managers set them only once.",

@@ -60,7 +60,7 @@ const namePattern = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
 const prefixPattern = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 
 /** As the API server checks it: with one invalid label, it would refuse the whole write. */
-function isLabel(key: string, value: string): boolean {
+export function isLabel(key: string, value: string): boolean {
   const slash = key.indexOf("/");
   const prefix = key.slice(0, Math.max(0, slash));
   const hasValidPrefix = slash === -1 || (prefix.length <= 253 && prefixPattern.test(prefix));

@@ -13,10 +13,10 @@ import {
 import type { DigitalOceanApi } from "./api.ts";
 import type { ApiAddresses, ApiDroplet } from "./resources.ts";
 
-/** Tags are words; one such as `team:web` is a label with a value. */
+/** A tag such as `team:web` is a label with a value. The order of tags has no meaning, so of two with one key the later by name counts. */
 function labelsOf(tags: readonly string[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    tags.map((tag) => {
+    tags.toSorted().map((tag) => {
       const [key = "", ...value] = tag.split(":");
       return [key, value.join(":")];
     }),

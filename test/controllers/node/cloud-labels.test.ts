@@ -68,6 +68,16 @@ describe("labels from the cloud", () => {
     expect([labelsOf(off)["team"], recordOf(off)]).toEqual([undefined, undefined]);
   });
 
+  test("are only planned in observe mode [F107 N3]", async () => {
+    const w = setUp({ machines: [withLabels({ team: "web" })], node: { labelsFrom }, mode: "observe" });
+    w.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
+    w.start("node");
+    await show(w, withLabels({ team: "shop" }));
+    expect([w.nodes.sent, recordOf(w)]).toEqual([[], undefined]);
+    const actions = w.nodes.journal.entries().map(({ action }) => action);
+    expect(actions.join("\n")).toContain("add /metadata/annotations");
+  });
+
   test("stay while an answer of the cloud does not contain them [F107]", async () => {
     const w = await joined({ team: "web" });
     const sent = w.nodes.sent.length;

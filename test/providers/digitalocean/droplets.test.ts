@@ -5,7 +5,7 @@ import { DigitalOceanWorld } from "./digitalocean-world.ts";
 
 test("makes a label of each tag: the part before the first colon is its key [F107]", async () => {
   const h = new DigitalOceanWorld();
-  h.addNode("web-1", { tags: ["team:web", "gpu", "path:a:b", "k8s:worker"] });
+  h.addNode("web-1", { tags: ["team:web", "team:shop", "gpu", "path:a:b", "k8s:worker"] });
   await h.start("cloud-node", "--node-labels-from=team,gpu,path");
   const labels = () => h.nodes()[0]?.metadata.labels ?? {};
   await h.world.until(() => labels()["team"] !== undefined, "the labels");

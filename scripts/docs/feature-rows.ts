@@ -28,7 +28,7 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["F15", "Initialization latency histogram"],
       ["F16", "Per-node agent for local data"],
       ["F17", "Instance tagging controller"],
-      ["F107", "Labels and taints of Nodes from the labels and tags of their machines, by allow list and policy"],
+      ["F107", "Labels and taints of Nodes from labels and tags of machines, by allow list and policy"],
     ],
   },
   {

@@ -23,7 +23,8 @@ test.each([1, 2])(
   async (seed) => {
     const world = new World({ seed, nodes: 6, replicas: 2, flags });
     const { clock, cloud, random, invariants } = world;
-    const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(random.fraction() * items.length)];
+    const pick = <T>(items: readonly T[]): T | undefined =>
+      items[Math.floor(random.fraction() * items.length)];
     await clock.advance(minutes(2));
     for (let step = 0; step < 40; step += 1) {
       const { name = "" } = pick(cloud.machines.list()) ?? {};

@@ -115,9 +115,9 @@ export function countsOf({ nodes, services }: Pick<ClusterFacts, "nodes" | "serv
     texts.push(`${done} of ${countOf(selected.length, "Node")} ${done === 1 ? "is" : "are"} initialized`);
   }
   if ("value" in services) {
-    const served = services.value.filter((service) => addressesOf(service).length > 0).length;
+    const served = services.value.served.filter((service) => addressesOf(service).length > 0).length;
     texts.push(
-      `${served} of ${countOf(services.value.length, "Service")} of type LoadBalancer ${served === 1 ? "has" : "have"} an address`,
+      `${served} of ${countOf(services.value.served.length, "Service")} of type LoadBalancer ${served === 1 ? "has" : "have"} an address`,
     );
   }
   return texts.length === 0 ? "" : `Now ${texts.join(", and ")}.`;

@@ -7,6 +7,7 @@ import { hetzner } from "../../../providers/hetzner/index.ts";
 import { openstack } from "../../../providers/openstack/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
 import { annotationsOf } from "../../../src/app/configuration/cloud-settings.ts";
+import { servesWithoutClass } from "../../../src/controllers/service/served-classes.ts";
 import { Linter } from "../../../src/inspect/lint/lint-files.ts";
 import { atPlaceIn } from "../../../src/inspect/lint/lint-result.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
@@ -336,6 +337,7 @@ test("lint survives any text, and never places a problem outside of the file [F4
         provider: fake as unknown as AnyProvider,
         environment: {},
         services: {
+          classes: servesWithoutClass,
           table: annotationsOf(fake as unknown as AnyProvider),
           facts: {},
           balancers: undefined,

@@ -229,7 +229,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/reconcile.ts",
-        find: "latest?.metadata.uid === context.state.uid && !isEnding(latest);",
+        find: "latest?.metadata.uid === context.state.uid && !isEnding(latest, context.controller.classes);",
         replace: "latest?.metadata.uid === context.state.uid && isBeingDeleted(latest);",
       },
     ],
@@ -547,7 +547,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/triggers/service-tracking.ts",
-        find: " || this.#hasOwnFinalizer(service);",
+        find: " || this.#hasOwnTraces(service);",
         replace: ";",
       },
     ],
@@ -563,8 +563,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/triggers/service-tracking.ts",
-        find: "isManaged(service) && !this.#isServedElsewhere(service)",
-        replace: "isManaged(service)",
+        find: "isManaged(service, classes) && !this.#isServedElsewhere(service)",
+        replace: "isManaged(service, classes)",
       },
     ],
   },

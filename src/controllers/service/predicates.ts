@@ -63,10 +63,9 @@ export function needsCleanup(
   classes: ServedClasses,
   { hasBalancer = false }: CleanupInput = {},
 ): boolean {
-  const isLeft = hasBalancer && mayOwnBalancer(service, classes);
-  if (isForeignClass(service, classes)) return isLeft;
+  if (isForeignClass(service, classes)) return hasBalancer;
   const isEnding = isBeingDeleted(service) || !isLoadBalancer(service);
-  return isEnding && (hasFinalizer(service, classes) || isLeft);
+  return isEnding && (hasFinalizer(service, classes) || hasBalancer);
 }
 
 const isServed = (service: Service, classes: ServedClasses): boolean =>

@@ -14,6 +14,7 @@ import { type ServiceSettings, serviceDefaults } from "../../controllers/service
 import { type Cidr, milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { AddressKind } from "../../provider/instances.ts";
+import { chooseControllers } from "./controller-names.ts";
 import { invalidFlag } from "./flag-problems.ts";
 import type { Flags } from "./flag-table.ts";
 
@@ -37,6 +38,11 @@ export const classesOf = (
   flags: Pick<Flags, "load-balancer-class" | "load-balancer-class-only">,
 ): ServedClasses =>
   servedClasses(flags["load-balancer-class"] ?? [], { only: flags["load-balancer-class-only"] });
+
+/** Whether it runs beside a manager that does the rest, so that two leaders are no mistake. */
+export const servesOnlyClasses = (flags: Flags): boolean =>
+  flags["load-balancer-class-only"] &&
+  [...chooseControllers(flags.controllers).enabled].every((name) => name === "service");
 
 export function controllerSettings(flags: Flags): ControllerSettings {
   const problems: Problem[] = [];

@@ -27,8 +27,8 @@ export function ownFinalizers({ metadata }: Service, classes: ServedClasses): re
 export const hasFinalizer = (service: Service, classes: ServedClasses): boolean =>
   ownFinalizers(service, classes).length > 0;
 
-/** Another manager has a load balancer for it, and this one has none. */
-function hasOnlyOtherFinalizer(service: Service, classes: ServedClasses): boolean {
+/** Another manager may have a load balancer for it, and this one has none. */
+export function hasOnlyOtherFinalizer(service: Service, classes: ServedClasses): boolean {
   return !hasFinalizer(service, classes) && (service.metadata.finalizers ?? []).some(isBalancerFinalizer);
 }
 

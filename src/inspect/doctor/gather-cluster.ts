@@ -105,7 +105,10 @@ const refusedRequest =
   /User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
 
 /** Of type LoadBalancer: those that Fairlead serves, and those of another class. */
-async function readServices({ api, provider, settings }: ClusterSources, signal: AbortSignal) {
+async function readServices(
+  { api, provider, settings }: ClusterSources,
+  signal: AbortSignal,
+): Promise<{ readonly served: readonly Service[]; readonly ofOthers: readonly Service[] }> {
   const classes = classesOf(settings.flags);
   const all = await listAll(api, services, signal);
   const isServed = (service: Service): boolean =>

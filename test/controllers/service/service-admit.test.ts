@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { admitService } from "../../../src/controllers/service/admit.ts";
-import { servesWithoutClass } from "../../../src/controllers/service/served-classes.ts";
+import { servedClasses, servesWithoutClass } from "../../../src/controllers/service/served-classes.ts";
 import { integer, oneOf } from "../../../src/core/fields.ts";
 
 const table = {
@@ -91,4 +91,15 @@ test("admission allows anything that is not a Service, and any deletion", () => 
   expect(
     admitService({ operation: "DELETE", object: null, oldObject: service(wrong) }, table, servesWithoutClass),
   ).toEqual({});
+});
+
+test("checks the Services of the classes that are served, and no other ones [F105 F48]", () => {
+  const classes = servedClasses(["example.com/shop"], { only: true });
+  const refusalOf = (loadBalancerClass: string | undefined) => {
+    const object = service(wrong);
+    const spec = { ...object.spec, ...(loadBalancerClass !== undefined && { loadBalancerClass }) };
+    const write = { operation: "CREATE", object: { ...object, spec }, oldObject: null };
+    return admitService(write, table, classes).refusal !== undefined;
+  };
+  expect([undefined, "example.com/shop", "example.com/other"].map(refusalOf)).toEqual([false, true, false]);
 });

@@ -1,7 +1,13 @@
 import { expect, test } from "bun:test";
-import { servedClasses } from "../../../src/controllers/service/served-classes.ts";
+import { possibleOwners } from "../../../src/controllers/service/observe/ownership.ts";
+import {
+  type ServedClasses,
+  servedClasses,
+  servesWithoutClass,
+} from "../../../src/controllers/service/served-classes.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { lbFinalizer, ServiceWorld } from "../../support/service-world.ts";
+import { type ServiceDraft, toService } from "./service-draft.ts";
 
 // Two managers in one cluster. Each serves its own Services, and writes nothing to those of the other one, whatever account they use.
 
@@ -232,6 +238,31 @@ test("removes its condition when a rejected Service gets a class that it does no
   await w.pass(3600);
   expect(w.written).toEqual([]);
   await w.stop();
+});
+
+test("the load balancer of another manager has its owner where the mark is on the Service [F105]", () => {
+  const onlyShop = servedClasses([ofShop], { only: true });
+  const drafts: readonly ServiceDraft[] = [
+    { uid: "of-shop", spec: { type: "LoadBalancer", ...shop } },
+    { uid: "of-the-go-manager", finalizers: [lbFinalizer] },
+    { uid: "of-another-class", finalizers: ["class.fairlead.dev/other-1"], spec: { type: "ClusterIP" } },
+    { uid: "without-finalizer" },
+  ];
+  const ownersFor = (classes: ServedClasses) =>
+    possibleOwners(drafts.map(toService), {}, classes).map(({ owner, hasFinalizer }) => [
+      owner.uid,
+      hasFinalizer,
+    ]);
+  expect(ownersFor(onlyShop)).toEqual([
+    ["of-shop", false],
+    ["of-the-go-manager", true],
+    ["of-another-class", true],
+  ] as never);
+  expect(ownersFor(servesWithoutClass)).toEqual([
+    ["of-the-go-manager", true],
+    ["of-another-class", true],
+    ["without-finalizer", false],
+  ] as never);
 });
 
 test("each Service has one load balancer of its manager after 60 seeded changes [F105]", async () => {

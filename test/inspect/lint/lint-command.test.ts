@@ -400,3 +400,14 @@ describe("lint --cloud-config", () => {
     expect([other.code, other.err]).toEqual([1, expect.stringContaining("--cloud-config has no effect")]);
   });
 });
+
+test("a Service of a class is checked if the flags say that the manager serves it [F47 F105]", async () => {
+  const text = service(
+    "annotations: { balancer.fake.example/algorithm: fastest }",
+    "ports: [{ port: 80 }], loadBalancerClass: example.com/shop",
+  );
+  const skipped = await lintText(text);
+  expect([skipped.code, skipped.out]).toEqual([0, expect.stringContaining("Checked 0 Services")]);
+  const checked = await lintText(text, "--load-balancer-class=example.com/shop");
+  expect([checked.code, checked.out]).toEqual([3, expect.stringContaining('got "fastest"')]);
+});

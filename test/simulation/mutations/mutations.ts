@@ -39,6 +39,11 @@ const scripted = (test: string): FoundByTest => ({
   test,
 });
 
+const betweenManagers = (test: string): FoundByTest => ({
+  file: "test/controllers/service/service-classes.test.ts",
+  test,
+});
+
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
   ...cloudMutations,
@@ -549,6 +554,31 @@ export const mutations: readonly Mutation[] = [
         file: "src/controllers/service/triggers/service-tracking.ts",
         find: " || this.#hasOwnTraces(service);",
         replace: ";",
+      },
+    ],
+  },
+  {
+    name: "remove-what-a-manager-of-another-class-has",
+    breaks:
+      "A manager of one class deletes the load balancers of the Go manager that it lists in the same account.",
+    foundBy: betweenManagers("each of two managers serves its own Services"),
+    edits: [
+      {
+        file: "src/controllers/service/triggers/service-tracking.ts",
+        find: " || !mayOwnBalancer(service, controller.classes)",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "share-the-finalizer-between-classes",
+    breaks: "A manager removes the finalizer of a Service whose load balancer another manager still has.",
+    foundBy: betweenManagers("does not clean up a ClusterIP Service"),
+    edits: [
+      {
+        file: "src/controllers/service/served-classes.ts",
+        find: "[name, finalizerOfClass(name)] as const",
+        replace: "[name, finalizer] as const",
       },
     ],
   },

@@ -1,7 +1,7 @@
 // Services of the executable with a real API server and its validation, and as users see them with kubectl.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { finalizer } from "../../src/controllers/service/predicates.ts";
+import { finalizer } from "../../src/controllers/service/served-classes.ts";
 import { services as resource } from "../../src/kube/resources.ts";
 import { type BalancedServices, balancedServices, changesIn, ownerOf } from "./rig/balanced-services.ts";
 import { type Cluster, openCluster } from "./rig/cluster.ts";

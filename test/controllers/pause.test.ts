@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { pauseOf } from "../../src/controllers/pause.ts";
 import { admitService } from "../../src/controllers/service/admit.ts";
+import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 
 // One table of the values of fairlead.dev/paused, for Nodes, Services and the webhook.
 
@@ -34,6 +35,7 @@ test.each(cases)(
     const { refusal } = admitService(
       { operation: "CREATE", object, oldObject: undefined },
       { prefix: "lb.example/", fields: {} },
+      servesWithoutClass,
     );
     expect(refusal !== undefined).toBe(pauseOf(annotated(value)).problem !== undefined);
   },

@@ -10,6 +10,7 @@ import {
   needsHealthCheck,
   requestsOnlyLocalTraffic,
 } from "../../src/controllers/service/predicates.ts";
+import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import { isSameIngress } from "../../src/controllers/service/status/status.ts";
 import { parseCidr } from "../../src/core/cidr.ts";
 import type { LoadBalancerIngress, Service } from "../../src/kube/objects.ts";
@@ -137,8 +138,8 @@ describe("TestHasLBFinalizer", () => {
     [3, [lbFinalizer], true],
     [4, [lbFinalizer, "unrelated"], true],
   ] as const)("TestHasLBFinalizer %d: decides for the finalizers %p: %p", (_, finalizers, expected) => {
-    expect(hasFinalizer(toService({ finalizers }))).toBe(expected);
-    if (finalizers.length === 0) expect(hasFinalizer(toService())).toBe(expected);
+    expect(hasFinalizer(toService({ finalizers }), servesWithoutClass)).toBe(expected);
+    if (finalizers.length === 0) expect(hasFinalizer(toService(), servesWithoutClass)).toBe(expected);
   });
 });
 

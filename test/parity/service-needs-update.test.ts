@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { needsCleanup } from "../../src/controllers/service/predicates.ts";
+import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import { isRelevantChange } from "../../src/controllers/service/triggers/relevant-change.ts";
 import type { Service, ServicePort } from "../../src/kube/objects.ts";
 import { lbFinalizer, type ServiceDraft, toService } from "../controllers/service/service-draft.ts";
@@ -29,7 +30,7 @@ describe("TestNeedsCleanup", () => {
   ];
   test.each(cases)("TestNeedsCleanup %d: %s", (_, _name, draft, expected) => {
     const service = toService(draft);
-    expect(needsCleanup(service)).toBe(expected);
+    expect(needsCleanup(service, servesWithoutClass)).toBe(expected);
     expect(upstreamNeedsCleanup(service)).toBe(expected);
   });
 });
@@ -94,7 +95,9 @@ const rows: readonly Row[] = [
 ];
 
 const isRelevant = (before: ServiceDraft, after: ServiceDraft): boolean =>
-  isRelevantChange(toService(before), toService(after), (key) => key.startsWith("lb.example/"));
+  isRelevantChange(toService(before), toService(after), servesWithoutClass, (key) =>
+    key.startsWith("lb.example/"),
+  );
 
 describe("TestNeedsUpdate", () => {
   test.each(rows)("TestNeedsUpdate %d: %s", (_, _name, before, after, expected) => {
@@ -149,9 +152,11 @@ describe("needsUpdate rows that no Go test covers", () => {
   test.each(cases)("needsUpdate row %d: %s", (_, _name, before, after, expected) => {
     const draft = (each: ServiceDraft) => toService({ ...each, spec: each.spec ?? { type: "LoadBalancer" } });
     expect(upstreamNeedsUpdate(draft(before), draft(after))).toBe(expected);
-    expect(isRelevantChange(draft(before), draft(after), (key) => key.startsWith("lb.example/"))).toBe(
-      expected,
-    );
+    expect(
+      isRelevantChange(draft(before), draft(after), servesWithoutClass, (key) =>
+        key.startsWith("lb.example/"),
+      ),
+    ).toBe(expected);
   });
 
   const changed: readonly [string, ServiceDraft, ServiceDraft, upstream: boolean][] = [
@@ -179,8 +184,10 @@ describe("needsUpdate rows that no Go test covers", () => {
     expect(upstreamNeedsUpdate(draft(before), draft(after))).toBe(upstream);
   });
   test.each(changed)("needsUpdate %s: the opposite result in Fairlead", (_, before, after, upstream) => {
-    expect(isRelevantChange(draft(before), draft(after), (key) => key.startsWith("lb.example/"))).toBe(
-      !upstream,
-    );
+    expect(
+      isRelevantChange(draft(before), draft(after), servesWithoutClass, (key) =>
+        key.startsWith("lb.example/"),
+      ),
+    ).toBe(!upstream);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { finalizer } from "../../src/controllers/service/predicates.ts";
+import { finalizer } from "../../src/controllers/service/served-classes.ts";
 import { ingressOf, isSameIngress } from "../../src/controllers/service/status/status.ts";
 import { ipAddress } from "../../src/core/ip.ts";
 import { finalizerPatch } from "../../src/kube/patches/finalizer-patch.ts";

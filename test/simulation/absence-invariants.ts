@@ -9,6 +9,7 @@ import type { SimulatedBalancer } from "../../providers/fake/simulator/balancers
 import type { FakeCloud } from "../../providers/fake/simulator/fake-cloud.ts";
 import type { SimulatedRoute } from "../../providers/fake/simulator/routes.ts";
 import { wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import type { TransportRequest } from "../../src/platform/transport.ts";
@@ -238,7 +239,9 @@ export class AbsenceInvariants {
   #afterWrite({ storage, type, object, before }: StoredChange): void {
     const { uid, name, deletionTimestamp } = object.metadata;
     if (storage === "services") {
-      const isWanted = wantsLoadBalancer(object as unknown as Service) && deletionTimestamp === undefined;
+      const isWanted =
+        wantsLoadBalancer(object as unknown as Service, servesWithoutClass) &&
+        deletionTimestamp === undefined;
       if (this.#vanished.has(uid) && type === "DELETED") return;
       if (isWanted && type !== "DELETED") this.#needsNone.delete(uid);
       else this.#needsNone.add(uid);

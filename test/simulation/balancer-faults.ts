@@ -4,6 +4,7 @@
 import { hadRoutes } from "../../src/controllers/node-facts.ts";
 import { hasAddress } from "../../src/controllers/service/desired/facts.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
 import { isMarked } from "./cloud-invariants.ts";
@@ -19,7 +20,7 @@ const longestLag = 10_000;
 const oldEnough = 180_000;
 
 const isServed = (service: Service): boolean =>
-  wantsLoadBalancer(service) && !isBeingDeleted(service) && hasAddress(service);
+  wantsLoadBalancer(service, servesWithoutClass) && !isBeingDeleted(service) && hasAddress(service);
 
 export const balancerFaults = (world: World, dice: Dice): DisruptionSource => {
   const { cloud, cloudLies, clock, history } = world;

@@ -2,6 +2,7 @@
 // wrong or left-over objects in the cloud, and wrong status.
 
 import { hasFinalizer, wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import { isEligible } from "../../src/controllers/service/targets/candidate-targets.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Node, Service } from "../../src/kube/objects.ts";
@@ -44,11 +45,11 @@ const problemsOf = (
   targets: readonly { readonly id: string; readonly exists: boolean }[],
 ): readonly string[] => {
   const { metadata, spec, status } = service;
-  const isServed = wantsLoadBalancer(service);
+  const isServed = wantsLoadBalancer(service, servesWithoutClass);
   const ingress = (status.loadBalancer?.ingress ?? []).map(({ ip }) => ip).join();
   const problems: string[] = [];
   if (metadata.deletionTimestamp !== undefined) problems.push("is still being deleted");
-  if (hasFinalizer(service) !== isServed)
+  if (hasFinalizer(service, servesWithoutClass) !== isServed)
     problems.push(isServed ? "has no finalizer" : "keeps its finalizer");
   if (own.length !== (isServed ? 1 : 0)) problems.push(`has ${own.length} balancers`);
   for (const { reason, message } of status.conditions ?? []) {

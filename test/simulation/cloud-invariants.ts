@@ -9,12 +9,12 @@
 // 24  No load balancer is created or changed for what a Service was, if the leader must know what it is.
 
 import {
-  finalizer,
   hasFinalizer,
   isBeingDeleted,
   wantsLoadBalancer,
   warningCondition,
 } from "../../src/controllers/service/predicates.ts";
+import { finalizer, servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import { cloudCondition } from "../../src/controllers/well-known.ts";
 import { cidr, cidrContains } from "../../src/core/cidr.ts";
 import type { Service } from "../../src/kube/objects.ts";
@@ -111,7 +111,7 @@ export class CloudInvariants {
       const service = users.services().find(({ metadata }) => metadata.uid === uid);
       if (users.finalizersRemoved.has(uid) || absence.hasVanished(uid)) continue;
       if (service === undefined) this.#report(5, `a balancer was created for the deleted Service ${uid}`);
-      else if (!hasFinalizer(service)) {
+      else if (!hasFinalizer(service, servesWithoutClass)) {
         this.#report(5, `a balancer was created for ${service.metadata.name} before its finalizer`);
       }
     }
@@ -126,7 +126,9 @@ export class CloudInvariants {
     const areKnown =
       services.length === owners.length && services.every((one) => absence.known.mustKnowWish(one));
     if (owners.length === 0 || listeners === undefined || !areKnown) return;
-    const wanted = services.filter((service) => wantsLoadBalancer(service) && !isBeingDeleted(service));
+    const wanted = services.filter(
+      (service) => wantsLoadBalancer(service, servesWithoutClass) && !isBeingDeleted(service),
+    );
     const ports = wanted.flatMap(({ spec }) => (spec.ports ?? []).map(({ port }) => port));
     const asked = listeners.map(({ port }) => port);
     if (!same(asked.toSorted(), ports.toSorted()))
@@ -154,7 +156,8 @@ export class CloudInvariants {
       return;
     }
     const isGone = type === "DELETED";
-    if (hasFinalizer(before) && (isGone || !hasFinalizer(after))) this.#checkRelease(before, report);
+    if (hasFinalizer(before, servesWithoutClass) && (isGone || !hasFinalizer(after, servesWithoutClass)))
+      this.#checkRelease(before, report);
     if (!isGone) checkForeign(before, after, report);
   }
 

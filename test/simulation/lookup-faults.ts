@@ -4,6 +4,7 @@
 
 import { hasAddress } from "../../src/controllers/service/desired/facts.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import { milliseconds } from "../../src/core/brand.ts";
 import { isMarked } from "./cloud-invariants.ts";
 import type { CloudLie } from "./cloud-lies.ts";
@@ -31,7 +32,11 @@ export const lookupFaults = (world: World, dice: Dice): DisruptionSource => {
   /** A Service with an address, and the id of its load balancer. */
   const pickServed = (): { readonly name: string; readonly id: string } | undefined => {
     const service = dice.pick(
-      users.services().filter((one) => wantsLoadBalancer(one) && !isBeingDeleted(one) && hasAddress(one)),
+      users
+        .services()
+        .filter(
+          (one) => wantsLoadBalancer(one, servesWithoutClass) && !isBeingDeleted(one) && hasAddress(one),
+        ),
     );
     const balancer = cloud.balancers
       .list()

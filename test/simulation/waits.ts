@@ -2,6 +2,7 @@
 // Who waits for an answer of the cloud has asked for one, so what is needed is there long before a periodic listing ends such a wait.
 
 import { wantsLoadBalancer } from "../../src/controllers/service/predicates.ts";
+import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import { type Milliseconds, minutes, seconds } from "../../src/core/brand.ts";
 import type { Service } from "../../src/kube/objects.ts";
 import { findDeviations, hasWitness, mayExceedMassLimit, undeletedNodes } from "./node-deviations.ts";
@@ -20,7 +21,9 @@ export const endsEveryWait = async (world: World, seed: number, pass: Pass): Pro
   for (const replica of [...world.replicas]) world.killReplica(replica);
   world.startReplica();
   if (!(await pass(minutes(1)))) return false;
-  const [disabled, lost] = users.services().filter(wantsLoadBalancer);
+  const [disabled, lost] = users
+    .services()
+    .filter((service) => wantsLoadBalancer(service, servesWithoutClass));
   if (disabled !== undefined) users.editSpec(disabled.metadata.name, { type: "ClusterIP" });
   if (!(await pass(seconds(5 + 5 * (seed % 6))))) return false;
   if (disabled !== undefined) users.editSpec(disabled.metadata.name, { type: "LoadBalancer" });

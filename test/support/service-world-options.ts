@@ -5,8 +5,11 @@ import type { Transport } from "../../src/platform/transport.ts";
 import type { Authorize } from "../../src/testing/apiserver/http/serve-reviews.ts";
 import type { JsonObject } from "../../src/testing/apiserver/objects/json.ts";
 import type { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+import type { ServiceWorld } from "./service-world.ts";
 
 export interface ServiceWorldOptions {
+  /** A second manager in the cluster of that world, in its account or in another one with machines of the same ids. */
+  readonly beside?: { readonly world: ServiceWorld; readonly account: "same" | "other" };
   readonly seed?: number;
   readonly nodes?: number;
   readonly latency?: number;

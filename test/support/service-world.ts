@@ -32,7 +32,7 @@ const stored = { services: resourceNamed("services"), nodes: resourceNamed("node
 export const renewedFields = { "f:spec": { "f:renewTime": {} } } as const;
 
 export class ServiceWorld {
-  readonly clock = new VirtualClock();
+  readonly clock: VirtualClock;
   readonly server: ApiServer;
   readonly cloud: FakeCloud;
   /** Every request about load balancers that reached the cloud, in order: "POST /balancers". */
@@ -55,25 +55,32 @@ export class ServiceWorld {
   readonly #cloudTransport: Transport;
   readonly #events: ReturnType<typeof followEvents>;
   #running: RunningManager | undefined;
-  #starts = 0;
+  #starts: number;
 
   constructor(options: ServiceWorldOptions = {}) {
     const { seed = 1, nodes = 3, latency = 20, actionTime = 0 } = options;
-    const { clock } = this;
+    const { beside } = options;
+    const clock = beside?.world.clock ?? new VirtualClock();
+    this.clock = clock;
     this.#options = options;
-    this.server = new ApiServer({
-      clock,
-      random: seededRandom(seed ^ 0x5eed),
-      ...(options.authorize !== undefined && { options: { authorize: options.authorize } }),
-    });
+    // Clocks of processes must differ.
+    this.#starts = beside === undefined ? 0 : 1000;
+    this.server =
+      beside?.world.server ??
+      new ApiServer({
+        clock,
+        random: seededRandom(seed ^ 0x5eed),
+        ...(options.authorize !== undefined && { options: { authorize: options.authorize } }),
+      });
     this.#events = followEvents(this.server);
-    this.cloud = new FakeCloud({
-      clock,
-      latency: milliseconds(latency),
-      actionTime: milliseconds(actionTime),
-    });
+    const ownCloud = () =>
+      new FakeCloud({ clock, latency: milliseconds(latency), actionTime: milliseconds(actionTime) });
+    this.cloud = beside?.account === "same" ? beside.world.cloud : ownCloud();
     this.#cloudTransport = options.cloud?.(clock) ?? cloudTransport(this.cloud);
-    for (let index = 0; index < nodes; index += 1) this.addNode(`node-${index}`);
+    for (let index = 0; index < nodes; index += 1) {
+      if (beside === undefined) this.addNode(`node-${index}`);
+      else if (beside.account === "other") this.cloud.machines.add(`node-${index}`);
+    }
   }
 
   get manager(): Manager {

@@ -7,6 +7,7 @@ import {
   isLoadBalancer,
   wantsLoadBalancer,
 } from "../../src/controllers/service/predicates.ts";
+import { servesWithoutClass } from "../../src/controllers/service/served-classes.ts";
 import { isDraining } from "../../src/controllers/service/targets/candidate-targets.ts";
 import type { Cidr } from "../../src/core/brand.ts";
 import { cidr } from "../../src/core/cidr.ts";
@@ -14,7 +15,7 @@ import type { LoadBalancerIngress, Node, Service } from "../../src/kube/objects.
 
 /** Upstream also removes the finalizer from Services of other controllers that use the same name for it. */
 export const upstreamNeedsCleanup = (service: Service): boolean =>
-  hasFinalizer(service) && (isBeingDeleted(service) || !isLoadBalancer(service));
+  hasFinalizer(service, servesWithoutClass) && (isBeingDeleted(service) || !isLoadBalancer(service));
 
 /** Upstream considers only IPv4. */
 export const isAllowAll = (ranges: readonly Cidr[]): boolean => ranges.includes(cidr("0.0.0.0/0"));
@@ -50,8 +51,8 @@ const comparedOf = ({ metadata, spec }: Service): string =>
 
 /** Like upstream's needsUpdate. */
 export const upstreamNeedsUpdate = (before: Service, after: Service): boolean => {
-  const wanted = wantsLoadBalancer(before);
-  if (wanted !== wantsLoadBalancer(after)) return true;
+  const wanted = wantsLoadBalancer(before, servesWithoutClass);
+  if (wanted !== wantsLoadBalancer(after, servesWithoutClass)) return true;
   return wanted && comparedOf(before) !== comparedOf(after);
 };
 

@@ -5,6 +5,7 @@ import { messageIn } from "../../core/problem.ts";
 import { lintAnnotations, lintText } from "../../inspect/lint/lint-result.ts";
 import { annotationsWithDefaults } from "../configuration/cloud-settings.ts";
 import { connectCloud } from "../connect-cloud.ts";
+import { classesOf } from "../flags/controller-settings.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
@@ -57,7 +58,7 @@ export const lintCommand: Command = {
       "--output=github prints annotations, which GitHub Actions shows at the lines of a pull request.",
     ],
     takesFiles: true,
-    flags: ["output", "cloud-config"],
+    flags: ["output", "cloud-config", "load-balancer-class", "load-balancer-class-only"],
     exitCodes: {
       "0": "no problems, or only hints",
       "1": "a file cannot be read",
@@ -90,6 +91,7 @@ export const lintCommand: Command = {
       provider,
       environment: platform.environment,
       services: {
+        classes: classesOf(configuration.settings.flags),
         table: annotationsWithDefaults(provider, () => ({
           environment: platform.environment,
           ...configuration.settings.cloud,

@@ -7,6 +7,7 @@ import {
 } from "../../controllers/service/annotations/annotations.ts";
 import { factKeysOf } from "../../controllers/service/desired/facts.ts";
 import { hasFinalizer, hasOurConditions } from "../../controllers/service/predicates.ts";
+import type { ServedClasses } from "../../controllers/service/served-classes.ts";
 import { inEach, possibleValues, settingsMeant } from "../../core/certain-checks.ts";
 import { type Place, type Problem, placeText } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
@@ -37,8 +38,12 @@ export function annotationsOf({ annotations, facts = {} }: AnyProvider): Annotat
  * Why another controller serves the Service, as the object alone shows it. One with traces of Fairlead may have a load balancer that is
  * kept.
  */
-export function otherControllerFor(provider: AnyProvider, service: Service): string | undefined {
-  if (hasFinalizer(service) || hasOurConditions(service)) return undefined;
+export function otherControllerFor(
+  provider: AnyProvider,
+  service: Service,
+  classes: ServedClasses,
+): string | undefined {
+  if (hasFinalizer(service, classes) || hasOurConditions(service)) return undefined;
   return otherControllerOf(annotationsOf(provider), service)?.text;
 }
 

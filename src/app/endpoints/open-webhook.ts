@@ -9,6 +9,7 @@ import { Admission, type Webhook } from "../../server/admission.ts";
 import { lastCertificate } from "../../server/own-certificate.ts";
 import { CertificateSource } from "../../server/served-certificates.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
+import { classesOf } from "../flags/controller-settings.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { chooseWebhooks, serviceWebhook, webhookProblems } from "../flags/webhook-names.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
@@ -75,7 +76,7 @@ export async function openWebhook(context: PortContext): Promise<OpenPort | unde
   const webhook: Webhook = {
     name: serviceWebhook,
     path: `/${serviceWebhook}`,
-    judge: (query) => admitService(query, annotations),
+    judge: (query) => admitService(query, annotations, classesOf(flags)),
   };
   const admission = new Admission({
     webhooks: [webhook],

@@ -9,10 +9,12 @@ import { type LabelPolicy, type NodeSettings, nodeDefaults } from "../../control
 import { type LifecycleSettings, lifecycleDefaults } from "../../controllers/node-lifecycle/settings.ts";
 import { exactly, type RouteSettings, routeDefaults } from "../../controllers/route/deps.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
+import { type ServedClasses, servedClasses } from "../../controllers/service/served-classes.ts";
 import { type ServiceSettings, serviceDefaults } from "../../controllers/service/settings.ts";
 import { type Cidr, milliseconds } from "../../core/brand.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { AddressKind } from "../../provider/instances.ts";
+import { chooseControllers } from "./controller-names.ts";
 import { invalidFlag } from "./flag-problems.ts";
 import type { Flags } from "./flag-table.ts";
 
@@ -31,6 +33,16 @@ const policies = ["sync", "report", "once"] as const;
 function mustBe(flag: string, expected: string, got: string): Problem {
   return invalidFlag(flag, `must be ${expected}, got ${JSON.stringify(got)}`);
 }
+
+export const classesOf = (
+  flags: Pick<Flags, "load-balancer-class" | "load-balancer-class-only">,
+): ServedClasses =>
+  servedClasses(flags["load-balancer-class"] ?? [], { only: flags["load-balancer-class-only"] });
+
+/** Whether it runs beside a manager that does the rest, so that two leaders are no mistake. */
+export const servesOnlyClasses = (flags: Flags): boolean =>
+  flags["load-balancer-class-only"] &&
+  [...chooseControllers(flags.controllers).enabled].every((name) => name === "service");
 
 export function controllerSettings(flags: Flags): ControllerSettings {
   const problems: Problem[] = [];
@@ -92,6 +104,11 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     const ranges = readClusterCIDRs(flags["cluster-cidr"]);
     if (ranges.kind === "skip")
       problems.push({ ...ranges.problem, severity: "error", key: "--cluster-cidr" });
+  }
+  if (flags["load-balancer-class-only"] && (flags["load-balancer-class"] ?? []).length === 0) {
+    const text =
+      "needs --load-balancer-class: without a class, no Service would be served. Name the classes to serve, or omit it";
+    problems.push(invalidFlag("load-balancer-class-only", text));
   }
   const services: ServiceSettings = {
     ...serviceDefaults,

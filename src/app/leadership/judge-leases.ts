@@ -7,6 +7,7 @@ import { defined } from "../../core/defined.ts";
 import { formatDuration } from "../../core/duration.ts";
 import { holderOf } from "../../kube/leader-election/lease-record.ts";
 import type { KubeObject, Lease } from "../../kube/objects.ts";
+import { servesOnlyClasses } from "../flags/controller-settings.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { leaseOf } from "../permissions.ts";
 import { isObserver } from "./replica-identity.ts";
@@ -111,12 +112,12 @@ export const severalTexts = {
   effect:
     "Both change the same Nodes, load balancers and routes, undo the changes of each other, and may create a load balancer twice.",
   remedy:
-    "Stop all but one (each runs on the host or pod that its name begins with), or give them the same --leader-elect-resource-name; then look for the reason DuplicateLoadBalancer in what explain shows. For managers of different Nodes, set --node-selector in each, and --controllers=*,-service,-node-route in all but one.",
+    "Stop all but one (each runs on the host or pod that its name begins with), or give them the same --leader-elect-resource-name; then look for the reason DuplicateLoadBalancer in what explain shows. For managers of different Nodes, set --node-selector in each, and --controllers=*,-service,-node-route in all but one. For a manager of some Services, set --controllers=service, --load-balancer-class and --load-balancer-class-only.",
 } as const;
 
 /** That managers with different Leases lead at the same time. During a leader migration, one manager holds two. */
 export function judgeSeveral(leading: readonly LeaseFact[], flags: Flags): LeaderProblem | undefined {
-  if (new Set(leading.map(({ holder }) => holder)).size < 2) return undefined;
+  if (new Set(leading.map(({ holder }) => holder)).size < 2 || servesOnlyClasses(flags)) return undefined;
   const holders = leading.map(
     ({ name, holder, program, acquireTime }) =>
       `${holder}${program === undefined ? "" : ` (${program})`} holds the Lease ${nameOf(name, flags)}${acquireTime === undefined ? "" : ` since ${acquireTime}`}`,

@@ -29,6 +29,7 @@ import type { AnyProvider } from "../../provider/provider.ts";
 import { runTogether, type Task } from "../../runtime/run-together.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { annotationsOf } from "../configuration/cloud-settings.ts";
+import { classesOf } from "../flags/controller-settings.ts";
 import { logProblem } from "../leadership/hold-release.ts";
 import { isSelectedBy } from "./compose-nodes.ts";
 import type { Composer, ControllerContext, HistoryContext } from "./controller-context.ts";
@@ -101,10 +102,12 @@ export function servicesComposer(
   const { clock, nodes, isSelected, formerLeaders } = kept;
   const { loadBalancers, nodeFirewall } = kept.session.connected.cloud;
   const [annotations, facts] = [annotationsOf(provider), provider.facts ?? {}];
+  const classes = classesOf(kept.session.settings.flags);
   const controller = new ServiceHistory({
     services,
     nodes,
     isSelected,
+    classes,
     annotations,
     facts,
     clock,
@@ -114,7 +117,8 @@ export function servicesComposer(
     openSlices: openSlicesOf(kept),
   });
   const firewall =
-    nodeFirewall && new FirewallHistory({ firewall: nodeFirewall, clock, services, annotations, facts });
+    nodeFirewall &&
+    new FirewallHistory({ firewall: nodeFirewall, clock, services, classes, annotations, facts });
   const histories = { controller, firewall };
   return {
     compose: (context) => composeServices(context, provider, services, histories),
@@ -165,6 +169,7 @@ function composeServices(
   warnAboutDrain(context, balancers);
   const { isObserving } = context;
   const { flags } = settings;
+  const classes = classesOf(flags);
   /** Aborted when the session has ended, which after a drain is later than the request to stop. */
   const session = new AbortController();
   const listing = new SharedListing<ObservedLoadBalancer>({
@@ -181,7 +186,7 @@ function composeServices(
       // Which Service owns a load balancer depends on all others.
       const all: ObservedLoadBalancer[] = [];
       for await (const page of balancers.list(call)) all.push(...page);
-      yield withOwners(all, ownKeys, () => possibleOwners(services.list(), provider.facts ?? {}));
+      yield withOwners(all, ownKeys, () => possibleOwners(services.list(), provider.facts ?? {}, classes));
     },
     onListenerError: (error) =>
       log.error(
@@ -203,6 +208,7 @@ function composeServices(
     listing,
     clusterName: flags["cluster-name"],
     program: programOf(provider),
+    classes,
     annotations: annotationsOf(provider),
     facts: provider.facts ?? {},
     pending,
@@ -268,7 +274,7 @@ function composeServices(
 
 function composeFirewall(
   { random, journal, clock, log, settings, connected, reportOnLease }: ControllerContext,
-  { services, annotations, facts, report }: ServiceControllerDeps,
+  { services, classes, annotations, facts, report }: ServiceControllerDeps,
   { firewall: history }: ServiceHistories,
 ): NodeFirewallController | undefined {
   const firewall = connected.cloud.nodeFirewall;
@@ -276,6 +282,7 @@ function composeFirewall(
   const own = {
     firewall,
     services,
+    classes,
     annotations,
     facts,
     clock,

@@ -8,6 +8,7 @@ import type { Service } from "../../kube/objects.ts";
 import { type AnnotationTable, otherControllerOf, readAnnotations } from "./annotations/annotations.ts";
 import { contradictionsIn } from "./desired/to-desired.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "./predicates.ts";
+import type { ServedClasses } from "./served-classes.ts";
 
 export interface ServiceWrite {
   readonly operation: string;
@@ -33,20 +34,21 @@ const withAnnotations = (value: unknown, annotations: Readonly<Record<string, st
   metadata: { ...(value as Service).metadata, annotations },
 });
 
-function isServiceForUs(value: unknown): boolean {
+function isServiceForUs(value: unknown, classes: ServedClasses): boolean {
   const service = value as Partial<Service> | null | undefined;
   if (service?.spec === undefined || service.metadata === undefined) return false;
-  return wantsLoadBalancer(service as Service) && !isBeingDeleted(service as Service);
+  return wantsLoadBalancer(service as Service, classes) && !isBeingDeleted(service as Service);
 }
 
 export function admitService(
   { operation, object, oldObject }: ServiceWrite,
   table: AnnotationTable<Fields>,
+  classes: ServedClasses,
 ): AdmissionDecision {
-  if ((operation !== "CREATE" && operation !== "UPDATE") || !isServiceForUs(object)) return {};
+  if ((operation !== "CREATE" && operation !== "UPDATE") || !isServiceForUs(object, classes)) return {};
   const [now, before] = [annotationsOf(object), annotationsOf(oldObject)];
   // When this write turns the Service into a load balancer, all its annotations count as changed.
-  const isNew = operation === "CREATE" || !isServiceForUs(oldObject);
+  const isNew = operation === "CREATE" || !isServiceForUs(oldObject, classes);
   const isTouched = (key: string | undefined): boolean =>
     key !== undefined && Object.hasOwn(now, key) && (isNew || now[key] !== before[key]);
   const service = withAnnotations(object, now);

@@ -22,6 +22,7 @@ import { defaultLoadBalancerName } from "./desired/to-desired.ts";
 import type { ServiceHistory } from "./history.ts";
 import { BalancerCensus, removalKind } from "./observe/balancer-census.ts";
 import { EvidenceUpdates } from "./observe/evidence-updates.ts";
+import { mayOwnBalancer } from "./predicates.ts";
 import { targetRemovalHeld } from "./reconcile/allow.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
@@ -201,12 +202,17 @@ export class ServiceController implements Reconciler {
   }
 
   #unowned(): readonly ObservedLoadBalancer[] {
-    const { records, inventory } = this.#parts;
+    const { records, inventory, controller } = this.#parts;
     const isOwner = (uid: ServiceUID): boolean => {
       const { phase, hold } = records.get(uid) ?? {};
       return phase === "managed" || (phase === "leaving" && hold === undefined);
     };
-    return inventory.marked.filter(({ owners }) => !owners.some(isOwner));
+    const unowned = inventory.marked.filter(({ owners }) => !owners.some(isOwner));
+    if (unowned.length === 0) return unowned;
+    // A manager of another class that shares the account has the same mark.
+    const others = controller.services.list().filter((one) => !mayOwnBalancer(one, controller.classes));
+    const owned = new Set(others.map(({ metadata }) => serviceUID(metadata.uid)));
+    return unowned.filter(({ owners }) => !owners.some((uid) => owned.has(uid)));
   }
 
   /** Without the cluster in the mark, an owner that was never seen may be a Service of another cluster. */

@@ -23,6 +23,7 @@ import type { RemovalMemory } from "../kernel/removal-memory.ts";
 import type { ObjectStore } from "../latest-objects.ts";
 import type { NodeStore, Note } from "../node-deps.ts";
 import type { AnnotationTable } from "./annotations/annotations.ts";
+import type { ServedClasses } from "./served-classes.ts";
 import type { ServiceSettings } from "./settings.ts";
 
 export type AnyBalancers = LoadBalancers<Fields, ObservedLoadBalancer, Step, unknown>;
@@ -85,6 +86,8 @@ export interface ServiceControllerDeps {
   readonly listing: BalancerListing;
   /** The value of --cluster-name, for messages. */
   readonly clusterName: string;
+  /** Which Services this manager serves. */
+  readonly classes: ServedClasses;
   readonly annotations: AnnotationTable<Fields>;
   readonly facts: Readonly<Record<string, FactPlace>>;
   readonly pending: Pending | undefined;
@@ -110,7 +113,7 @@ export interface ServiceControllerDeps {
 export interface ServiceHistoryDeps
   extends Pick<
     ServiceControllerDeps,
-    "services" | "nodes" | "isSelected" | "annotations" | "facts" | "clock"
+    "services" | "nodes" | "isSelected" | "classes" | "annotations" | "facts" | "clock"
   > {
   readonly balancers: Pick<AnyBalancers, "marksNameCluster">;
   readonly formerLeaders: FormerLeaders;

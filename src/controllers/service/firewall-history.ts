@@ -15,9 +15,10 @@ import type { ServiceControllerDeps } from "./deps.ts";
 import { readFacts } from "./desired/facts.ts";
 import { toDesired } from "./desired/to-desired.ts";
 import { isBeingDeleted, wantsLoadBalancer } from "./predicates.ts";
+import type { ServedClasses } from "./served-classes.ts";
 
 export interface FirewallHistoryDeps
-  extends Pick<ServiceControllerDeps, "services" | "annotations" | "facts" | "clock"> {
+  extends Pick<ServiceControllerDeps, "services" | "classes" | "annotations" | "facts" | "clock"> {
   readonly firewall: NodeFirewall<Fields, Step>;
 }
 
@@ -25,12 +26,12 @@ export interface FirewallProblem extends Problem {
   readonly service?: ExposedService<Fields>["owner"] | undefined;
 }
 
-export const isExposed = (service: Service): boolean =>
-  service.spec.type === "NodePort" || wantsLoadBalancer(service);
+export const isExposed = (service: Service, classes: ServedClasses): boolean =>
+  service.spec.type === "NodePort" || wantsLoadBalancer(service, classes);
 
 /** Changes of anything else open or close no port. */
-export function exposureOf(service: Service | undefined): string {
-  if (service === undefined || !isExposed(service)) return "";
+export function exposureOf(service: Service | undefined, classes: ServedClasses): string {
+  if (service === undefined || !isExposed(service, classes)) return "";
   const { type, ports, healthCheckNodePort } = service.spec;
   return JSON.stringify([type, ports, healthCheckNodePort, service.metadata.annotations]);
 }
@@ -72,9 +73,9 @@ export function toExposed(
 
 /** How many ports the Service no longer opens, with that of its health check. */
 function closedBy(deps: FirewallHistoryDeps, { before, after }: Change<Service>): number {
-  const { firewall } = deps;
+  const { firewall, classes } = deps;
   const opens = (service: Service | undefined) =>
-    service === undefined || !isExposed(service)
+    service === undefined || !isExposed(service, classes)
       ? []
       : firewall.rulesOf(toExposed(deps, service).exposed, undefined).map(firewall.textOf);
   const opened = opens(after);
@@ -89,7 +90,8 @@ export class FirewallHistory {
 
   constructor(deps: FirewallHistoryDeps) {
     deps.services.subscribe((change) => {
-      if (exposureOf(change.before) === exposureOf(change.after)) return;
+      const { before, after } = change;
+      if (exposureOf(before, deps.classes) === exposureOf(after, deps.classes)) return;
       const ports = closedBy(deps, change);
       const at = deps.clock.monotonic();
       // On a standby replica, no controller asks for them.

@@ -67,8 +67,10 @@ export class NodeFirewallController implements Reconciler {
 
   *begin(): Subscriptions {
     this.queue.add(key);
-    yield this.#deps.services.subscribe(({ before, after }) => {
-      if (exposureOf(before) !== exposureOf(after)) this.queue.add(key, { delay: collectFor });
+    const { services, classes } = this.#deps;
+    yield services.subscribe(({ before, after }) => {
+      if (exposureOf(before, classes) !== exposureOf(after, classes))
+        this.queue.add(key, { delay: collectFor });
     });
   }
 
@@ -112,10 +114,10 @@ export class NodeFirewallController implements Reconciler {
     readonly services: readonly ExposedService<Fields>[];
     readonly problems: readonly FirewallProblem[];
   } {
-    const { services } = this.#deps;
+    const { services, classes } = this.#deps;
     const all = services
       .list()
-      .filter(isExposed)
+      .filter((service) => isExposed(service, classes))
       .toSorted((one, other) => (keyOf(one.metadata) < keyOf(other.metadata) ? -1 : 1))
       .map((service) => toExposed(this.#deps, service));
     return { services: all.map(({ exposed }) => exposed), problems: all.flatMap(({ problems }) => problems) };

@@ -2,26 +2,44 @@
 
 import type { Service } from "../../kube/objects.ts";
 import { cloudCondition } from "../well-known.ts";
+import { isBalancerFinalizer, type ServedClasses } from "./served-classes.ts";
 
 /** A warning on a Service: an unknown annotation, or a limit that was reached. */
 export const warningCondition = "CloudWarning";
 
-/** The name that the Go managers use. It must never change: every Service with a load balancer has this finalizer. */
-export const finalizer = "service.kubernetes.io/load-balancer-cleanup";
-
 export const isLoadBalancer = ({ spec }: Service): boolean => spec.type === "LoadBalancer";
 
-/** Services with a load balancer class belong to another controller. */
-export function isForeignClass(service: Service): boolean {
-  return isLoadBalancer(service) && service.spec.loadBalancerClass !== undefined;
+/** Another controller serves Services of this class, or those without a class. */
+export function isForeignClass(service: Service, classes: ServedClasses): boolean {
+  return isLoadBalancer(service) && !classes.has(service.spec.loadBalancerClass);
 }
 
-export function wantsLoadBalancer(service: Service): boolean {
-  return isLoadBalancer(service) && service.spec.loadBalancerClass === undefined;
+export function wantsLoadBalancer(service: Service, classes: ServedClasses): boolean {
+  return isLoadBalancer(service) && classes.has(service.spec.loadBalancerClass);
 }
 
-export function hasFinalizer({ metadata }: Service): boolean {
-  return (metadata.finalizers ?? []).includes(finalizer);
+/** Those that this manager may have added, as a Service that changed its type may have that of a former class. */
+export function ownFinalizers({ metadata }: Service, classes: ServedClasses): readonly string[] {
+  const present = metadata.finalizers ?? [];
+  return present.length === 0 ? present : [...classes.values()].filter((name) => present.includes(name));
+}
+
+export const hasFinalizer = (service: Service, classes: ServedClasses): boolean =>
+  ownFinalizers(service, classes).length > 0;
+
+/** Another manager may have a load balancer for it, and this one has none. */
+export function hasOnlyOtherFinalizer(service: Service, classes: ServedClasses): boolean {
+  return !hasFinalizer(service, classes) && (service.metadata.finalizers ?? []).some(isBalancerFinalizer);
+}
+
+/**
+ * Whether a load balancer with the mark of this Service can be of this manager. Two managers may share an account, where all marks look
+ * alike. A manager of classes adds its finalizer before anything else; one of Services without a class also removes what a user left
+ * by removing the finalizer.
+ */
+export function mayOwnBalancer(service: Service, classes: ServedClasses): boolean {
+  const isClaimed = wantsLoadBalancer(service, classes) || hasFinalizer(service, classes);
+  return isClaimed || (classes.has(undefined) && !hasOnlyOtherFinalizer(service, classes));
 }
 
 export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.deletionTimestamp !== undefined;
@@ -40,28 +58,35 @@ interface CleanupInput {
  * Whether a load balancer or finalizer of Fairlead must be removed. Upstream's table, except for Services of another class:
  * they are cleaned up if they still have a load balancer from before they had the class, and ignored otherwise.
  */
-export function needsCleanup(service: Service, { hasBalancer = false }: CleanupInput = {}): boolean {
+export function needsCleanup(
+  service: Service,
+  classes: ServedClasses,
+  { hasBalancer = false }: CleanupInput = {},
+): boolean {
+  if (isForeignClass(service, classes)) return hasBalancer;
   const isEnding = isBeingDeleted(service) || !isLoadBalancer(service);
-  if (isForeignClass(service)) return hasBalancer;
-  return isEnding && (hasFinalizer(service) || hasBalancer);
+  return isEnding && (hasFinalizer(service, classes) || hasBalancer);
 }
 
-const isServed = (service: Service): boolean => wantsLoadBalancer(service) && !isBeingDeleted(service);
+const isServed = (service: Service, classes: ServedClasses): boolean =>
+  wantsLoadBalancer(service, classes) && !isBeingDeleted(service);
 
 /** Whether the controller has anything to do for this Service. */
-export function isManaged(service: Service): boolean {
+export function isManaged(service: Service, classes: ServedClasses): boolean {
   return (
-    isServed(service) ||
-    needsCleanup(service) ||
-    // It was rejected before it got a load balancer, and no longer needs one: only Fairlead's conditions are left. A finalizer may be
-    // that of another controller.
-    (hasOurConditions(service) && !(isForeignClass(service) && hasFinalizer(service)))
+    isServed(service, classes) ||
+    needsCleanup(service, classes) ||
+    // It was rejected before it got a load balancer, and no longer needs one: only Fairlead's conditions are left. Those of a Service of
+    // another class may be of the Fairlead that serves it.
+    (hasOurConditions(service) &&
+      !isForeignClass(service, classes) &&
+      !hasOnlyOtherFinalizer(service, classes))
   );
 }
 
 /** It no longer needs a load balancer, so the one that it has is removed. */
-export function isEnding(service: Service, input: CleanupInput = {}): boolean {
-  return !isServed(service) || needsCleanup(service, input);
+export function isEnding(service: Service, classes: ServedClasses, input: CleanupInput = {}): boolean {
+  return !isServed(service, classes) || needsCleanup(service, classes, input);
 }
 
 type Family = "IPv4" | "IPv6";

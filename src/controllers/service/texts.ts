@@ -13,7 +13,6 @@ import { describeFailure, problemOfError } from "../classify-error.ts";
 import { type Held, whyHeld } from "../kernel/doubt.ts";
 import { removalWindowText } from "../kernel/removal-kinds.ts";
 import { pausedAnnotation } from "../well-known.ts";
-import { isEnding } from "./predicates.ts";
 import type { ChangeKind, Hold } from "./state/record-parts.ts";
 
 const of =
@@ -263,8 +262,8 @@ function describeSteps(steps: readonly Step[]): string {
   return steps.map(({ do: what, on }) => (on === undefined ? what : `${what} (${on})`)).join(", ");
 }
 
-export function syncFailed(service: Service, error: unknown): Problem {
-  return isEnding(service)
+export function syncFailed(error: unknown, { isEnding }: { readonly isEnding: boolean }): Problem {
+  return isEnding
     ? failed("DeleteLoadBalancerFailed", "Error deleting load balancer:", error)
     : failed("SyncLoadBalancerFailed", "Error syncing load balancer:", error);
 }

@@ -1,6 +1,7 @@
 // The checks of the cluster: the Lease, kubelets and Nodes, kube-controller-manager, serving certificates, and the workload of the
 // manager. Pure.
 
+import { servesOnlyClasses } from "../../app/flags/controller-settings.ts";
 import {
   besideLeader,
   judgeLease,
@@ -98,7 +99,7 @@ export function checkOtherLeases(facts: KnownFacts): readonly CheckFinding[] {
     const found = judgeSeveral([own ?? [], others].flat(), flags);
     if (found !== undefined) return error(found.reason, found);
     const [alone] = others.filter(({ holder }) => holder !== own?.holder);
-    if (alone === undefined) return [];
+    if (alone === undefined || servesOnlyClasses(flags)) return [];
     const of = alone.program === undefined ? "" : ` (${alone.program})`;
     const text = `${alone.holder}${of} leads: it holds the Lease ${leaseOf(flags).namespace}/${alone.name}.`;
     const effect = `A manager with the Lease ${leaseOf(flags).name} works beside it. ${severalTexts.effect}`;
@@ -115,9 +116,9 @@ export function countsOf({ nodes, services }: Pick<ClusterFacts, "nodes" | "serv
     texts.push(`${done} of ${countOf(selected.length, "Node")} ${done === 1 ? "is" : "are"} initialized`);
   }
   if ("value" in services) {
-    const served = services.value.filter((service) => addressesOf(service).length > 0).length;
+    const served = services.value.served.filter((service) => addressesOf(service).length > 0).length;
     texts.push(
-      `${served} of ${countOf(services.value.length, "Service")} of type LoadBalancer ${served === 1 ? "has" : "have"} an address`,
+      `${served} of ${countOf(services.value.served.length, "Service")} of type LoadBalancer ${served === 1 ? "has" : "have"} an address`,
     );
   }
   return texts.length === 0 ? "" : `Now ${texts.join(", and ")}.`;
@@ -330,19 +331,20 @@ function ofWorkload(workload: WorkloadFact): readonly CheckFinding[] {
   ];
 }
 
-export function checkWorkloads({ cluster }: KnownFacts): readonly CheckFinding[] {
+export function checkWorkloads({ cluster, flags }: KnownFacts): readonly CheckFinding[] {
   return about("the DaemonSets and Deployments", cluster.workloads, (workloads) => {
     const own = workloads.filter(({ isThisProgram }) => isThisProgram);
     const others = workloads.filter(({ isThisProgram, desired }) => !isThisProgram && desired > 0);
     const findings = own.flatMap(ofWorkload);
-    if (others.length === 0) return findings;
+    if (others.length === 0 || servesOnlyClasses(flags)) return findings;
     const names = others.map(({ kind, metadata }) => `${kind} ${metadata.namespace}/${metadata.name}`);
     return [
       ...findings,
       ...warning("OtherManagerInstalled", {
         text: `Another cloud controller manager is installed: ${shortList(names)}.`,
         effect: "Two managers with different Leases change the same Nodes and Services.",
-        remedy: "Scale it to 0 or delete it. If it manages other Nodes on purpose, set --node-selector.",
+        remedy:
+          "Scale it to 0 or delete it. If it manages other Nodes on purpose, set --node-selector; if this one serves only some Services, --controllers=service and --load-balancer-class-only.",
       }),
     ];
   });

@@ -3,6 +3,7 @@
 import type { ExitCode } from "../../app/console.ts";
 import { defined } from "../../core/defined.ts";
 import { countOf, wrapText } from "../../core/text.ts";
+import { checkClasses } from "./check-classes.ts";
 import {
   checkControlPlane,
   checkLease,
@@ -36,6 +37,7 @@ const ofCluster: readonly (readonly [name: string, check: ClusterCheck])[] = [
     ],
   ],
   ["Nodes and kubelets", checkNodes],
+  ["load balancer classes", checkClasses],
   ["kube-controller-manager", checkControlPlane],
   ["serving certificates", checkServingCertificates],
   ["workload", checkWorkloads],

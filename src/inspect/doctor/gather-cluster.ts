@@ -1,20 +1,21 @@
 // Gathers the facts about the cluster: reads and reviews only, so nothing is written.
 
 import { otherControllerFor } from "../../app/configuration/cloud-settings.ts";
+import { classesOf } from "../../app/flags/controller-settings.ts";
 import { type LeaseFact, leaseFact } from "../../app/leadership/judge-leases.ts";
 import { findLeadership, readLease, readLeases } from "../../app/leadership/read-leases.ts";
 import { isSelectedBy } from "../../app/manager/compose-nodes.ts";
 import type { Operator } from "../../app/operator.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../../app/permissions.ts";
 import type { ServerTimes } from "../../app/report/server-times.ts";
-import { wantsLoadBalancer } from "../../controllers/service/predicates.ts";
+import { isForeignClass, wantsLoadBalancer } from "../../controllers/service/predicates.ts";
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { textOf } from "../../core/error-message.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
 import { listAll, listPages } from "../../kube/client/list-all.ts";
 import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
-import type { Event } from "../../kube/objects.ts";
+import type { Event, Service } from "../../kube/objects.ts";
 import { events, services } from "../../kube/resources.ts";
 import { nodeFacts, podFacts, signingRequestFacts, type WorkloadFact, workloadFacts } from "./raw-objects.ts";
 
@@ -103,12 +104,19 @@ async function isAllowed(
 const refusedRequest =
   /User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/;
 
-/** Those that Fairlead serves. */
-async function readServices({ api, provider }: ClusterSources, signal: AbortSignal) {
+/** Of type LoadBalancer: those that Fairlead serves, and those of another class. */
+async function readServices(
+  { api, provider, settings }: ClusterSources,
+  signal: AbortSignal,
+): Promise<{ readonly served: readonly Service[]; readonly ofOthers: readonly Service[] }> {
+  const classes = classesOf(settings.flags);
   const all = await listAll(api, services, signal);
-  return all.filter(
-    (service) => wantsLoadBalancer(service) && otherControllerFor(provider, service) === undefined,
-  );
+  const isServed = (service: Service): boolean =>
+    wantsLoadBalancer(service, classes) && otherControllerFor(provider, service, classes) === undefined;
+  return {
+    served: all.filter(isServed),
+    ofOthers: all.filter((service) => isForeignClass(service, classes)),
+  };
 }
 
 /** The limit bounds the time that a large cluster takes. */

@@ -1,5 +1,6 @@
 // Describes the objects of a running manager: collects what its controllers report, and leaves the judgement to the pure functions.
 
+import { classesOf } from "../../app/flags/controller-settings.ts";
 import type { Manager } from "../../app/manager/manager.ts";
 import {
   awaitedListsText,
@@ -165,7 +166,10 @@ export class Describer {
 
   /** Every Service that needs a load balancer or has one. */
   get services(): readonly Service[] {
-    return this.#manager.services.list().filter((service) => isManaged(service) || isLoadBalancer(service));
+    const classes = classesOf(this.#manager.flags);
+    return this.#manager.services
+      .list()
+      .filter((service) => isManaged(service, classes) || isLoadBalancer(service));
   }
 
   /** Claims, and PersistentVolumes without one: every volume once. */
@@ -242,15 +246,17 @@ export class Describer {
     const knowledge = this.#reports.service?.knowledgeOf(service);
     const general = hasAddress(service) ? this.#general.service : this.#general.newService;
     const otherController = this.#reports.service?.otherControllerOf(service);
+    const classes = classesOf(this.#manager.flags);
     const { failure: listingFailure } = this.#manager.balancers ?? {};
     // A Service that waits for a listing that failed has no time in the queue.
     const listingAt = listingFailure === undefined ? [] : [listingFailure.retryAt];
     const keys = knowledge === undefined ? [] : [knowledge.uid];
     return serviceSubject({
       service,
+      classes,
       knowledge,
       otherController,
-      notes: isManaged(service) && otherController === undefined ? general : [],
+      notes: isManaged(service, classes) && otherController === undefined ? general : [],
       now: this.#now,
       listingFailure,
       ...this.#attempts([this.#manager.queues["service"]], keys, listingAt),

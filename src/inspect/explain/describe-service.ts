@@ -6,11 +6,13 @@ import type { ServiceKnowledge } from "../../controllers/service/controller.ts";
 import { defaultLoadBalancerName } from "../../controllers/service/desired/to-desired.ts";
 import {
   isBeingDeleted,
+  isForeignClass,
   isLoadBalancer,
   isManaged,
   wantsLoadBalancer,
   warningCondition,
 } from "../../controllers/service/predicates.ts";
+import { describeServed, type ServedClasses } from "../../controllers/service/served-classes.ts";
 import { addressesOf } from "../../controllers/service/status/status.ts";
 import { cloudCondition, pausedAnnotation } from "../../controllers/well-known.ts";
 import { defined } from "../../core/defined.ts";
@@ -36,6 +38,7 @@ import {
 /** A Service, and what is known besides the object. The notes concern all Services, such as a cloud that refuses the credentials. */
 export interface KnownService extends KnownState {
   readonly service: Service;
+  readonly classes: ServedClasses;
   /** What the controller knows; undefined if it has not seen the Service, or does not run here. */
   readonly knowledge: ServiceKnowledge | undefined;
   /** Why another controller serves it, as its annotations say. */
@@ -72,18 +75,29 @@ function conditionNotes({ status }: Service): readonly ObjectNote[] {
 }
 
 /** Why Fairlead does nothing for it; undefined if it is managed. */
-function unmanagedBecause({ service, knowledge, otherController }: KnownService): string | undefined {
+function unmanagedBecause({
+  service,
+  classes,
+  knowledge,
+  otherController,
+}: KnownService): string | undefined {
   const { type = "ClusterIP", loadBalancerClass } = service.spec;
   const fromThere =
     addressesOf(service).length === 0
       ? "it has no address yet, so check that this controller is installed and runs"
       : "its address comes from there";
-  if (isLoadBalancer(service) && loadBalancerClass !== undefined)
-    return `It has loadBalancerClass ${JSON.stringify(loadBalancerClass)}, so the controller that implements this class serves it: ${fromThere}. Fairlead serves only Services without a class. The field cannot be changed: for a load balancer of this cloud, create the Service again without it.`;
+  // One that got its class later is known until nothing of it is left in the cloud.
+  if (isForeignClass(service, classes) && knowledge?.balancer === undefined) {
+    const served = `This manager serves ${describeServed(classes)}.`;
+    if (loadBalancerClass === undefined)
+      return `It has no loadBalancerClass, so the manager of Services without a class serves it: ${fromThere}. ${served} For a load balancer of this manager, create the Service again with a class that it serves.`;
+    const how = classes.has(undefined) ? "without it" : "with a class that it serves";
+    return `It has loadBalancerClass ${JSON.stringify(loadBalancerClass)}, so the controller that implements this class serves it: ${fromThere}. ${served} The field cannot be changed: for a load balancer of this manager, create the Service again ${how}.`;
+  }
   // One that got the annotation later keeps the load balancer that it has.
   if (otherController !== undefined && knowledge?.balancer === undefined)
     return `${otherController}: ${fromThere}. Fairlead does nothing for it. For a load balancer of Fairlead, create the Service again without the annotation.`;
-  if (isManaged(service)) return undefined;
+  if (isManaged(service, classes)) return undefined;
   if (isLoadBalancer(service)) return "It is being deleted, and Fairlead has nothing to remove for it.";
   return `It is of type ${type}, so it needs no load balancer. Only Services of type LoadBalancer get one.`;
 }
@@ -124,7 +138,7 @@ function judge(
   notes: readonly ObjectNote[],
   decisions: readonly DescribedDecision[],
 ): Judgement {
-  const { service, knowledge, isDue } = known;
+  const { service, classes, knowledge, isDue } = known;
   const unmanaged = unmanagedBecause(known);
   if (unmanaged !== undefined) return { state: "unmanaged", summary: unmanaged };
   if (isPaused(service)) {
@@ -144,7 +158,7 @@ function judge(
       return { state, ...summaryOfProblem(known, first, decisions) };
     return { state, ...summaryWith(`It has ${addressText(addresses)}. `, first) };
   }
-  if (isBeingDeleted(service) || !wantsLoadBalancer(service))
+  if (isBeingDeleted(service) || !wantsLoadBalancer(service, classes))
     return { state: "working", summary: "Its load balancer is being removed." };
   const planned = decisions.find(({ outcome }) => outcome === "observed");
   if (planned !== undefined)

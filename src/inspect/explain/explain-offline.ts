@@ -2,6 +2,7 @@
 // without access to the cloud.
 
 import { otherControllerFor } from "../../app/configuration/cloud-settings.ts";
+import { classesOf } from "../../app/flags/controller-settings.ts";
 import { isSelectedBy } from "../../app/manager/compose-nodes.ts";
 import type { Operator } from "../../app/operator.ts";
 import { defined } from "../../core/defined.ts";
@@ -119,9 +120,10 @@ type Rules = Pick<Operator, "provider" | "settings">;
 /** What is known without a manager and without the cloud. */
 const nothing = { notes: [], isDue: false, nextAttemptInSeconds: undefined, now: 0 } as const;
 
-function serviceFrom(service: Service, { provider }: Rules): Describable {
-  const otherController = otherControllerFor(provider, service);
-  return serviceSubject({ service, otherController, knowledge: undefined, ...nothing });
+function serviceFrom(service: Service, { provider, settings }: Rules): Describable {
+  const classes = classesOf(settings.flags);
+  const otherController = otherControllerFor(provider, service, classes);
+  return serviceSubject({ service, classes, otherController, knowledge: undefined, ...nothing });
 }
 
 function nodeFrom(node: Node, { settings }: Rules): Describable {

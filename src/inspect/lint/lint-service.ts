@@ -23,6 +23,7 @@ import {
   writtenBy,
 } from "../../controllers/service/desired/to-desired.ts";
 import { isForeignClass, wantsLoadBalancer } from "../../controllers/service/predicates.ts";
+import type { ServedClasses } from "../../controllers/service/served-classes.ts";
 import { ownPrefix } from "../../controllers/well-known.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
@@ -73,6 +74,7 @@ function otherCloudProblems({ metadata }: Service, table: AnnotationTable<Fields
 }
 
 export interface ServiceRules {
+  readonly classes: ServedClasses;
   readonly table: AnnotationTable<Fields>;
   readonly facts: Readonly<Record<string, FactPlace>>;
   /** What the provider says about load balancers; undefined if the cloud is not configured here. */
@@ -204,16 +206,16 @@ export interface LintedService {
 }
 
 /**
- * Undefined if there is nothing to check: a Service of another type without annotations of Fairlead, or with a class, which another
- * controller reads.
+ * Undefined if there is nothing to check: a Service of another type without annotations of Fairlead, or of a class that another
+ * controller serves.
  */
 export function lintService(value: Raw, rules: ServiceRules): LintedService | undefined {
   const service = toService(value);
-  const { table, balancers } = rules;
+  const { table, balancers, classes } = rules;
   const read = readAnnotations(table, service);
-  const isServed = wantsLoadBalancer(service);
+  const isServed = wantsLoadBalancer(service, classes);
   const keys = Object.keys((rawAt(value, "metadata", "annotations") ?? {}) as Raw);
-  if (!isServed && isForeignClass(service)) return undefined;
+  if (!isServed && isForeignClass(service, classes)) return undefined;
   const other = otherControllerOf(table, service);
   if (other !== undefined) return { problems: [leftAlone(other, service)], adopts: undefined };
   const desired = writtenBy(service, read.settings);

@@ -1,4 +1,4 @@
-// A patch that adds or removes one finalizer and guards the others; undefined when nothing would change.
+// A patch that adds or removes finalizers and guards the others; undefined when nothing would change.
 
 import type { KubeObject } from "../objects.ts";
 import { jsonPatch, type Patch, testUID, testValue } from "./patch.ts";
@@ -8,14 +8,16 @@ const path = "/metadata/finalizers";
 /** With `subresource` for roles that allow only `services/status`, such as the Go manager's. */
 export function finalizerPatch(
   object: KubeObject,
-  finalizer: string,
+  finalizer: string | readonly string[],
   desired: "present" | "absent",
   subresource?: "status",
 ): Patch | undefined {
   const present = object.metadata.finalizers;
-  if ((present ?? []).includes(finalizer) === (desired === "present")) return undefined;
-  const others = (present ?? []).filter((other) => other !== finalizer);
-  const next = desired === "present" ? [...others, finalizer] : others;
+  const names = [finalizer].flat();
+  const isPresent = (name: string): boolean => (present ?? []).includes(name);
+  if (desired === "present" ? names.every(isPresent) : !names.some(isPresent)) return undefined;
+  const others = (present ?? []).filter((other) => !names.includes(other));
+  const next = desired === "present" ? [...others, ...names] : others;
   const change =
     next.length === 0 ? ({ op: "remove", path } as const) : ({ op: "add", path, value: next } as const);
   // The server rejects a new finalizer on an object in deletion as invalid. The guard makes it a failed precondition.

@@ -239,3 +239,33 @@ test("what decides marks, ownership, leadership or which controllers run needs a
   ] as const;
   expect(names.filter((name) => !needsRestart(flagFields[name]))).toEqual([]);
 });
+
+describe("load balancer classes", () => {
+  const read = (...args: readonly string[]) => {
+    const { flags, problems } = readFlags(args);
+    return [flags["load-balancer-class"], problems.map(({ text }) => text)];
+  };
+
+  test("are a list, and the flag may be repeated [F105]", () => {
+    const args = ["--load-balancer-class=example.com/shop,internal", "--load-balancer-class=a.b"];
+    expect(read(...args, "--load-balancer-class-only")).toEqual([
+      ["example.com/shop", "internal", "a.b"],
+      [],
+    ]);
+  });
+
+  test.each(["example.com/", "/shop", "a/b/c", "Example.com/shop", "-shop", `${"x".repeat(64)}`, "a b", "*"])(
+    "%s is refused, as the API server refuses it [F105]",
+    (name) => {
+      expect(read(`--load-balancer-class=${name}`)[1]).toEqual([
+        `--load-balancer-class must be a comma-separated list of load balancer classes such as example.com/shop, got ${JSON.stringify(name)}`,
+      ]);
+    },
+  );
+
+  test("are required to leave Services without a class to another manager [F105]", () => {
+    expect(read("--load-balancer-class-only")[1]).toEqual([
+      "--load-balancer-class-only needs --load-balancer-class: without a class, no Service would be served. Name the classes to serve, or omit it",
+    ]);
+  });
+});

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { admitService } from "../../../src/controllers/service/admit.ts";
+import { servedClasses, servesWithoutClass } from "../../../src/controllers/service/served-classes.ts";
 import { integer, oneOf } from "../../../src/core/fields.ts";
 
 const table = {
@@ -20,9 +21,10 @@ const service = (
   spec: { type: "LoadBalancer", ...changes.spec },
   status: {},
 });
-const create = (object: unknown) => admitService({ operation: "CREATE", object, oldObject: null }, table);
+const create = (object: unknown) =>
+  admitService({ operation: "CREATE", object, oldObject: null }, table, servesWithoutClass);
 const update = (oldObject: unknown, object: unknown) =>
-  admitService({ operation: "UPDATE", object, oldObject }, table);
+  admitService({ operation: "UPDATE", object, oldObject }, table, servesWithoutClass);
 
 const wrong = { "lb.acme.example/algorithm": "round-robbin" };
 
@@ -86,5 +88,18 @@ test("admission allows anything that is not a Service, and any deletion", () => 
   ]) {
     expect(create(object)).toEqual({});
   }
-  expect(admitService({ operation: "DELETE", object: null, oldObject: service(wrong) }, table)).toEqual({});
+  expect(
+    admitService({ operation: "DELETE", object: null, oldObject: service(wrong) }, table, servesWithoutClass),
+  ).toEqual({});
+});
+
+test("checks the Services of the classes that are served, and no other ones [F105 F48]", () => {
+  const classes = servedClasses(["example.com/shop"], { only: true });
+  const refusalOf = (loadBalancerClass: string | undefined) => {
+    const object = service(wrong);
+    const spec = { ...object.spec, ...(loadBalancerClass !== undefined && { loadBalancerClass }) };
+    const write = { operation: "CREATE", object: { ...object, spec }, oldObject: null };
+    return admitService(write, table, classes).refusal !== undefined;
+  };
+  expect([undefined, "example.com/shop", "example.com/other"].map(refusalOf)).toEqual([false, true, false]);
 });

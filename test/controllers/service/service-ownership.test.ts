@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { servesWithoutClass } from "../../../src/controllers/service/served-classes.ts";
 import { ServiceRecords } from "../../../src/controllers/service/state/service-records.ts";
 import { ServiceTracking } from "../../../src/controllers/service/triggers/service-tracking.ts";
 import { milliseconds, serviceUID } from "../../../src/core/brand.ts";
@@ -44,7 +45,11 @@ test("a recreated Service does not inherit the load balancer of the first", () =
   let service = load(first);
   const clock = new VirtualClock();
   const tracking = new ServiceTracking({
-    controller: { services: { get: () => service, list: () => [service] }, annotations: {} } as never,
+    controller: {
+      services: { get: () => service, list: () => [service] },
+      classes: servesWithoutClass,
+      annotations: {},
+    } as never,
     records,
     evidenceUpdates: { noteTraces: () => undefined },
     queue: new WorkQueue(clock),

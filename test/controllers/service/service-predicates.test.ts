@@ -1,11 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
-  finalizer,
   hasFinalizer,
   needsCleanup,
   wantsLoadBalancer,
 } from "../../../src/controllers/service/predicates.ts";
+import { finalizer, servesWithoutClass } from "../../../src/controllers/service/served-classes.ts";
 import { isRelevantChange } from "../../../src/controllers/service/triggers/relevant-change.ts";
 import type { Service } from "../../../src/kube/objects.ts";
 import { upstreamNeedsUpdate } from "../../support/upstream-services.ts";
@@ -27,7 +27,7 @@ describe("wantsLoadBalancer", () => {
     ["refuses an external name", { spec: { type: "ExternalName" } }, false],
   ];
   test.each(cases)("%s", (_, draft, expected) => {
-    expect(wantsLoadBalancer(toService(draft))).toBe(expected);
+    expect(wantsLoadBalancer(toService(draft), servesWithoutClass)).toBe(expected);
   });
 });
 
@@ -37,7 +37,7 @@ describe("needsCleanup", () => {
   const foreign = { type: "LoadBalancer", loadBalancerClass: "other.example/lb" };
   const none = { hasBalancer: false };
   const some = { hasBalancer: true };
-  const cases: readonly [string, ServiceDraft, Parameters<typeof needsCleanup>[1], boolean][] = [
+  const cases: readonly [string, ServiceDraft, Parameters<typeof needsCleanup>[2], boolean][] = [
     ["is false for a Service that wants its load balancer", { finalizers }, some, false],
     ["is true for a deleted Service", { finalizers, deletionTimestamp }, none, true],
     ["is true for a Service that changed its type", { finalizers, spec: { type: "ClusterIP" } }, none, true],
@@ -63,7 +63,7 @@ describe("needsCleanup", () => {
     ],
   ];
   test.each(cases)("%s", (_, draft, input, expected) => {
-    expect(needsCleanup(toService(draft), input)).toBe(expected);
+    expect(needsCleanup(toService(draft), servesWithoutClass, input)).toBe(expected);
   });
 
   test("is never true for an existing Service that needs its load balancer", () => {
@@ -74,8 +74,10 @@ describe("needsCleanup", () => {
     fc.assert(
       fc.property(draft, fc.boolean(), (fields, hasBalancer) => {
         const service = toService(fields);
-        if (wantsLoadBalancer(service)) expect(needsCleanup(service, { hasBalancer })).toBe(false);
-        if (!hasFinalizer(service) && !hasBalancer) expect(needsCleanup(service)).toBe(false);
+        if (wantsLoadBalancer(service, servesWithoutClass))
+          expect(needsCleanup(service, servesWithoutClass, { hasBalancer })).toBe(false);
+        if (!hasFinalizer(service, servesWithoutClass) && !hasBalancer)
+          expect(needsCleanup(service, servesWithoutClass)).toBe(false);
       }),
     );
   });
@@ -86,7 +88,14 @@ const relevant = (
   before: ServiceDraft | undefined,
   after: ServiceDraft | undefined,
   isOurLabel?: (key: string) => boolean,
-) => isRelevantChange(before && toService(before), after && toService(after), isOurAnnotation, isOurLabel);
+) =>
+  isRelevantChange(
+    before && toService(before),
+    after && toService(after),
+    servesWithoutClass,
+    isOurAnnotation,
+    isOurLabel,
+  );
 
 describe("isRelevantChange", () => {
   const finalizers = [lbFinalizer];
@@ -188,7 +197,7 @@ describe("isRelevantChange", () => {
         const before = toService({ spec: one });
         const after = toService({ spec: other });
         if (upstreamNeedsUpdate(before, after)) {
-          expect(isRelevantChange(before, after, isOurAnnotation)).toBe(true);
+          expect(isRelevantChange(before, after, servesWithoutClass, isOurAnnotation)).toBe(true);
         }
       }),
     );

@@ -8,6 +8,8 @@ export interface CloudCall {
   readonly about: string;
   /** Such as `change targets`. */
   readonly what: string;
+  /** The token of the manager. */
+  readonly by: string | undefined;
 }
 
 type Body = Readonly<Record<string, unknown>>;
@@ -60,7 +62,11 @@ export function recordCalls(cloud: FakeCloud): readonly CloudCall[] {
     if (query.method !== "GET") {
       const members = query.method === "PATCH" ? Object.keys(body).toSorted() : [];
       const refusal = status < 400 ? [] : [`(${status})`];
-      calls.push({ about, what: [verbs[query.method] ?? query.method, ...members, ...refusal].join(" ") });
+      calls.push({
+        about,
+        what: [verbs[query.method] ?? query.method, ...members, ...refusal].join(" "),
+        by: token,
+      });
     }
     return delivery;
   };

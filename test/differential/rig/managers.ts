@@ -52,4 +52,7 @@ export const managers = {
   upstream: (): Manager => ({ command: required(peerVariable), flags: [...common, ...speed] }),
   fairlead: (): Manager => fairlead(),
   profile: (): Manager => fairlead("--compatibility=upstream"),
+  /** Beside another manager. */
+  ofClass: (name: string): Manager =>
+    fairlead("--controllers=service", `--load-balancer-class=${name}`, "--load-balancer-class-only"),
 } as const;

@@ -52,15 +52,24 @@ interface AuditEvent {
 /** The user agent of the tests themselves. */
 export const testAgent = "fairlead-cluster-test";
 
-/** Writes of all but the tests, such as `patch services/status shop`. */
-export function writesOf({ audit }: Plane): readonly string[] {
+/** Who writes, such as `fake-cloud-controller-manager/0.1.0 (linux/amd64)`, and what, such as `patch services/status shop`. */
+interface Write {
+  readonly agent: string;
+  readonly what: string;
+}
+
+/** Of all but the tests. */
+export const writesOf = (plane: Plane): readonly string[] => writersOf(plane).map(({ what }) => what);
+
+export function writersOf({ audit }: Plane): readonly Write[] {
   const lines = readFileSync(audit, "utf8").split("\n");
   const all = lines.filter((line) => line !== "").map((line) => JSON.parse(line) as AuditEvent);
   return all
     .filter(({ userAgent = "" }) => !userAgent.startsWith(testAgent))
-    .flatMap(({ verb, objectRef }) => {
+    .flatMap(({ verb, objectRef, userAgent: agent = "" }) => {
       if (objectRef === undefined) return [];
       const { resource, subresource, name } = objectRef;
-      return [verb, subresource === undefined ? resource : `${resource}/${subresource}`, name].join(" ");
+      const path = subresource === undefined ? resource : `${resource}/${subresource}`;
+      return { agent, what: [verb, path, name].join(" ") };
     });
 }

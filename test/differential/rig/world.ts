@@ -44,6 +44,7 @@ export class World implements AsyncDisposable {
   calls: readonly CloudCall[] = [];
   #served: ServedCloud | undefined;
   #manager: KeptProcess | undefined;
+  #beside: KeptProcess | undefined;
   #controllerManager: KeptProcess | undefined;
   #last: Manager | undefined;
   #log = "";
@@ -79,22 +80,31 @@ export class World implements AsyncDisposable {
   async start(chosen = this.#last): Promise<void> {
     if (chosen === undefined) throw new Error("No manager was started before.");
     this.#last = chosen;
-    const { command, flags } = chosen;
+    this.#manager = await this.#run(chosen, "fake");
+  }
+
+  /** A second manager, in the same account. The cloud knows it by its token. */
+  async startBeside(manager: Manager, token: string): Promise<void> {
+    this.#beside = await this.#run(manager, token);
+  }
+
+  async #run({ command, flags }: Manager, token: string): Promise<KeptProcess> {
     this.cloud.forget();
     const all = [`--kubeconfig=${this.plane.kubeconfig}`, ...flags];
     const manager = startProcess(["sh", "-c", `exec ${command} "$@"`, "sh", ...all], {
-      env: { FAKE_ENDPOINT: this.#served?.url ?? "", FAKE_TOKEN: "fake" },
+      env: { FAKE_ENDPOINT: this.#served?.url ?? "", FAKE_TOKEN: token },
     });
-    this.#manager = manager;
     await until(`a request of ${command} to the cloud`, () => this.cloud.seen.length > 0, {
       explain: () => manager.output().slice(-4000),
     });
+    return manager;
   }
 
   async stop(): Promise<void> {
-    await this.#manager?.stop(120);
+    await Promise.all([this.#manager?.stop(120), this.#beside?.stop(120)]);
     this.#log = this.log();
     this.#manager = undefined;
+    this.#beside = undefined;
   }
 
   state(): Promise<State> {
@@ -103,7 +113,8 @@ export class World implements AsyncDisposable {
 
   /** The end of the output of the manager that was started last. */
   log(): string {
-    return this.#manager?.output().slice(-20_000) ?? this.#log;
+    const running = [this.#manager, this.#beside].flatMap((one) => one?.output().slice(-20_000) ?? []);
+    return running.length === 0 ? this.#log : running.join("\n");
   }
 
   machine(name: string, changes: Partial<SimulatedMachine> = {}): SimulatedMachine {

@@ -78,6 +78,7 @@ test("finds nothing in a set-up without problems, with exit code 0 [N7 S14]", ()
     "permissions: ok",
     "Lease: ok",
     "Nodes and kubelets: ok",
+    "load balancer classes: ok",
     "kube-controller-manager: ok",
     "serving certificates: ok",
     "workload: ok",
@@ -690,5 +691,45 @@ describe("doctor", () => {
         "    Fix: Check that kube-controller-manager runs with --cloud-provider=external or without the flag.",
       ].join("\n"),
     );
+  });
+});
+
+describe("load balancer classes", () => {
+  const ofClass = (name: string, loadBalancerClass: string | undefined, ip?: string) => ({
+    metadata: metaOf(name, { namespace: "default", creationTimestamp: "2026-01-01T10:00:00Z" }),
+    spec: { type: "LoadBalancer", ...(loadBalancerClass !== undefined && { loadBalancerClass }) },
+    status: ip === undefined ? {} : { loadBalancer: { ingress: [{ ip }] } },
+  });
+  const textsOf = (args: readonly string[], ...ofOthers: readonly ReturnType<typeof ofClass>[]) =>
+    findingsOf({ args, cluster: { services: { value: { served: [], ofOthers } } } }).map(
+      ({ severity, text, effect }) => `${severity}: ${text} ${effect}`,
+    );
+
+  test("names a class that no controller serves, and what this manager serves [F105 N7]", () => {
+    const args = ["--load-balancer-class=example.com/shop", "--load-balancer-class-only"];
+    const waiting = [ofClass("a", "example.com/typo"), ofClass("b", "example.com/typo")];
+    expect(textsOf(args, ...waiting, ofClass("c", "metallb"), ofClass("d", "metallb", "192.0.2.1"))).toEqual([
+      'warning: 2 Services with loadBalancerClass "example.com/typo" have had no address for more than 15 minutes, and no other Service with it has one: default/a, default/b. Probably no controller serves them. This manager serves only the class "example.com/shop".',
+    ]);
+    expect(textsOf(args, ofClass("a", undefined))).toEqual([
+      expect.stringContaining("1 Service with no loadBalancerClass has had no address"),
+    ]);
+  });
+
+  test("reports no Service that is new [F105 N7]", () => {
+    const young = ofClass("a", "example.com/other");
+    const metadata = { ...young.metadata, creationTimestamp: "2026-01-01T11:59:00Z" };
+    expect(textsOf([], { ...young, metadata })).toEqual([]);
+  });
+
+  test("a manager of some classes may lead beside another one, unless it runs other controllers [F105 N7]", () => {
+    const program = "hcloud-cloud-controller-manager";
+    const besides = { otherLeases: { value: [{ name: "go", holder: "m2_b", program }] } };
+    const reasonsOf = (...args: readonly string[]) =>
+      findingsOf({ args, cluster: besides }).map(({ reason }) => reason);
+    const classes = ["--load-balancer-class=example.com/shop", "--load-balancer-class-only"];
+    expect(reasonsOf(...classes, "--controllers=service")).toEqual([]);
+    expect(reasonsOf(...classes)).toEqual(["TwoManagersLead"]);
+    expect(reasonsOf("--controllers=service")).toEqual(["TwoManagersLead"]);
   });
 });

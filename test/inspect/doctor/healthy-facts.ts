@@ -66,14 +66,17 @@ const healthy: ClusterFacts = {
   otherLeases: { value: [] },
   nodes: { value: [nodeFact("worker-1")] },
   services: {
-    value: [
-      { metadata: metaOf("new", { namespace: "default" }), spec: {}, status: {} },
-      {
-        metadata: metaOf("web", { namespace: "default" }),
-        spec: {},
-        status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } },
-      },
-    ],
+    value: {
+      ofOthers: [],
+      served: [
+        { metadata: metaOf("new", { namespace: "default" }), spec: {}, status: {} },
+        {
+          metadata: metaOf("web", { namespace: "default" }),
+          spec: {},
+          status: { loadBalancer: { ingress: [{ ip: "192.0.2.1" }] } },
+        },
+      ],
+    },
   },
   refusals: { value: { found: [], isCut: false } },
   pods: {

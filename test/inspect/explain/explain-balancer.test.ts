@@ -105,6 +105,32 @@ test("a Service of another class names the class, and who is expected to serve i
   const { state, summary } = find(w, "default/web") as Description;
   expect([state, summary]).toEqual([
     "unmanaged",
-    'It has loadBalancerClass "metallb.example/lb", so the controller that implements this class serves it: it has no address yet, so check that this controller is installed and runs. Fairlead serves only Services without a class. The field cannot be changed: for a load balancer of this cloud, create the Service again without it.',
+    'It has loadBalancerClass "metallb.example/lb", so the controller that implements this class serves it: it has no address yet, so check that this controller is installed and runs. This manager serves only Services without a class. The field cannot be changed: for a load balancer of this manager, create the Service again without it.',
+  ]);
+});
+
+test("explains which classes this manager serves [F105]", async () => {
+  const w = await started(
+    "--load-balancer-class=example.com/shop,example.com/api",
+    "--load-balancer-class-only",
+  );
+  w.create("plain");
+  w.create("other", { spec: { loadBalancerClass: "example.com/other" } });
+  w.create("shop", { spec: { loadBalancerClass: "example.com/shop" } });
+  await w.until(() => w.addressesOf("shop").length > 0, "the address");
+  await w.pass(30);
+  const described = ["plain", "other", "shop"].map((name) => find(w, `default/${name}`) as Description);
+  const served = 'This manager serves only the classes "example.com/shop", "example.com/api".';
+  const fromThere = "it has no address yet, so check that this controller is installed and runs";
+  expect(described.map(({ state, summary }) => [state, summary])).toEqual([
+    [
+      "unmanaged",
+      `It has no loadBalancerClass, so the manager of Services without a class serves it: ${fromThere}. ${served} For a load balancer of this manager, create the Service again with a class that it serves.`,
+    ],
+    [
+      "unmanaged",
+      `It has loadBalancerClass "example.com/other", so the controller that implements this class serves it: ${fromThere}. ${served} The field cannot be changed: for a load balancer of this manager, create the Service again with a class that it serves.`,
+    ],
+    ["settled", expect.stringContaining("Its load balancer has the address")],
   ]);
 });

@@ -7,6 +7,7 @@ import { hetzner } from "../../../providers/hetzner/index.ts";
 import { openstack } from "../../../providers/openstack/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
 import { annotationsOf } from "../../../src/app/configuration/cloud-settings.ts";
+import { servesWithoutClass } from "../../../src/controllers/service/served-classes.ts";
 import { Linter } from "../../../src/inspect/lint/lint-files.ts";
 import { atPlaceIn } from "../../../src/inspect/lint/lint-result.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
@@ -336,6 +337,7 @@ test("lint survives any text, and never places a problem outside of the file [F4
         provider: fake as unknown as AnyProvider,
         environment: {},
         services: {
+          classes: servesWithoutClass,
           table: annotationsOf(fake as unknown as AnyProvider),
           facts: {},
           balancers: undefined,
@@ -397,4 +399,15 @@ describe("lint --cloud-config", () => {
     const other = await lint(["--cloud-config=x"], { files: { x: "" }, provider: hetzner as never });
     expect([other.code, other.err]).toEqual([1, expect.stringContaining("--cloud-config has no effect")]);
   });
+});
+
+test("a Service of a class is checked if the flags say that the manager serves it [F47 F105]", async () => {
+  const text = service(
+    "annotations: { balancer.fake.example/algorithm: fastest }",
+    "ports: [{ port: 80 }], loadBalancerClass: example.com/shop",
+  );
+  const skipped = await lintText(text);
+  expect([skipped.code, skipped.out]).toEqual([0, expect.stringContaining("Checked 0 Services")]);
+  const checked = await lintText(text, "--load-balancer-class=example.com/shop");
+  expect([checked.code, checked.out]).toEqual([3, expect.stringContaining('got "fastest"')]);
 });

@@ -7,7 +7,7 @@ import { prefix } from "../../../providers/aws/load-balancers/annotations.ts";
 import { config } from "../../../providers/aws/simulator/harness.ts";
 import { annotationsOf } from "../../../src/app/configuration/cloud-settings.ts";
 import { admitService } from "../../../src/controllers/service/admit.ts";
-import { finalizer } from "../../../src/controllers/service/predicates.ts";
+import { finalizer, servesWithoutClass } from "../../../src/controllers/service/served-classes.ts";
 import { describeEverything, describeObject } from "../../../src/inspect/explain/describe-object.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { runCommandIn } from "../../support/command-world.ts";
@@ -164,7 +164,7 @@ describe("a Service that the AWS Load Balancer Controller serves", () => {
     const { annotations, spec } = draft(external);
     const object = { metadata: { name: "web", annotations }, spec: { type: "LoadBalancer", ...spec } };
     const write = { operation: "CREATE", object, oldObject: null };
-    expect(admitService(write, annotationsOf(provider))).toEqual({});
+    expect(admitService(write, annotationsOf(provider), servesWithoutClass)).toEqual({});
   });
 
   test("is named by plan, which does nothing for it, and by explain without the settings of the cloud", async () => {

@@ -6,6 +6,7 @@ import { digitalocean } from "../../../providers/digitalocean/index.ts";
 import { annotationsWithDefaults } from "../../../src/app/configuration/cloud-settings.ts";
 import { helpText } from "../../../src/app/flags/help-text.ts";
 import { admitService } from "../../../src/controllers/service/admit.ts";
+import { servesWithoutClass } from "../../../src/controllers/service/served-classes.ts";
 import { readSettings } from "../../../src/core/read-settings.ts";
 import type { AnyProvider } from "../../../src/provider/provider.ts";
 import { runCommandIn } from "../../support/command-world.ts";
@@ -85,7 +86,9 @@ const wrong: readonly (readonly [string, string])[] = [
 
 test.each(wrong)("the webhook rejects an invalid annotation of DigitalOcean: %s %s [F48]", (name, value) => {
   const object = service({ [prefix + name]: value });
-  expect(admitService({ operation: "CREATE", object, oldObject: null }, table).refusal).toContain(name);
+  expect(
+    admitService({ operation: "CREATE", object, oldObject: null }, table, servesWithoutClass).refusal,
+  ).toContain(name);
 });
 
 const contradictions: readonly (readonly [Readonly<Record<string, string>>, string])[] = [
@@ -112,12 +115,18 @@ test.each(contradictions)(
   "the webhook and lint refuse annotations of DigitalOcean that contradict each other: %p [F47 F48]",
   async (annotations, text) => {
     const object = service(keyed(annotations));
-    const created = admitService({ operation: "CREATE", object, oldObject: null }, table);
+    const created = admitService({ operation: "CREATE", object, oldObject: null }, table, servesWithoutClass);
     expect(created.refusal).toContain(text);
     // It had the contradiction before, so other changes are possible.
     const changed = { ...object, metadata: { ...object.metadata, labels: { a: "b" } } };
-    expect(admitService({ operation: "UPDATE", object: changed, oldObject: object }, table)).toEqual({});
-    const repaired = admitService({ operation: "UPDATE", object: service({}), oldObject: object }, table);
+    expect(
+      admitService({ operation: "UPDATE", object: changed, oldObject: object }, table, servesWithoutClass),
+    ).toEqual({});
+    const repaired = admitService(
+      { operation: "UPDATE", object: service({}), oldObject: object },
+      table,
+      servesWithoutClass,
+    );
     expect(repaired).toEqual({});
     const file = JSON.stringify({ apiVersion: "v1", kind: "Service", ...object });
     const { code, out } = await runCommandIn(new ServiceWorld(), ["lint", "a.json"], {
@@ -181,7 +190,11 @@ const ofWeb = (annotations: Readonly<Record<string, string>>) => ({
   spec: { type: "LoadBalancer", ports: [80, 443].map((port) => ({ port, name: `p${port}` })) },
 });
 const warningsOf = (annotations: Readonly<Record<string, string>>, by = table) =>
-  admitService({ operation: "CREATE", object: ofWeb(keyed(annotations)), oldObject: null }, by);
+  admitService(
+    { operation: "CREATE", object: ofWeb(keyed(annotations)), oldObject: null },
+    by,
+    servesWithoutClass,
+  );
 
 test.each(effects)(
   "the webhook and lint warn about annotations of DigitalOcean without effect: %p [F47 F48]",

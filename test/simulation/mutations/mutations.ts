@@ -41,6 +41,10 @@ const scripted = (test: string): FoundByTest => ({
 
 const planOutOfService = "src/controllers/node-lifecycle/plan-out-of-service.ts";
 const outOfService = { file: "test/controllers/node-lifecycle/out-of-service.test.ts" };
+const betweenManagers = (test: string): FoundByTest => ({
+  file: "test/controllers/service/service-classes.test.ts",
+  test,
+});
 
 export const mutations: readonly Mutation[] = [
   ...volumeMutations,
@@ -292,7 +296,7 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/reconcile/reconcile.ts",
-        find: "latest?.metadata.uid === context.state.uid && !isEnding(latest);",
+        find: "latest?.metadata.uid === context.state.uid && !isEnding(latest, context.controller.classes);",
         replace: "latest?.metadata.uid === context.state.uid && isBeingDeleted(latest);",
       },
     ],
@@ -610,8 +614,33 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/triggers/service-tracking.ts",
-        find: " || this.#hasOwnFinalizer(service);",
+        find: " || this.#hasOwnTraces(service);",
         replace: ";",
+      },
+    ],
+  },
+  {
+    name: "remove-what-a-manager-of-another-class-has",
+    breaks:
+      "A manager of one class deletes the load balancers of the Go manager that it lists in the same account.",
+    foundBy: betweenManagers("each of two managers serves its own Services"),
+    edits: [
+      {
+        file: "src/controllers/service/triggers/service-tracking.ts",
+        find: " || !mayOwnBalancer(service, controller.classes)",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "share-the-finalizer-between-classes",
+    breaks: "A manager removes the finalizer of a Service whose load balancer another manager still has.",
+    foundBy: betweenManagers("does not clean up a ClusterIP Service"),
+    edits: [
+      {
+        file: "src/controllers/service/served-classes.ts",
+        find: "[name, finalizerOfClass(name)] as const",
+        replace: "[name, finalizer] as const",
       },
     ],
   },
@@ -626,8 +655,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/controllers/service/triggers/service-tracking.ts",
-        find: "isManaged(service) && !this.#isServedElsewhere(service)",
-        replace: "isManaged(service)",
+        find: "isManaged(service, classes) && !this.#isServedElsewhere(service)",
+        replace: "isManaged(service, classes)",
       },
     ],
   },

@@ -8,6 +8,12 @@ import type { Fields } from "../../../core/settings.ts";
 import { live } from "../flag-notes.ts";
 import { goInteger } from "../pflag.ts";
 
+/** As the API server requires it. */
+const classForm =
+  /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+
+const parseClass = (name: string): string | undefined => (classForm.test(name) ? name : undefined);
+
 export const ownFields = {
   mode: oneOf(
     "enforce applies changes; observe only logs the changes it would make, and writes nothing.",
@@ -132,6 +138,15 @@ export const ownFields = {
       { fallback: false },
     ),
   }),
+  "load-balancer-class": entries(
+    "Serve the Services with these values of spec.loadBalancerClass, too. Remove a class only after its Services are gone: no other manager removes their finalizer.",
+    "a comma-separated list of load balancer classes such as example.com/shop",
+    parseClass,
+  ),
+  "load-balancer-class-only": flag(
+    "Leave Services without a class to another manager. Needs --load-balancer-class.",
+    { fallback: false },
+  ),
   "exit-on-lost-lease": flag(
     "Exit with code 1 when the Lease is lost, as the Go managers do, instead of waiting to lead again.",
     {

@@ -12,7 +12,7 @@ import type { DesiredWithoutTargets } from "../../../provider/load-balancers.ts"
 import type { AnnotationsDefinition } from "../../../provider/provider.ts";
 import { pauseValues } from "../../pause.ts";
 import { ownPrefix } from "../../well-known.ts";
-import { isBeingDeleted, wantsLoadBalancer } from "../predicates.ts";
+import { isBeingDeleted, isLoadBalancer } from "../predicates.ts";
 import { nearlyKnown } from "./nearly-known.ts";
 import { sourceRangesAnnotation } from "./source-ranges.ts";
 
@@ -129,14 +129,13 @@ export function otherControllerWith(
   return { key, text: `${key} is ${JSON.stringify(value)}, so ${by} serves it` };
 }
 
-/** As the annotations are written: a load balancer of this cloud that exists is kept anyway. */
+/** As the annotations are written, whatever its class is: a load balancer of this cloud that exists is kept anyway. */
 export function otherControllerOf(
   table: AnnotationTable<Fields>,
   service: Service,
 ): OtherController | undefined {
   const { servedElsewhere } = table;
-  if (servedElsewhere === undefined || !wantsLoadBalancer(service) || isBeingDeleted(service))
-    return undefined;
+  if (servedElsewhere === undefined || !isLoadBalancer(service) || isBeingDeleted(service)) return undefined;
   return otherControllerWith(table, readAnnotations(table, service).settings);
 }
 

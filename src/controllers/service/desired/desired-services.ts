@@ -93,7 +93,7 @@ export class DesiredServices {
 
   of(service: Service, observed?: ObservedLoadBalancer): Member {
     const read = this.#read(service, observed);
-    const ends = isEnding(service, { hasBalancer: read.hasBalancer });
+    const ends = isEnding(service, this.#deps.classes, { hasBalancer: read.hasBalancer });
     const isOthers = otherControllerWith(this.#deps.annotations, read.desired.settings) !== undefined;
     const member = ends ? leavingMember(read) : isOthers ? idleMember(read) : this.#servedMember(read);
     const onDelete = onDeleteToRemember(read.onDelete, member.desired);

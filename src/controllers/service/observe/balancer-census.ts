@@ -9,18 +9,19 @@ import { isJustChanged } from "../../kernel/proof.ts";
 import { isPaused } from "../../pause.ts";
 import type { ServiceControllerDeps, ServiceStore } from "../deps.ts";
 import { hasFinalizer, isEnding, wantsLoadBalancer } from "../predicates.ts";
+import type { ServedClasses } from "../served-classes.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
 
 export const removalKind = "load-balancers";
 
 export class BalancerCensus implements Census {
-  readonly #deps: Pick<ServiceControllerDeps, "settings" | "services">;
+  readonly #deps: Pick<ServiceControllerDeps, "settings" | "services" | "classes">;
   readonly #records: Pick<ServiceRecords, "all" | "get">;
   readonly #inventory: Pick<BalancerInventory, "of">;
 
   constructor(
-    deps: Pick<ServiceControllerDeps, "settings" | "services">,
+    deps: Pick<ServiceControllerDeps, "settings" | "services" | "classes">,
     records: Pick<ServiceRecords, "all" | "get">,
     inventory: Pick<BalancerInventory, "of">,
   ) {
@@ -40,7 +41,7 @@ export class BalancerCensus implements Census {
   }
 
   #standingOf(state: ServiceState): Standing | undefined {
-    const { services, settings } = this.#deps;
+    const { services, settings, classes } = this.#deps;
     const { phase, key, uid, evidence, goneAt } = state;
     const isShown = this.#inventory.of(uid).length > 0;
     const isVanished = goneAt !== undefined && settings.vanished !== "keep" && hasVanished(services, state);
@@ -52,7 +53,7 @@ export class BalancerCensus implements Census {
     const service = phase === "managed" ? services.get(key) : undefined;
     // A paused Service changes nothing, however long its load balancer is missing.
     const isLeftAlone = service?.metadata.uid !== uid || isPaused(service);
-    return isLeftAlone ? "announced" : standingOfMissing(service, evidence);
+    return isLeftAlone ? "announced" : standingOfMissing(service, evidence, classes);
   }
 }
 
@@ -60,9 +61,10 @@ export class BalancerCensus implements Census {
 function standingOfMissing(
   service: Service,
   { removal, notFoundAt }: Pick<Ledger, "removal" | "notFoundAt">,
+  classes: ServedClasses,
 ): Standing {
-  if (!isEnding(service)) return wantsLoadBalancer(service) ? "absent" : "present";
-  if (!hasFinalizer(service) || removal === "sent" || notFoundAt !== undefined) return "present";
+  if (!isEnding(service, classes)) return wantsLoadBalancer(service, classes) ? "absent" : "present";
+  if (!hasFinalizer(service, classes) || removal === "sent" || notFoundAt !== undefined) return "present";
   return removal === undefined ? "absent" : "explained";
 }
 

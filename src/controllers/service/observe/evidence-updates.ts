@@ -15,7 +15,7 @@ import type { ServiceRecords } from "../state/service-records.ts";
 const never = Number.NEGATIVE_INFINITY;
 const justCreated = minutes(1);
 
-type EvidenceDeps = Pick<ServiceControllerDeps, "listing" | "services" | "facts" | "clock"> & {
+type EvidenceDeps = Pick<ServiceControllerDeps, "listing" | "services" | "classes" | "facts" | "clock"> & {
   readonly balancers: Pick<ServiceControllerDeps["balancers"], "ownKeys">;
 };
 
@@ -36,9 +36,9 @@ export class EvidenceUpdates {
 
   /** The session starts. Another replica may have created or removed load balancers. Then their Services show it. */
   start({ hasOtherLed }: { readonly hasOtherLed: boolean }): void {
-    const { services } = this.#deps;
+    const { services, classes } = this.#deps;
     for (const service of services.list()) {
-      if (hasFinalizer(service)) this.#finalized.add(serviceUID(service.metadata.uid));
+      if (hasFinalizer(service, classes)) this.#finalized.add(serviceUID(service.metadata.uid));
     }
     for (const state of this.#records.all) {
       const service = services.get(state.key);
@@ -65,16 +65,17 @@ export class EvidenceUpdates {
   /** Before this process read the Service, another one may have created or removed its load balancer. */
   noteTraces(state: ServiceState, service: Service, hasOtherLed = true): void {
     state.evidence.expect(this.tracesOf(service), this.#deps.clock.monotonic());
-    if (hasOtherLed && isEnding(service)) state.evidence.assumeRemoval();
+    if (hasOtherLed && isEnding(service, this.#deps.classes)) state.evidence.assumeRemoval();
   }
 
   /** What the Service shows about a load balancer that was created before this leadership session. */
   tracesOf(service: Service): Certainty | undefined {
+    const { classes } = this.#deps;
     // The address of a Service of another class is that of the other load balancer.
-    if (hasAddress(service) && !isForeignClass(service)) return "exists";
+    if (hasAddress(service) && !isForeignClass(service, classes)) return "exists";
     if (hasFact(service, this.#deps.facts)) {
       // Where it is the mark, an id without the finalizer is a request to adopt, or was copied from another Service.
-      const isMark = this.#deps.balancers.ownKeys === undefined || hasFinalizer(service);
+      const isMark = this.#deps.balancers.ownKeys === undefined || hasFinalizer(service, classes);
       return isMark ? "exists" : "possible";
     }
     return this.#finalized.has(serviceUID(service.metadata.uid)) || this.#hasReturned(service)
@@ -84,8 +85,9 @@ export class EvidenceUpdates {
 
   /** A Service with the finalizer that is not just created, or seems to be of the future: the API server had lost it when the session began. */
   #hasReturned(service: Service): boolean {
-    const age = this.#deps.clock.now() - Date.parse(service.metadata.creationTimestamp ?? "");
-    return hasFinalizer(service) && (isEnding(service) || !(Math.abs(age) < justCreated));
+    const { classes, clock } = this.#deps;
+    const age = clock.now() - Date.parse(service.metadata.creationTimestamp ?? "");
+    return hasFinalizer(service, classes) && (isEnding(service, classes) || !(Math.abs(age) < justCreated));
   }
 
   /** A load balancer that this connection created or changed proves nothing about the account. */

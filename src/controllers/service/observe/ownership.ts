@@ -14,15 +14,20 @@ import { readFacts } from "../desired/facts.ts";
 import type { Member } from "../desired/member.ts";
 import type { OnDelete } from "../desired/on-delete.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
-import { hasFinalizer, isManaged } from "../predicates.ts";
+import { hasFinalizer, hasOnlyOtherFinalizer, isManaged } from "../predicates.ts";
+import type { ServedClasses } from "../served-classes.ts";
 import { ingressOf, isOtherIngress } from "../status/status.ts";
 
 /** For a cloud where the mark is on the Service. */
 export function possibleOwners(
   services: readonly Service[],
   facts: Readonly<Record<string, FactPlace>>,
+  classes: ServedClasses,
 ): readonly PossibleOwner[] {
-  return services.filter(isManaged).map((service) => {
+  /** A Service must not adopt the load balancer that another manager has for its own one. */
+  const isOwner = (service: Service): boolean =>
+    isManaged(service, classes) || hasOnlyOtherFinalizer(service, classes);
+  return services.filter(isOwner).map((service) => {
     const { metadata, status } = service;
     const uid = serviceUID(metadata.uid);
     const ingress = status.loadBalancer?.ingress ?? [];
@@ -30,7 +35,7 @@ export function possibleOwners(
       owner: { uid, namespace: metadata.namespace ?? "", name: metadata.name },
       defaultName: defaultLoadBalancerName(uid),
       facts: readFacts(service, facts),
-      hasFinalizer: hasFinalizer(service),
+      hasFinalizer: hasFinalizer(service, classes) || hasOnlyOtherFinalizer(service, classes),
       addresses: ingress.flatMap(({ ip }) => ip ?? []),
       hasHostname: ingress.some(({ hostname }) => hostname !== undefined),
       createdAt: metadata.creationTimestamp ?? "",

@@ -192,23 +192,24 @@ export function waitForProof(
   replacement?: string,
 ): Outcome {
   const { state } = context;
-  const { clock, settings } = context.controller;
+  const { clock, settings, classes } = context.controller;
   if (service === undefined) return requestProof(context, absence);
   const at = clock.now() + absence.decidedAt - clock.monotonic();
   const { held } = context.doubt.about(state.uid);
+  const ends = isEnding(service, classes);
   const missing = { name: state.session.managed?.name, addresses: addressesOf(service), replacement };
   const event = absence.isExpected
-    ? waitingForListing(at, isEnding(service))
+    ? waitingForListing(at, ends)
     : held?.account === "nothing shown"
-      ? (isEnding(service) ? massReleaseHeld : massRecreationHeld)(held)
-      : balancerMissing(at, held === undefined ? outcomeOf(service, settings) : "held", missing);
+      ? (ends ? massReleaseHeld : massRecreationHeld)(held)
+      : balancerMissing(at, held === undefined ? outcomeOf(settings, ends) : "held", missing);
   context.reporter.report(service, absence.isExpected ? "waiting" : "absence", [event]);
   state.setHold({ ...event, severity: "hold" });
   return requestProof(context, absence);
 }
 
-function outcomeOf(service: Service, { drift }: Pick<ServiceSettings, "drift">): OutcomeOfAbsence {
-  if (isEnding(service)) return "finalizer removed";
+function outcomeOf({ drift }: Pick<ServiceSettings, "drift">, ends: boolean): OutcomeOfAbsence {
+  if (ends) return "finalizer removed";
   return drift === "report" ? "reported" : "created again";
 }
 

@@ -18,7 +18,7 @@ import { describeDesired, describeReason, hashStep } from "../desired/difference
 import { factsPatch } from "../desired/facts.ts";
 import type { Member } from "../desired/member.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
-import { finalizer } from "../predicates.ts";
+import { finalizerFor } from "../served-classes.ts";
 import { type ChangeKind, createsBalancer } from "../state/record-parts.ts";
 import type { ServiceState } from "../state/service-record.ts";
 import { addressesOf, ingressOf } from "../status/status.ts";
@@ -203,12 +203,14 @@ async function executeStep(
 
 /** The finalizer is added before the first step, so that no load balancer can be left behind. */
 async function addFinalizer(
-  { controller: { writes }, state }: ReconcileContext,
+  { controller: { writes, classes }, state }: ReconcileContext,
   { service, desired }: Member,
   signal: AbortSignal,
 ): Promise<Service> {
   const patch =
-    desired.ending === undefined ? finalizerPatch(service, finalizer, "present", "status") : undefined;
+    desired.ending === undefined
+      ? finalizerPatch(service, finalizerFor(service, classes), "present", "status")
+      : undefined;
   if (patch === undefined) return service;
   const written = await writes.patch(service, patch, "a load balancer will be created", signal);
   state.noteFinalizer(true);

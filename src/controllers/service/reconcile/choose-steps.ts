@@ -96,7 +96,7 @@ function isKept(context: ReconcileContext, observed: ObservedLoadBalancer | unde
 /** How to remove the load balancer of a Service that is gone. Undefined: delete it. */
 function onDeleteOf({ controller, state }: ReconcileContext): Desired | "on hold" | undefined {
   const service = controller.services.get(state.key);
-  const isNeeded = service?.metadata.uid === state.uid && isManaged(service);
+  const isNeeded = service?.metadata.uid === state.uid && isManaged(service, controller.classes);
   return isNeeded ? undefined : state.said.onDelete;
 }
 

@@ -15,7 +15,8 @@ import { lateEffect } from "../../kernel/creations.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
 import type { Member } from "../desired/member.ts";
 import { defaultLoadBalancerName } from "../desired/to-desired.ts";
-import { finalizer, hasFinalizer, isForeignClass, isManaged } from "../predicates.ts";
+import { isForeignClass, isManaged, ownFinalizers } from "../predicates.ts";
+import { finalizerFor } from "../served-classes.ts";
 import type { ChangeKind } from "../state/record-parts.ts";
 import { finalConditions, reportRecovery, withOwnWrites } from "../status/service-reporter.ts";
 import { addressesOf, ingressOf, isOtherIngress, isSameIngress } from "../status/status.ts";
@@ -71,14 +72,16 @@ async function publish(
   { observed, completed }: Result,
 ): Promise<Outcome> {
   const { controller, reporter, state, call } = context;
-  const { balancers, writes, clock } = controller;
+  const { balancers, writes, clock, classes } = controller;
   const publication = balancers.publish(desired, observed);
   if (publication.kind === "wait") {
     reporter.report(service, "waiting", [waitingFor(publication.waitingFor)]);
     return pollCloud(context, publication.waitingFor);
   }
   const isForeign = publication.kind === "not-ours";
-  const finalizing = isForeign ? undefined : finalizerPatch(service, finalizer, "present", "status");
+  const finalizing = isForeign
+    ? undefined
+    : finalizerPatch(service, finalizerFor(service, classes), "present", "status");
   const finalized =
     finalizing && (await writes.patch(service, finalizing, "it has a load balancer", call.signal));
   if (finalized !== undefined) state.noteFinalizer(true);
@@ -115,19 +118,21 @@ async function removeFinalizer(
   { observed }: Result,
 ): Promise<Outcome> {
   const { state, call, reporter } = context;
-  const { balancers, writes, clock } = context.controller;
+  const { balancers, writes, clock, classes } = context.controller;
   if (observed?.owners.includes(state.uid) === true) {
     return pollCloud(context, "the cloud to delete the load balancer");
   }
   const unproved = checkAbsence(context, service) ?? (await checkRelease(context, service));
   if (unproved !== undefined) return unproved;
   // In one write: removing the last finalizer deletes the Service, and a second write would fail.
-  const isForeign = isForeignClass(service) || balancers.publish(desired, observed).kind === "not-ours";
+  const isForeign =
+    isForeignClass(service, classes) || balancers.publish(desired, observed).kind === "not-ours";
   const ingress = isForeign ? undefined : [];
   const conditions = finalConditions(service, [], clock.now(), true);
+  const finalizers = ownFinalizers(service, classes);
   const steps = [
     serviceStatusPatch(defined({ service, ingress, conditions })),
-    finalizerPatch(service, finalizer, "absent", "status"),
+    finalizerPatch(service, finalizers, "absent", "status"),
   ].flatMap((patch) => (patch?.contentType === "application/json-patch+json" ? patch.body : []));
   if (steps.length === 0) return settled;
   const { released: names } = state;
@@ -135,7 +140,7 @@ async function removeFinalizer(
   await writes.patch(service, jsonPatch(steps, "status"), why, call.signal);
   state.evidence.forget();
   context.evidenceUpdates.forgetFinalizer(state.uid);
-  if (!hasFinalizer(service)) return settled;
+  if (finalizers.length === 0) return settled;
   const isReleased = desired.ending === "release" || names.length > 0;
   reporter.publish(service, isReleased ? released(names) : changeCompleted("delete"));
   return settled;
@@ -190,5 +195,5 @@ function isDone(
   const service = controller.services.get(state.key);
   if (service?.metadata.uid !== state.uid) return false;
   const isOthers = observed === undefined && otherControllerOf(controller.annotations, service) !== undefined;
-  return isOthers || !isManaged(service);
+  return isOthers || !isManaged(service, controller.classes);
 }

@@ -19,7 +19,7 @@ const listingFailureLasts = seconds(5);
 /** Writes the error as a condition: at once if it lasts, otherwise after some failures in a row. Never throws. */
 export async function showFailure(context: ReconcileContext, error: unknown): Promise<void> {
   const { state } = context;
-  const { clock, listing } = context.controller;
+  const { clock, listing, classes } = context.controller;
   const problem = problemOfError(error);
   if (problem === undefined) return;
   state.noteFailure();
@@ -31,14 +31,14 @@ export async function showFailure(context: ReconcileContext, error: unknown): Pr
   if (service === undefined) return;
   // A failed listing does not concern a Service that has its load balancer.
   const hasAddress = (service.status.loadBalancer?.ingress ?? []).length > 0;
-  if (isListing && hasAddress && !isEnding(service)) return;
+  if (isListing && hasAddress && !isEnding(service, classes)) return;
   const problems = [...context.desiredServices.problemsOf(service), problem];
   await writeErrorCondition(context, service, problems).catch(() => undefined);
 }
 
 /** Publishes the error as an event, and decides when to try again. */
 export function handleError(deps: ReconcileDeps, uid: ServiceUID, error: unknown, failures: number): Outcome {
-  const { clock, random } = deps.controller;
+  const { clock, random, classes } = deps.controller;
   const state = deps.records.get(uid);
   if (state === undefined) return settled;
   const { failedChange } = state;
@@ -48,10 +48,11 @@ export function handleError(deps: ReconcileDeps, uid: ServiceUID, error: unknown
     return requeue(delayAfterError(error, failures, { clock, random }), "the Service has changed");
   const service = serviceOf(deps, state);
   if (!isFenced(error) && service !== undefined) {
-    const isUpdate = failures === 1 && failedChange === "update" && !isEnding(service);
+    const ends = isEnding(service, classes);
+    const isUpdate = failures === 1 && failedChange === "update" && !ends;
     const { targets = [] } = deps.desiredServices.tryOf(service)?.desired ?? {};
     const hosts = targets.map(({ node }) => node);
-    const event = isUpdate ? updateFailed(hosts, error) : syncFailed(service, error);
+    const event = isUpdate ? updateFailed(hosts, error) : syncFailed(error, { isEnding: ends });
     deps.reporter.report(service, "failure", [event]);
   }
   // Collects proof during the backoff: what failed may have created a load balancer.

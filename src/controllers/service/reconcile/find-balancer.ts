@@ -63,7 +63,7 @@ function dueAt({ uncertainCreationAt = never, session }: ServiceState, now: numb
 
 /** The unmarked load balancer that only this Service requests to adopt. */
 function adoptionFor(
-  { controller: { balancers, services }, desiredServices, inventory }: FindContext,
+  { controller: { balancers, services, classes }, desiredServices, inventory }: FindContext,
   service: Service,
 ): Pick<Found, "balancer" | "problems"> {
   const requests = (one: Service, balancer: ObservedLoadBalancer): boolean => {
@@ -78,7 +78,8 @@ function adoptionFor(
   const isRival = (other: Service): boolean => {
     const { uid } = other.metadata;
     // A Service that has a load balancer cannot adopt another one.
-    if (uid === service.metadata.uid || served.has(serviceUID(uid)) || !isManaged(other)) return false;
+    if (uid === service.metadata.uid || served.has(serviceUID(uid)) || !isManaged(other, classes))
+      return false;
     try {
       return hits.some((balancer) => requests(other, balancer));
     } catch {

@@ -90,9 +90,9 @@ function onDeleteKind({ said: { onDelete } }: ServiceState): OnDelete["kind"] {
 }
 
 /** Another replica adds the finalizer before it creates a load balancer, and its last requests may arrive after it stopped leading. */
-function noteFinalizer({ controller: { clock }, service, state }: ReconcileContext): void {
+function noteFinalizer({ controller: { clock, classes }, service, state }: ReconcileContext): void {
   if (service === undefined) return;
-  const isPresent = hasFinalizer(service);
+  const isPresent = hasFinalizer(service, classes);
   const isAddedByOther = state.lacksFinalizer && isPresent;
   state.noteFinalizer(isPresent);
   if (!isAddedByOther || state.evidence.certainty !== undefined) return;

@@ -84,7 +84,7 @@ function isTakenBack(context: ReconcileContext, { member }: PlannedChange): bool
   if (member === undefined) return context.state.phase !== "leaving";
   if (member.desired.ending === undefined) return false;
   const latest = context.controller.services.get(context.state.key);
-  return latest?.metadata.uid === context.state.uid && !isEnding(latest);
+  return latest?.metadata.uid === context.state.uid && !isEnding(latest, context.controller.classes);
 }
 
 /** Reconciles the Service, and records the outcome. */
@@ -177,7 +177,9 @@ async function showOperationProblem(
   const { service, state, reporter, desiredServices } = context;
   state.setOperationProblem(true);
   if (service === undefined) return;
-  reporter.report(service, "failure", [syncFailed(service, error)]);
+  reporter.report(service, "failure", [
+    syncFailed(error, { isEnding: isEnding(service, context.controller.classes) }),
+  ]);
   await writeErrorCondition(context, service, [...desiredServices.problemsOf(service), problem]);
 }
 

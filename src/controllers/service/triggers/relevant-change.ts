@@ -9,6 +9,7 @@ import { readsAnnotation } from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import { isFactAnnotation, isFactLabel } from "../desired/facts.ts";
 import { hasFinalizer, isBeingDeleted, isManaged, wantsLoadBalancer } from "../predicates.ts";
+import type { ServedClasses } from "../served-classes.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
 import type { IsRelevant } from "../status/service-writes.ts";
 import { isSameIngress } from "../status/status.ts";
@@ -53,8 +54,11 @@ const comparedFields: readonly ((spec: Spec) => unknown)[] = [
 ];
 
 /** A Service of another class may still have a load balancer with Fairlead's mark, so it is included. */
-function mayConcernUs(service: Service | undefined): boolean {
-  return service !== undefined && (isManaged(service) || wantsLoadBalancer(service) || hasFinalizer(service));
+function mayConcernUs(service: Service | undefined, classes: ServedClasses): boolean {
+  return (
+    service !== undefined &&
+    (isManaged(service, classes) || wantsLoadBalancer(service, classes) || hasFinalizer(service, classes))
+  );
 }
 
 /**
@@ -64,11 +68,12 @@ function mayConcernUs(service: Service | undefined): boolean {
 export function isRelevantChange(
   before: Service | undefined,
   after: Service | undefined,
+  classes: ServedClasses,
   isOurAnnotation: (key: string) => boolean,
   /** Labels that hold facts. */
   isOurLabel: (key: string) => boolean = () => false,
 ): boolean {
-  if (!mayConcernUs(before) && !mayConcernUs(after)) return false;
+  if (!mayConcernUs(before, classes) && !mayConcernUs(after, classes)) return false;
   if (before === undefined || after === undefined) return true;
   if (
     before.metadata.uid !== after.metadata.uid ||
@@ -76,7 +81,7 @@ export function isRelevantChange(
     before.spec.type !== after.spec.type ||
     before.spec.loadBalancerClass !== after.spec.loadBalancerClass ||
     // Another client removed it. Only the controller adds it.
-    (hasFinalizer(before) && !hasFinalizer(after))
+    (hasFinalizer(before, classes) && !hasFinalizer(after, classes))
   ) {
     return true;
   }
@@ -95,25 +100,29 @@ export function isRelevantChange(
 
 /** Changes of facts are relevant too; the provider declares where they are stored. */
 export function relevanceFor({
+  classes,
   annotations,
   facts,
-}: Pick<ServiceControllerDeps, "annotations" | "facts">): IsRelevant {
+}: Pick<ServiceControllerDeps, "classes" | "annotations" | "facts">): IsRelevant {
   const isOurAnnotation = readsAnnotation(annotations, (key) => isFactAnnotation(facts, key));
   const isOurLabel = (key: string): boolean => isFactLabel(facts, key);
-  return (before, after) => isRelevantChange(before, after, isOurAnnotation, isOurLabel);
+  return (before, after) => isRelevantChange(before, after, classes, isOurAnnotation, isOurLabel);
 }
 
 /** The Services that users changed while no session ran. A difference of these is not drift. */
 export class StandbyChanges {
+  readonly #classes: ServedClasses;
   readonly #isOurAnnotation: (key: string) => boolean;
   readonly #changed = new Set<ServiceUID>();
   #isLeading = false;
 
   constructor({
     services,
+    classes,
     annotations,
     facts,
-  }: Pick<ServiceControllerDeps, "services" | "annotations" | "facts">) {
+  }: Pick<ServiceControllerDeps, "services" | "classes" | "annotations" | "facts">) {
+    this.#classes = classes;
     const reads = readsAnnotation(annotations);
     this.#isOurAnnotation = (key) => reads(key) && !isFactAnnotation(facts, key);
     services.subscribe(({ before, after }) => this.#note(before, after));
@@ -148,7 +157,7 @@ export class StandbyChanges {
     const { finalizers: _, ...metadata } = after.metadata;
     const { finalizers = [] } = before.metadata;
     const masked = { ...after, metadata: { ...metadata, finalizers }, status: before.status };
-    return isRelevantChange(before, masked, this.#isOurAnnotation);
+    return isRelevantChange(before, masked, this.#classes, this.#isOurAnnotation);
   }
 }
 
@@ -156,19 +165,20 @@ export class StandbyChanges {
 export function isDeletionSeen(
   before: Service,
   { isFromList }: Pick<Change<Service>, "isFromList">,
+  classes: ServedClasses,
 ): boolean {
   const isDeletable = (before.metadata.finalizers ?? []).length === 0 && isFromList !== true;
-  return isBeingDeleted(before) || !wantsLoadBalancer(before) || isDeletable;
+  return isBeingDeleted(before) || !wantsLoadBalancer(before, classes) || isDeletable;
 }
 
 /** Records seen deletions for the life of the process: a standby replica sees what the leader will not see again. */
 export function followDeletions(
-  { services }: Pick<ServiceControllerDeps, "services">,
+  { services, classes }: Pick<ServiceControllerDeps, "services" | "classes">,
   records: Pick<ServiceRecords, "get">,
 ): void {
   services.subscribe((change) => {
     const { before, after } = change;
     if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
-    records.get(serviceUID(before.metadata.uid))?.noteVanished(isDeletionSeen(before, change));
+    records.get(serviceUID(before.metadata.uid))?.noteVanished(isDeletionSeen(before, change, classes));
   });
 }

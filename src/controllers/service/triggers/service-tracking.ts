@@ -8,11 +8,12 @@ import { priorities, type WorkQueue } from "../../../runtime/work-queue.ts";
 import { otherControllerOf } from "../annotations/annotations.ts";
 import type { ServiceControllerDeps } from "../deps.ts";
 import type { EvidenceUpdates } from "../observe/evidence-updates.ts";
-import { finalizer, hasFinalizer, hasOurConditions, isManaged } from "../predicates.ts";
+import { hasOurConditions, isManaged, mayOwnBalancer, ownFinalizers } from "../predicates.ts";
+import { finalizer } from "../served-classes.ts";
 import type { ServiceRecords } from "../state/service-records.ts";
 
 export interface ServiceTrackingDeps {
-  readonly controller: Pick<ServiceControllerDeps, "services" | "annotations" | "program">;
+  readonly controller: Pick<ServiceControllerDeps, "services" | "classes" | "annotations" | "program">;
   readonly records: ServiceRecords;
   readonly evidenceUpdates: Pick<EvidenceUpdates, "noteTraces">;
   /** The uids of the Services to reconcile. */
@@ -53,7 +54,9 @@ export class ServiceTracking {
     );
     if (unmanaged.size === 0) return;
     for (const service of controller.services.list()) {
-      if (unmanaged.has(serviceUID(service.metadata.uid))) queue.add(this.#manage(service));
+      if (!unmanaged.has(serviceUID(service.metadata.uid)) || !mayOwnBalancer(service, controller.classes))
+        continue;
+      queue.add(this.#manage(service));
     }
   }
 
@@ -66,7 +69,8 @@ export class ServiceTracking {
   }
 
   #concernsUs(service: Service): boolean {
-    return (isManaged(service) && !this.#isServedElsewhere(service)) || this.#hasOwnFinalizer(service);
+    const { classes } = this.#deps.controller;
+    return (isManaged(service, classes) && !this.#isServedElsewhere(service)) || this.#hasOwnTraces(service);
   }
 
   #isKnown({ metadata }: Service): boolean {
@@ -74,12 +78,15 @@ export class ServiceTracking {
   }
 
   /**
-   * It got a load balancer class while it was managed, by this process or one before it. Its finalizer is removed as soon as nothing of
-   * it is left in the cloud.
+   * It got another load balancer class while it was managed, by this process or one before it. Its finalizer is removed as soon as nothing
+   * of it is left in the cloud.
    */
-  #hasOwnFinalizer(service: Service): boolean {
-    if (!hasFinalizer(service)) return false;
-    return this.#isKnown(service) || service.finalizerWriters?.[finalizer] === this.#deps.controller.program;
+  #hasOwnTraces(service: Service): boolean {
+    const { classes, program } = this.#deps.controller;
+    const own = ownFinalizers(service, classes);
+    if (this.#isKnown(service)) return own.length > 0 || hasOurConditions(service);
+    // Other controllers of classes use that of the Go managers, too.
+    return own.some((name) => name !== finalizer || service.finalizerWriters?.[finalizer] === program);
   }
 
   /**

@@ -85,7 +85,8 @@ function onServiceChange(deps: TriggerDeps, change: Change<Service>): void {
     tracking.enqueue(key);
     records.managed(key)?.noteNews(clock.monotonic());
     record?.endRefusals();
-    if (record?.phase === "managed" && after !== undefined && !isEnding(after)) noteEdit(deps, record);
+    if (record?.phase === "managed" && after !== undefined && !isEnding(after, controller.classes))
+      noteEdit(deps, record);
     return;
   }
   // It is gone, or another Service has its name now: its load balancer must be removed.

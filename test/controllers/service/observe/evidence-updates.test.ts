@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { EvidenceUpdates } from "../../../../src/controllers/service/observe/evidence-updates.ts";
+import { servesWithoutClass } from "../../../../src/controllers/service/served-classes.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { seconds } from "../../../../src/core/brand.ts";
 import type { Service } from "../../../../src/kube/objects.ts";
@@ -9,7 +10,14 @@ import { lbFinalizer, type ServiceDraft, toService } from "../service-draft.ts";
 /** What a Service shows that was not there when the session began, and whose creation is so many seconds ago. */
 function tracesOfNew(age: number, draft: ServiceDraft = {}): string | undefined {
   const clock = new VirtualClock();
-  const deps = { clock, services: { list: () => [] }, balancers: {}, facts: [], listing: {} } as never;
+  const deps = {
+    clock,
+    services: { list: () => [] },
+    classes: servesWithoutClass,
+    balancers: {},
+    facts: [],
+    listing: {},
+  } as never;
   const updates = new EvidenceUpdates(deps, new ServiceRecords(), {} as never);
   updates.start({ hasOtherLed: true });
   const creationTimestamp = new Date(clock.now() - seconds(age)).toISOString();

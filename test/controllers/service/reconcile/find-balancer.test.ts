@@ -7,6 +7,7 @@ import {
 import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts";
 import { EvidenceUpdates } from "../../../../src/controllers/service/observe/evidence-updates.ts";
 import { findBalancer } from "../../../../src/controllers/service/reconcile/find-balancer.ts";
+import { servesWithoutClass } from "../../../../src/controllers/service/served-classes.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { isDeletionSeen } from "../../../../src/controllers/service/triggers/relevant-change.ts";
 import { milliseconds, minutes, serviceUID } from "../../../../src/core/brand.ts";
@@ -85,7 +86,10 @@ test("a listing that began in the moment of the last change is neither planned o
 });
 
 test("the deletion of a Service without finalizers is seen in a watch event, and not in a new list", () => {
-  expect([isDeletionSeen(web, {}), isDeletionSeen(web, { isFromList: true })]).toEqual([true, false]);
+  expect([
+    isDeletionSeen(web, {}, servesWithoutClass),
+    isDeletionSeen(web, { isFromList: true }, servesWithoutClass),
+  ]).toEqual([true, false]);
 });
 
 test("a refused target that is due, and a creation with an unknown outcome, need a listing that began later", async () => {

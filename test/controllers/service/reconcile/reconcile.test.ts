@@ -3,6 +3,7 @@ import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts"
 import { maxWaitInWorker } from "../../../../src/cloud/urgency.ts";
 import { showFailure } from "../../../../src/controllers/service/reconcile/failure.ts";
 import { reconcileService } from "../../../../src/controllers/service/reconcile/reconcile.ts";
+import { servesWithoutClass } from "../../../../src/controllers/service/served-classes.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { minutes, serviceUID } from "../../../../src/core/brand.ts";
 import type { Service } from "../../../../src/kube/objects.ts";
@@ -172,7 +173,13 @@ test("a failed listing is a condition of a Service without an address, and not o
   };
   const services = { get: (key: keyof typeof stored) => stored[key] };
   const deps = {
-    controller: { services, listing, writes: { patch }, clock: new VirtualClock() },
+    controller: {
+      services,
+      classes: servesWithoutClass,
+      listing,
+      writes: { patch },
+      clock: new VirtualClock(),
+    },
     desiredServices: { problemsOf: () => [] },
   };
   for (const state of states) {

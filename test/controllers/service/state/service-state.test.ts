@@ -3,6 +3,7 @@ import { BalancerInventory } from "../../../../src/cloud/inventory/balancers.ts"
 import { SharedListing } from "../../../../src/cloud/inventory/shared-listing.ts";
 import { executeSteps } from "../../../../src/controllers/service/reconcile/apply.ts";
 import { findBalancer } from "../../../../src/controllers/service/reconcile/find-balancer.ts";
+import { servesWithoutClass } from "../../../../src/controllers/service/served-classes.ts";
 import { ServiceRecords } from "../../../../src/controllers/service/state/service-records.ts";
 import { createServiceReporter } from "../../../../src/controllers/service/status/service-reporter.ts";
 import { milliseconds, minutes, seconds } from "../../../../src/core/brand.ts";
@@ -147,7 +148,7 @@ test("a Service that cannot be read does not prevent another one from adopting a
   const found = { name: "b1", ownership: "unmarked", owners: [] };
   const listing = { latest: { items: [found], pages: 1, beganAt: 1, endedAt: 1, version: 1 } };
   const services = { list: () => [web, broken] };
-  const controller = { services, balancers: { adopts: () => true }, clock };
+  const controller = { services, classes: servesWithoutClass, balancers: { adopts: () => true }, clock };
   const inventory = new BalancerInventory({ listing, clock, acceptsAge: minutes(5) } as never);
   const desiredServices = {
     of: (service: Service) => {

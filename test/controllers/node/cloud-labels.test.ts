@@ -65,7 +65,7 @@ describe("labels from the cloud", () => {
     expect(w.nodes.sent).toHaveLength(sent);
     await w.stop();
     const off = await joined({ team: "web" }, {});
-    expect([labelsOf(off)["team"], recordOf(off)]).toEqual([undefined, undefined]);
+    expect([labelsOf(off)["team"], recordOf(off)]).toStrictEqual([undefined, undefined]);
   });
 
   test("are only planned in observe mode [F107 N3]", async () => {
@@ -73,7 +73,7 @@ describe("labels from the cloud", () => {
     w.nodes.add({ name: "n0", spec: { providerID: "fake://n0" } });
     w.start("node");
     await show(w, withLabels({ team: "shop" }));
-    expect([w.nodes.sent, recordOf(w)]).toEqual([[], undefined]);
+    expect([w.nodes.sent, recordOf(w)]).toStrictEqual([[], undefined]);
     const actions = w.nodes.journal.entries().map(({ action }) => action);
     expect(actions.join("\n")).toContain("add /metadata/annotations");
   });
@@ -82,7 +82,7 @@ describe("labels from the cloud", () => {
     const w = await joined({ team: "web" });
     const sent = w.nodes.sent.length;
     await show(w, machine("n0"));
-    expect([labelsOf(w)["team"], w.nodes.sent.length]).toEqual(["web", sent]);
+    expect([labelsOf(w)["team"], w.nodes.sent.length]).toStrictEqual(["web", sent]);
   });
 
   test("report keys that the Node cannot get once, however often they change [F107]", async () => {
@@ -128,13 +128,13 @@ describe("the plan of labels from the cloud", () => {
     ["keeps another value with --reconcile-labels=false", { reconcileLabels: false }, {}, undefined],
   ] as const)("%s [F107 N20]", (_, settings, labels, record) => {
     const result = planned({ present: { team: "hand" }, cloud: { team: "cloud" }, settings });
-    expect([result.labels, result.record]).toEqual([labels, record]);
+    expect([result.labels, result.record]).toStrictEqual([labels, record]);
   });
 
   test("does not own a label that the Node had with the same value, so it stays when the cloud's goes [F107]", () => {
     const equal = planned({ present: { team: "web" }, cloud: { team: "web" } });
-    expect([equal.labels, equal.record]).toEqual([{}, undefined]);
-    expect(planned({ present: { team: "web" }, cloud: {} }).labels).toEqual({});
+    expect([equal.labels, equal.record]).toStrictEqual([{}, undefined]);
+    expect(planned({ present: { team: "web" }, cloud: {} }).labels).toStrictEqual({});
   });
 
   test("removes what it wrote when the flag no longer names it, and shows it in the log [F107]", () => {
@@ -145,15 +145,17 @@ describe("the plan of labels from the cloud", () => {
       cloud: present,
       settings: { labelsFrom: ["team"] },
     });
-    expect([labels, record]).toEqual([{ "example.com/rack": undefined }, "team"]);
+    expect([labels, record]).toStrictEqual([{ "example.com/rack": undefined }, "team"]);
     expect(describePlan(plan)).toContain("no label example.com/rack");
     const off = planned({ present, record: "team", cloud: present, settings: { labelsFrom: [] } });
-    expect([off.labels, off.record]).toEqual([{ team: undefined }, undefined]);
+    expect([off.labels, off.record]).toStrictEqual([{ team: undefined }, undefined]);
   });
 
   test('keeps what it wrote with the policy "once" [F107 N20]', () => {
     const settings = { labelPolicies: { team: "once" } } as const;
-    expect(planned({ present: { team: "web" }, record: "team", cloud: {}, settings }).labels).toEqual({});
+    expect(planned({ present: { team: "web" }, record: "team", cloud: {}, settings }).labels).toStrictEqual(
+      {},
+    );
   });
 });
 
@@ -186,36 +188,36 @@ describe("hostile labels of the cloud", () => {
   ])("never set the key %j [F107 N25]", (key) => {
     const cloud = Object.fromEntries([[key, "x"]]);
     const set = planned({ cloud, settings: { labelsFrom: everything } });
-    expect(Object.keys(set.labels)).toEqual([]);
-    expect(set.plan.problems.map(({ reason }) => reason)).toEqual(["CloudLabelsSkipped"]);
+    expect(Object.keys(set.labels)).toStrictEqual([]);
+    expect(set.plan.problems.map(({ reason }) => reason)).toStrictEqual(["CloudLabelsSkipped"]);
   });
 
   test.each(["kubernetes.io/hostname", "node-restriction.kubernetes.io/tier", "cloud.example/other"])(
     "the record in the annotation of a Node never removes %s [F107 N25]",
     (key) => {
       const { labels } = planned({ present: { [key]: "x" }, record: key, cloud: {} });
-      expect(labels).toEqual({});
+      expect(labels).toStrictEqual({});
     },
   );
 
   test.each(["a b", "x".repeat(64), "-x", "x\u0000", "a/b", "{}"])(
     "never set the value %j [F107 N25]",
     (value) => {
-      expect(planned({ cloud: { team: value } }).labels).toEqual({});
+      expect(planned({ cloud: { team: value } }).labels).toStrictEqual({});
     },
   );
 
   test("treats keys that every object inherits as any other [F107 N25]", () => {
     const settings = { labelsFrom: everything };
     const first = planned({ cloud: { constructor: "x" }, settings } as Case);
-    expect([first.labels, first.record]).toEqual([{ constructor: "x" } as never, "constructor"]);
+    expect([first.labels, first.record]).toStrictEqual([{ constructor: "x" } as never, "constructor"]);
     const second = planned({
       cloud: { constructor: "x" },
       present: { constructor: "x" },
       record: "constructor",
       settings,
     } as unknown as Case);
-    expect([second.labels, second.record]).toEqual([{}, "constructor"]);
+    expect([second.labels, second.record]).toStrictEqual([{}, "constructor"]);
   });
 
   test("are at most 32, the first by key, with a short report and an annotation that is kept when it is read [F107 N25]", () => {
@@ -230,7 +232,7 @@ describe("hostile labels of the cloud", () => {
     const long = planned({ cloud: many(`example.com/${"k".repeat(50)}`) });
     const annotations = { [cloudLabelsAnnotation]: long.record ?? "" };
     const metadata = { name: "n0", uid: "u", resourceVersion: "1", annotations };
-    expect(slimNode({ metadata, spec: {}, status: {} }).metadata.annotations).toEqual(annotations);
-    expect(long.record?.split(",")).toEqual(Object.keys(long.labels));
+    expect(slimNode({ metadata, spec: {}, status: {} }).metadata.annotations).toStrictEqual(annotations);
+    expect(long.record?.split(",")).toStrictEqual(Object.keys(long.labels));
   });
 });

@@ -34,7 +34,7 @@ async function joined(cloudLabels: Instance["cloudLabels"], node: SetupOptions["
 describe("taints from the cloud", () => {
   test("replace the uninitialized taint of a joining Node in one write [F107]", async () => {
     const w = await joined({ "example.com/gpu": "true.NoSchedule", other: "NoSchedule" });
-    expect(taintsOf(w)).toEqual([{ key: "example.com/gpu", value: "true", effect: "NoSchedule" }]);
+    expect(taintsOf(w)).toStrictEqual([{ key: "example.com/gpu", value: "true", effect: "NoSchedule" }]);
     expect(w.nodes.sent).toHaveLength(2);
   });
 
@@ -52,13 +52,13 @@ describe("taints from the cloud", () => {
       w,
       withLabels({ "example.com/gpu": "a100:NoSchedule", "example.com/spot": "PreferNoSchedule" }),
     );
-    expect(taintsOf(w)).toEqual([
+    expect(taintsOf(w)).toStrictEqual([
       ...others,
       { key: "example.com/gpu", value: "a100", effect: "NoSchedule" },
       { key: "example.com/spot", effect: "PreferNoSchedule" },
     ]);
     await show(w, withLabels({}));
-    expect(taintsOf(w)).toEqual(others);
+    expect(taintsOf(w)).toStrictEqual(others);
   });
 
   test("cost no write at rest, and stay while an answer of the cloud does not contain labels [F107]", async () => {
@@ -73,15 +73,15 @@ describe("taints from the cloud", () => {
 
   test("do not exist without the setting [F107]", async () => {
     const w = await joined({ "example.com/gpu": "NoSchedule" }, {});
-    expect(taintsOf(w)).toEqual([]);
+    expect(taintsOf(w)).toStrictEqual([]);
   });
 
   test("that are not possible are reported once [F107]", async () => {
     const w = await joined({ "example.com/evil": "NoExecute" });
     await show(w, withLabels({ "example.com/evil": "x:NoExecute" }));
-    expect(taintsOf(w)).toEqual([]);
+    expect(taintsOf(w)).toStrictEqual([]);
     const reported = w.reported.filter(({ reason }) => reason === "CloudTaintsSkipped");
-    expect(reported.map(({ message }) => message)).toEqual([
+    expect(reported.map(({ message }) => message)).toStrictEqual([
       'The Node does not get these labels of its machine as taints, although their keys begin with --node-taints-from: "example.com/evil". Their value must be NoSchedule or PreferNoSchedule, or a value, a dot or colon, and one of these. Their key must be valid in Kubernetes, and must not belong to Kubernetes, the provider or an autoscaler. A Node gets at most 32. Correct them in the cloud.',
     ]);
   });
@@ -114,7 +114,10 @@ describe("hostile labels of the cloud", () => {
     ["example.com/a/b", "NoSchedule"],
   ])("never set the taint %j with the value %j [F107 N25]", (key, value) => {
     const { changes, problems } = plan({ [key]: value });
-    expect([changes, problems.map(({ reason }) => reason)]).toEqual([undefined, ["CloudTaintsSkipped"]]);
+    expect([changes, problems.map(({ reason }) => reason)]).toStrictEqual([
+      undefined,
+      ["CloudTaintsSkipped"],
+    ]);
   });
 
   test.each([

@@ -395,6 +395,33 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "evict-pods-for-users-of-the-cloud",
+    breaks: "A label of a machine gives its Node a taint that ends pods.",
+    foundBy: { file: "test/simulation/cloud-labels.test.ts", test: "and get no NoExecute" },
+    edits: [
+      {
+        file: "src/controllers/node/desired/cloud-taints.ts",
+        find: "(NoSchedule|PreferNoSchedule)$/",
+        replace: "(NoSchedule|PreferNoSchedule|NoExecute)$/",
+      },
+    ],
+  },
+  {
+    name: "remove-labels-that-a-kubelet-may-not",
+    breaks: "A kubelet has Fairlead remove a label of its Node that it may not remove itself.",
+    foundBy: {
+      file: "test/controllers/node/cloud-labels.test.ts",
+      test: "the record in the annotation of a Node never removes",
+    },
+    edits: [
+      {
+        file: "src/controllers/node/desired/labels.ts",
+        find: "isOpen(key, input) &&",
+        replace: "key.length > 0 &&",
+      },
+    ],
+  },
+  {
     name: "initialize-without-the-written-addresses",
     breaks:
       "A Node loses its taint although the API server was restored from a backup without its addresses.",
@@ -405,8 +432,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: "src/kube/patches/node-patch.ts",
-        find: "const guards = toAddresses.length === 0 ?",
-        replace: "const guards = toAddresses.length >= 0 ?",
+        find: "...(toAddresses.length === 0 ?",
+        replace: "...(toAddresses.length >= 0 ?",
       },
     ],
   },

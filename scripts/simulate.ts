@@ -35,6 +35,7 @@ const { values } = commandLine(usage, {
   first: { type: "boolean", default: false },
   volumes: { type: "boolean", default: false },
   lookups: { type: "boolean", default: false },
+  stops: { type: "boolean", default: false },
   operations: { type: "boolean", default: false },
 });
 const { mutation, first: stopsAtFirst } = values;

@@ -52,7 +52,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "evict-pods-although-all-machines-are-off",
     breaks: "A cloud that shows all machines as stopped has the pods of NotReady Nodes evicted.",
-    foundBy: { ...outOfService, test: "that shows all 10 machines as stopped" },
+    foundBy: { invariants: [30], seed: 2, stops: true },
     edits: [
       {
         file: planOutOfService,
@@ -64,7 +64,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "evict-pods-by-one-kind-of-answer",
     breaks: "Listings that show a running machine as stopped have its pods evicted.",
-    foundBy: { ...outOfService, test: "as stopped in one kind of answer" },
+    foundBy: { invariants: [30], seed: 2, stops: true },
     edits: [
       {
         file: planOutOfService,

@@ -48,7 +48,7 @@ const ofNodes: readonly Figure[] = [
   ["last taint gone", "s", ({ nodes }) => nodes.last],
   ["all written, events too", "s", ({ nodes }) => Math.max(nodes.last, nodes.lastEvent), true],
   ["CPU", "s", ({ nodes }) => nodes.cpu.manager],
-  ["CPU, of that of the API server", "%", ({ nodes }) => share(nodes.cpu)],
+  ["CPU, relative to the API server", "%", ({ nodes }) => share(nodes.cpu)],
   ["peak memory", "MiB", ({ nodes }) => nodes.cost?.peakMiB],
   ["cloud requests", "requests", ({ nodes }) => nodes.cloudCalls, true],
   ["events written", "events", ({ nodes }) => nodes.events, true],
@@ -58,7 +58,7 @@ const stepOf = ({ steps }: Contest, name: string) => steps.find((one) => one.nam
 
 const cpuOf = (name: string, isInReadme = false): readonly Figure[] => [
   ["CPU", "s", (contest) => stepOf(contest, name)?.cpu.manager, isInReadme],
-  ["CPU, of that of the API server", "%", (contest) => share(stepOf(contest, name)?.cpu)],
+  ["CPU, relative to the API server", "%", (contest) => share(stepOf(contest, name)?.cpu)],
 ];
 const requestsOf = (name: string, isInReadme = false): Figure => [
   "cloud requests",
@@ -81,7 +81,7 @@ const ofServices: readonly (readonly [part: string, figures: readonly Figure[]])
   ],
   [
     "One Node more",
-    [["in all load balancers", "s", (contest) => stepOf(contest, oneMore)?.done], requestsOf(oneMore, true)],
+    [["all load balancers", "s", (contest) => stepOf(contest, oneMore)?.done], requestsOf(oneMore, true)],
   ],
   [
     "Restart",
@@ -132,19 +132,20 @@ export function compare(runs: readonly PeersRun[]): readonly Row[] {
   ];
 }
 
-const digitsOf = (value: number, unit: Row["unit"]): number => (unit !== "s" ? 0 : value < 10 ? 2 : 1);
 const labelOf = ({ what, unit }: Pick<Row, "what" | "unit">): string =>
   unit === "requests" || unit === "events" ? what : `${what}, ${unit}`;
-const cell = (value: number, { unit }: Row): string => figureText(value, digitsOf(value, unit));
+
+/** Figures that are compared have the same number of decimals. */
+function cells({ unit, fairlead, go }: Row): readonly [fairlead: string, go: string] {
+  const digits = unit !== "s" ? 0 : Math.max(fairlead, go) < 10 ? 2 : 1;
+  return [figureText(fairlead, digits), figureText(go, digits)];
+}
 
 /** All rows, below the title of their part. */
 export function comparisonTable(rows: readonly Row[]): string {
   const parts = [...Map.groupBy(rows, ({ part }) => part)].flatMap(([part, some]) => [
     `| **${part}** | | | |`,
-    ...some.map(
-      (row) =>
-        `| ${labelOf(row)} | ${cell(row.fairlead, row)} | ${cell(row.go, row)} | ${row.ratio?.toFixed(2) ?? "–"} |`,
-    ),
+    ...some.map((row) => `| ${[labelOf(row), ...cells(row), row.ratio?.toFixed(2) ?? "–"].join(" | ")} |`),
   ]);
   return ["| | Fairlead | Go | Ratio |", "|---|---|---|---|", ...parts].join("\n");
 }
@@ -164,7 +165,7 @@ export function readmeTable(
         key,
         ...clouds.map(({ rows }) => {
           const row = rows.find((one) => keyOf(one) === key);
-          return row === undefined ? "" : `${cell(row.fairlead, row)} · ${cell(row.go, row)}`;
+          return row === undefined ? "" : cells(row).join(" · ");
         }),
       ]),
     ),

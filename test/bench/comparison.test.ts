@@ -53,7 +53,7 @@ describe("a comparison", () => {
     ];
     const nodes = "1,000 Nodes join";
     expect(rowOf(runs, nodes, "last taint gone")).toMatchObject({ fairlead: 2, go: 4, ratio: 2 });
-    expect(rowOf(runs, nodes, "CPU, of that of the API server")).toMatchObject({ fairlead: 50, go: 100 });
+    expect(rowOf(runs, nodes, "CPU, relative to the API server")).toMatchObject({ fairlead: 50, go: 100 });
     expect(rowOf(runs, "Restart", "last request")).toMatchObject({ fairlead: 3, go: 5 });
   });
 

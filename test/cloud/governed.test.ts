@@ -84,7 +84,7 @@ describe("the governed transport", () => {
     expect(await send()).toBe("fine");
     expect(sent).toEqual(["GET token-1"]);
     expect(reports).toEqual([
-      { account: "main", operation: "GET /x", mutates: false, durationMs: 0, status: 200 },
+      { account: "main", operation: "GET /x", mutates: false, durationMs: 0, size: 4, status: 200 },
     ]);
   });
 

@@ -25,6 +25,9 @@ export const reconcilesPerLook = 8;
 /** Bytes of garbage that reconciling one object leaves; measured with 5,000 Nodes. */
 export const reconcileGarbage = 2048;
 
+/** A collection takes longer the more there is: it waits until this part of the process is garbage. */
+const garbageShare = 1 / 100;
+
 /** Of so many collections, one covers everything: only that one returns memory to the system. */
 const collectionsOfAll = 4;
 
@@ -59,14 +62,18 @@ export class GarbageMeter {
 
   add(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes >= this.#threshold) this.#run();
+    if (this.#bytes >= this.#limit) this.#run();
+  }
+
+  get #limit(): number {
+    return Math.max(this.#threshold, this.#floor * garbageShare);
   }
 
   collectIfGrown(): void {
     this.#reconciles += 1;
     if (this.#reconciles % reconcilesPerLook !== 0) return;
     const now = this.#resident?.() ?? 0;
-    if (now >= this.#floor + this.#threshold) this.#run();
+    if (now >= this.#floor + this.#limit) this.#run();
     else this.#floor = Math.min(this.#floor, now);
   }
 

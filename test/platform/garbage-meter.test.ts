@@ -56,3 +56,14 @@ test("the garbage meter does not look at the growth of the process when bytes ar
   meter.add(2048);
   expect(memory.collections).toBe(0);
 });
+
+test("the garbage meter collects less often in a large process", () => {
+  const { memory, meter } = setUp();
+  memory.resident = 1000 * mebibyte;
+  meter.add(mebibyte);
+  memory.collections = 0;
+  for (let count = 0; count < 9; count += 1) meter.add(mebibyte);
+  expect(memory.collections).toBe(0);
+  meter.add(mebibyte);
+  expect(memory.collections).toBe(1);
+});

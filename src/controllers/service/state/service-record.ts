@@ -80,7 +80,7 @@ export class ServiceRecord {
   endpoints: EndpointSubscription | undefined;
   /** When the Service was first missing from the API server, although Fairlead did not remove its finalizer. */
   goneAt: number | undefined;
-  /** When a user last changed the Service during this session; `-Infinity` if it has not changed. */
+  /** When a user last changed the Service; `-Infinity` if this process has seen no change. */
   changedInClusterAt: number = Number.NEGATIVE_INFINITY;
   /** Its deletion, or a change after which it needs no load balancer, was seen before. */
   isDeletionSeen: boolean = false;

@@ -42,13 +42,16 @@ const ownFile = "/proc/self/exe";
 
 /**
  * Starts the executable again with a variable that the runtime reads only when it starts, in the same process: with the same id, files and
- * arguments. No effect if the variable is set, on Windows, and when the program runs from its sources.
+ * arguments. No effect if the variable is set, on Windows, when the program runs from its sources, and where the system refuses (an emulator
+ * of another processor, a sandbox): the program then uses more memory.
  */
 export function restartWith({ name, value }: { readonly name: string; readonly value: string }): void {
   const isExecutable = Bun.main.startsWith("/$bunfs/");
   if (process.env[name] !== undefined || !isExecutable || process.execve === undefined) return;
   const file = existsSync(ownFile) ? ownFile : process.execPath;
-  process.execve(file, [process.argv0, ...process.argv.slice(2)], { ...process.env, [name]: value });
+  try {
+    process.execve(file, [process.argv0, ...process.argv.slice(2)], { ...process.env, [name]: value });
+  } catch {}
 }
 
 const numbers = { SIGTERM: 15, SIGINT: 2 } as const;

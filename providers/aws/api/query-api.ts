@@ -14,10 +14,10 @@ import {
   type JsonRequest,
   jsonApi,
   pagesByCursor,
+  readXml,
 } from "#ccm";
 import { kindOfCode, mayBeClock } from "./error-codes.ts";
 import { type AccessKey, signed } from "./signature.ts";
-import { readXml } from "./xml.ts";
 
 /** A parameter. A list is numbered from 1 on; a record has its names after a dot. */
 export type Parameter =
@@ -95,7 +95,7 @@ function formatOf(entry: Service<string>["entry"]): BodyFormat {
         for (const [field, value] of fields(name, one, entry)) form.append(field, value);
       return form.toString();
     },
-    parse: (text) => readXml(text, ["item", "member"]),
+    parse: (text) => readXml(text, { entries: ["item", "member"] }),
   };
 }
 

@@ -1,6 +1,6 @@
 // moto as a server, and what a test asks it itself.
 
-import { readXml } from "../../../../../providers/aws/api/xml.ts";
+import { readXml } from "../../../../../src/kit/xml.ts";
 
 /** Starts moto on a free port. */
 export async function startMoto(program: string) {
@@ -41,6 +41,6 @@ export async function ask(
   const text = await response.text();
   if (!response.ok) throw new Error(`${action}: ${response.status} ${text}`);
   // biome-ignore lint/suspicious/noExplicitAny: the test knows what it asked for.
-  const answer = readXml(text, ["item", "member"])[`${action}Response`] as any;
+  const answer = readXml(text, { entries: ["item", "member"] })[`${action}Response`] as any;
   return service === "ec2" ? answer : answer[`${action}Result`];
 }

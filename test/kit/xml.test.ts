@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { readXml, type XmlValue } from "../../../providers/aws/api/xml.ts";
+import { readXml, type XmlValue } from "../../src/kit/xml.ts";
 
 const entries = ["item", "member"];
-const read = (text: string) => readXml(text, entries);
+const read = (text: string) => readXml(text, { entries });
 
 test("reads members, lists and empty elements of a response", () => {
   const text = `<?xml version="1.0" encoding="UTF-8"?>

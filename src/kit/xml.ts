@@ -1,0 +1,116 @@
+// Reads XML as a plain value, as JSON would be, and writes XML with every value escaped. Pure.
+
+/** The value of an element: its text, null if it is empty, its children and attributes by name, or the entries of a list. */
+export type XmlValue = string | null | readonly XmlValue[] | { readonly [name: string]: XmlValue };
+
+type Content = Bun.XML.Value | readonly Bun.XML.Value[] | undefined;
+
+export interface XmlReading {
+  /** An element whose children all have one of these names is a list. */
+  readonly entries?: readonly string[];
+  /**
+   * Keeps attributes as `@name`, and the text beside them as `#text`. Declarations of namespaces are left out. An attribute of a namespace
+   * is `@xsi:name`, whatever the prefix: the only one that APIs send is the type of XML Schema.
+   */
+  readonly attributes?: true;
+}
+
+/** The parser keeps prefixes, which a server may choose freely. */
+const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
+
+function attributesOf(element: Bun.XML.Element): readonly (readonly [string, XmlValue])[] {
+  return Object.entries(element).flatMap(([name, value]) => {
+    if (!name.startsWith("@") || /^@xmlns(:|$)/.test(name) || typeof value !== "string") return [];
+    const shown = name.includes(":") ? `@xsi:${localName(name)}` : name;
+    return [[shown, value] as const];
+  });
+}
+
+/** Bun returns attributes as `@name`, text beside attributes as `#text`, and children of one name as a list if there are several. */
+function plainValue(content: Content, reading: XmlReading): XmlValue {
+  if (content === undefined || content === "") return null;
+  if (typeof content === "string") return content;
+  if (Array.isArray(content)) return content.map((each) => plainValue(each, reading));
+  const element = content as Bun.XML.Element;
+  const names = Object.keys(element).filter((name) => !name.startsWith("@") && name !== "#text");
+  const attributes = reading.attributes === true ? attributesOf(element) : [];
+  const [first, other] = names;
+  const text = element["#text"];
+  if (first === undefined) {
+    if (attributes.length === 0) return plainValue(text, reading);
+    return Object.fromEntries([
+      ...attributes,
+      ...(typeof text === "string" ? [["#text", text] as const] : []),
+    ]);
+  }
+  if (other === undefined && reading.entries?.includes(localName(first)) === true) {
+    const children = element[first];
+    return (Array.isArray(children) ? children : [children]).map((child) => plainValue(child, reading));
+  }
+  const members = names.map((name) => [localName(name), plainValue(element[name], reading)] as const);
+  return Object.fromEntries([...attributes, ...members]);
+}
+
+/**
+ * The root element as an object with one member. Names are without prefixes. Throws for text that is not well-formed, and for document
+ * types, which no API sends.
+ *
+ * @example
+ * readXml("<Hosts><item>a</item><item>b</item></Hosts>", { entries: ["item"] })   // { Hosts: ["a", "b"] }
+ */
+export function readXml(text: string, reading: XmlReading = {}): Readonly<Record<string, XmlValue>> {
+  if (text.includes("<!DOCTYPE")) throw new Error("document types are not supported");
+  const [[root = "", content] = []] = Object.entries(Bun.XML.parse(text));
+  return { [localName(root)]: plainValue(content, reading) };
+}
+
+/** An element that may be missing, or there several times. An empty one is an entry. */
+export function many(value: XmlValue | undefined): readonly XmlValue[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value as XmlValue];
+}
+
+/** Text that is XML already. Made by `xml`. */
+export class Xml {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** Line breaks in attributes would be read as spaces. */
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\r": "&#13;",
+};
+
+/** What a document cannot contain in any form. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to remove.
+const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
+
+function written(value: string | number | boolean | Xml | readonly Xml[]): string {
+  if (value instanceof Xml) return value.text;
+  if (Array.isArray(value)) return value.map(written).join("");
+  return String(value)
+    .replace(forbidden, "")
+    .replace(/[&<>"\r]/g, (char) => escapes[char] ?? char);
+}
+
+/**
+ * A template of XML. Values are escaped, unless they are XML already.
+ *
+ * @example
+ * xml`<user name="${name}">${groups.map((group) => xml`<group>${group}</group>`)}</user>`.text
+ */
+export function xml(
+  parts: TemplateStringsArray,
+  ...values: readonly (string | number | boolean | Xml | readonly Xml[])[]
+): Xml {
+  return new Xml(
+    parts.map((part, index) => part + (index < values.length ? written(values[index] ?? "") : "")).join(""),
+  );
+}

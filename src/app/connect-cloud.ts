@@ -22,10 +22,15 @@ export interface ConnectedCloud {
   readonly accounts: readonly GovernedAccount<unknown>[];
 }
 
+export interface ConnectContext extends AccountContext {
+  /** Absent: the command needs no credentials. */
+  readonly readSecret?: Context["readSecret"] | undefined;
+}
+
 export function connectCloud(
   provider: AnyProvider,
   settings: CloudSettings,
-  accountContext: AccountContext,
+  accountContext: ConnectContext,
 ): { readonly connected?: ConnectedCloud; readonly problems: readonly Problem[] } {
   const read = readConfig(provider, settings);
   const problems = configProblems(provider, settings);
@@ -40,6 +45,14 @@ export function connectCloud(
       return opened;
     },
     inputs: { file: (path) => settings.inputFiles?.get(path) },
+    readSecret: async (secret, call) => {
+      // The role of the manager has those that are declared.
+      const isDeclared = (provider.inputs?.(read.values) ?? []).some(
+        (input) =>
+          input.kind === "Secret" && input.namespace === secret.namespace && input.name === secret.name,
+      );
+      return isDeclared ? accountContext.readSecret?.(secret, call) : undefined;
+    },
     mark: {
       cluster: settings.cluster,
       owner: "fairlead",

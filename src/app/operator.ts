@@ -12,6 +12,7 @@ import { ConfigurationError } from "./configuration/configuration-error.ts";
 import { connectCloud } from "./connect-cloud.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
 import { connectKube } from "./kube-client.ts";
+import { secretReader } from "./read-secret.ts";
 import type { ManagerPlatform } from "./system-platform.ts";
 
 export interface Operator {
@@ -25,6 +26,8 @@ export interface Operator {
   readonly signal: AbortSignal;
   /** Of requests to the API server. */
   readonly userAgent: string;
+  /** The connections to close when the command ends. Absent: none is. */
+  readonly opened?: AnyCloud[] | undefined;
 }
 
 /** How long a command waits for the API server and the cloud. */
@@ -62,10 +65,14 @@ export class ReadOnlyTransports {
         : this.#send(transport, request, signal, reading);
   }
 
-  /** For the cloud: some clouds read with POST, so the declaration of each request decides about it, and sign in with PUT. */
+  /** For the cloud: some clouds read with POST, so the declaration of each request decides about it, and sign in with PUT, or out with DELETE. */
   cloud(transport: Transport): Transport {
     return (request, signal) =>
-      this.#send(transport, request, signal, [...reading, "POST", ...(request.isSignIn ? ["PUT"] : [])]);
+      this.#send(transport, request, signal, [
+        ...reading,
+        "POST",
+        ...(request.isSignIn ? ["PUT", "DELETE"] : []),
+      ]);
   }
 
   async #send(
@@ -103,11 +110,12 @@ export async function readingApi({
 
 /** With `read`, the transports refuse every change. Throws a ConfigurationError. */
 export function cloudOf(
-  { provider, settings, platform, signal }: Operator,
+  operator: Operator,
   access: "read" | "change",
   clusterUID: string | undefined,
   report: (call: CloudCallReport) => void = () => undefined,
 ): AnyCloud {
+  const { provider, settings, platform, signal } = operator;
   const { clock, random, environment, cloudTransport } = platform;
   const { "cluster-name": cluster, "cloud-call-timeout": deadline } = settings.flags;
   const isReading = access === "read";
@@ -122,8 +130,10 @@ export function cloudOf(
       transport: isReading ? new ReadOnlyTransports().cloud(cloudTransport) : cloudTransport,
       mayMutate: () => (isReading ? { reason: "nothing is changed before it is confirmed." } : true),
       report,
+      readSecret: secretReader(() => readingApi(operator)),
     },
   );
   if (connected === undefined) throw new ConfigurationError(problems);
+  operator.opened?.push(connected.cloud);
   return connected.cloud;
 }

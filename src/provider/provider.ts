@@ -2,11 +2,12 @@
 
 import type { NodeSelector } from "../core/node-selector.ts";
 import type { Problem } from "../core/problem.ts";
+import type { Secret } from "../core/secret.ts";
 import { ruleProblems, valueFiles, type WithFiles, withFiles } from "../core/setting-rules.ts";
 import type { Field, Fields, Values } from "../core/settings.ts";
 import type { Call, CloudRequest, CloudTransport, Moment } from "./call.ts";
 import type { Changes } from "./changes.ts";
-import type { InputDeclaration, Inputs } from "./inputs.ts";
+import type { InputDeclaration, Inputs, SecretName } from "./inputs.ts";
 import type { Instances } from "./instances.ts";
 import type { DesiredWithoutTargets, LoadBalancers, ObservedLoadBalancer } from "./load-balancers.ts";
 import type { MachineTags } from "./machine-tags.ts";
@@ -90,6 +91,11 @@ export interface Context {
   account<T>(account: Account<T>): OpenAccount<T>;
   /** The files that `ProviderDefinition.inputs` declared. */
   readonly inputs: Inputs;
+  /**
+   * The values of a Secret that `ProviderDefinition.inputs` declared, as they are now: call it in `Account.fetch`, which is called again
+   * after the cloud rejected the credential. Undefined: it does not exist. Throws a CloudError if it cannot be read.
+   */
+  readSecret(secret: SecretName, call: Call): Promise<ReadonlyMap<string, Secret> | undefined>;
   /** Put this on every object you create, and treat only objects with it as your own. */
   readonly mark: Mark;
 }
@@ -155,6 +161,11 @@ export interface Cloud<A extends Fields, O extends ObservedLoadBalancer, S exten
   checkSettings?(call: Call): Promise<readonly Problem[]>;
   /** Reports changes before the next listing shows them. */
   readonly changes?: Changes | undefined;
+  /**
+   * Ends what the connection holds in the cloud, such as a session that counts against a limit. Called once, when nothing else is called
+   * any more; the process waits for it for a few seconds. What it cannot end then must have a lifetime in the cloud.
+   */
+  close?(call: Call): Promise<void>;
 }
 
 /** The names of the fields that hold a `NodeSelector`. */
@@ -222,7 +233,7 @@ export interface ProviderDefinition<
   readonly annotations?: AnnotationsDefinition<A> | undefined;
   /** How volumes of this cloud appear in Kubernetes. Required together with `Cloud.volumes`. */
   readonly volumeDriver?: VolumeDriver | undefined;
-  /** The files needed to connect. */
+  /** The files and Secrets needed to connect. */
   inputs?(config: Values<C>): readonly InputDeclaration[];
   /** Where each fact is stored on the Service, by name. */
   readonly facts?: Readonly<Record<string, FactPlace>> | undefined;

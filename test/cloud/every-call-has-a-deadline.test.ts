@@ -35,7 +35,10 @@ const given = {} as never;
 const changes = { create: [], remove: [] };
 
 const uses = {
-  cloud: { checkSettings: async (part) => part.checkSettings?.(call) } satisfies Uses<AnyCloud>,
+  cloud: {
+    checkSettings: async (part) => part.checkSettings?.(call),
+    close: async (part) => part.close?.(call),
+  } satisfies Uses<AnyCloud>,
   source: { list: (part) => firstOf(part.list(call)) } satisfies Uses<InstanceSource>,
   instances: {} satisfies Uses<Instances>,
   lookup: { find: (part) => part.find(["1"], call) } satisfies Uses<InstanceLookup>,
@@ -232,6 +235,7 @@ const connected = () => {
     volumes: new Disks(),
     changes: new Stream(),
     checkSettings: () => balancers.hang(),
+    close: () => balancers.hang(),
   };
   const cloud = withDeadlines(parts, options);
   const { instances, pending, loadBalancers, nodeFirewall, machineTags, routes } = cloud;
@@ -274,7 +278,7 @@ describe("a cloud whose parts are instances of classes", () => {
     expect(await outcome).toContain("did not end within 2s after its cancellation");
     expect(abandoned).toEqual([expect.objectContaining({ why: "cancelled" })]);
     expect(abandoned[0]?.operation).toMatch(
-      /^(instances|pending|loadBalancers|nodeFirewall|machineTags|routes|volumes|changes|checkSettings)(\.|$)/,
+      /^(instances|pending|loadBalancers|nodeFirewall|machineTags|routes|volumes|changes|checkSettings|close)(\.|$)/,
     );
   });
 

@@ -76,6 +76,8 @@ async function runChecked(command: Command, invocation: Invocation, words: reado
     await command.run(invocation, words, pages);
   } catch (error) {
     invocation.failWith(error);
+  } finally {
+    await invocation.closeClouds();
   }
 }
 

@@ -4,9 +4,10 @@ import { textOf } from "../../core/error-message.ts";
 import { messageIn, type Problem } from "../../core/problem.ts";
 import { isKubeError } from "../../kube/errors/kube-error.ts";
 import { programOf } from "../../provider/program.ts";
-import type { AnyProvider } from "../../provider/provider.ts";
+import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
 import { abortable } from "../../runtime/abortable.ts";
 import { version } from "../build-info.ts";
+import { closeCloud } from "../close-cloud.ts";
 import type { Configuration } from "../configuration/configuration.ts";
 import { ConfigurationError } from "../configuration/configuration-error.ts";
 import type { Console, ExitCode } from "../console.ts";
@@ -35,6 +36,7 @@ export class Invocation {
   readonly readConfiguration: () => Promise<Configuration>;
   readonly signal: AbortSignal;
   exitCode: ExitCode = 0;
+  readonly #opened: AnyCloud[] = [];
 
   constructor(options: InvocationOptions) {
     this.provider = options.provider;
@@ -52,7 +54,12 @@ export class Invocation {
     const flags = await withUserKubeconfig(configuration.settings.flags, platform);
     const settings = { ...configuration.settings, flags };
     const userAgent = `${program}/${version} ${command}`;
-    return { provider, program, platform, configuration, settings, signal, userAgent };
+    return { provider, program, platform, configuration, settings, signal, userAgent, opened: this.#opened };
+  }
+
+  /** Ends what the command holds in the cloud. */
+  async closeClouds(): Promise<void> {
+    await Promise.all(this.#opened.map((cloud) => closeCloud(cloud, this.platform.clock)));
   }
 
   get printsJson(): boolean {

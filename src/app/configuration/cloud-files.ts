@@ -116,7 +116,7 @@ export async function readInputs(
   const problems: Problem[] = [];
   const inputFiles = new Map<string, Secret>();
   const inputs = (values: Readonly<Record<string, unknown>>) =>
-    provider.inputs?.(values as Values<Fields>) ?? [];
+    provider.inputs?.(values as Values<Fields>).filter((input) => input.kind === "File") ?? [];
   const { possible } = readConfig(provider, sources);
   for (const input of inEach(possible, inputs, ({ path }) => path)) {
     const whole = await reader.read(input.path, "a file named in the cloud's settings");

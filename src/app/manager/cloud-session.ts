@@ -15,8 +15,9 @@ import type { AnyProvider } from "../../provider/provider.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { closeCloud } from "../close-cloud.ts";
 import { ConfigurationError, noInstances } from "../configuration/configuration-error.ts";
-import { type ConnectedCloud, connectCloud } from "../connect-cloud.ts";
+import { type ConnectContext, type ConnectedCloud, connectCloud } from "../connect-cloud.ts";
 import type { ReadFlags } from "../flags/read-flags.ts";
 import type { ManagerPlatform } from "../system-platform.ts";
 
@@ -27,7 +28,8 @@ export interface CloudSession {
   readonly inventory: Inventory;
   /** Aborted when it is closed. */
   readonly life: AbortSignal;
-  close(): void;
+  /** Stops its requests at once. Resolves when it holds nothing in the cloud any more, or after a few seconds. */
+  close(): Promise<void>;
 }
 
 export interface CloudSessionOptions {
@@ -39,6 +41,7 @@ export interface CloudSessionOptions {
   /** What the cloud has said about its limits stays valid for the next session. */
   readonly budgets: NonNullable<AccountContext["budgets"]>;
   readonly clusterUID: () => string | undefined;
+  readonly readSecret: ConnectContext["readSecret"];
   /** What the workers have not finished, such as `service default/shop`. */
   readonly inProgress: () => string;
   /** Aborted when the manager has ended. */
@@ -47,7 +50,7 @@ export interface CloudSessionOptions {
 
 /** Sends no requests. Throws a ConfigurationError for invalid settings. */
 export function openCloudSession(options: CloudSessionOptions, settings: ReadFlags): CloudSession {
-  const { provider, platform, log, report, mayWrite, budgets, clusterUID } = options;
+  const { provider, platform, log, report, mayWrite, budgets, clusterUID, readSecret } = options;
   const { flags } = settings;
   const { clock, random, environment, redaction = new Redaction() } = platform;
   const { controller, unlink } = linkedController(options.life);
@@ -69,6 +72,7 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
       },
       budgets,
       redaction,
+      readSecret,
     },
   );
   if (opened === undefined) throw new ConfigurationError(problems);
@@ -84,9 +88,10 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
     onListenerError: (error) =>
       log.error(`Cannot process an answer about instances; skipped until the next one: ${messageOf(error)}`),
   });
-  const close = (): void => {
+  const close = async (): Promise<void> => {
     unlink();
     controller.abort(new Error("the session with the cloud has ended"));
+    await closeCloud(cloud, clock, log);
   };
   return { settings, connected: { ...opened, cloud }, instances, inventory, life, close };
 }

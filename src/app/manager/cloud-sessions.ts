@@ -26,6 +26,8 @@ export interface CloudSessionsOptions {
 export class CloudSessions {
   readonly #options: CloudSessionsOptions;
   readonly #running = new Set<Run>();
+  /** The ends of sessions that still hold something in the cloud. */
+  readonly #closing = new Set<Promise<void>>();
   #current: CloudSession;
   /** Controllers have worked with the current session. */
   #isUsed = false;
@@ -83,9 +85,20 @@ export class CloudSessions {
   }
 
   #replace(next: CloudSession): void {
-    this.#current.close();
+    this.#close(this.#current);
     this.#current = next;
     this.#options.onReplaced();
+  }
+
+  #close(session: CloudSession): void {
+    const closing = session.close().finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+
+  /** Closes the session for good. Resolves when this one and all earlier ones are closed. */
+  async end(): Promise<void> {
+    this.#close(this.#current);
+    await Promise.all(this.#closing);
   }
 
   /** Returns whether a reload ended the task. Throws the error of the task. */

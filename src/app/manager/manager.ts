@@ -19,6 +19,7 @@ import type { LeaderMigration } from "../leadership/leader-migration.ts";
 import { replicaIdentity } from "../leadership/replica-identity.ts";
 import { observationOf, observationTask } from "../logging/observe-reporter.ts";
 import type { ManagerMetrics } from "../metrics/manager-metrics.ts";
+import { secretReader } from "../read-secret.ts";
 import {
   type ManagerReport,
   type ReportedManager,
@@ -119,6 +120,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       mayWrite,
       budgets: new Map<string, Budget>(),
       clusterUID: () => access.identity.uid,
+      readSecret: secretReader(() => access.api),
       inProgress: () => composed.inProgress(),
       life: life.signal,
     };
@@ -132,6 +134,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     main: sessionsUnder(access.gateOf("main")),
     migrated: migration && sessionsUnder(access.gateOf("migrated")),
   };
+  const allSessions = Object.values(sessions).filter((all) => all !== undefined);
   const { composed, running, tasks, watches, nodes, services, changes } = composeTasks({
     options,
     instruments,
@@ -213,6 +216,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       );
     } finally {
       access.events.close();
+      await Promise.all(allSessions.map((all) => all.end()));
       life.abort();
     }
   };
@@ -236,7 +240,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       ],
       signal,
     );
-  const reloadDeps = { sessions: Object.values(sessions).filter((all) => all !== undefined), clock, log };
+  const reloadDeps = { sessions: allSessions, clock, log };
   return Object.assign(reported, {
     metrics,
     migration,

@@ -40,7 +40,8 @@ function openNext(sessions: CloudSessions, settings: ReadFlags): CloudSession {
   const next = sessions.open(settings);
   const changed = changedPart(sessions.current.connected.cloud, next.connected.cloud);
   if (changed === undefined) return next;
-  next.close();
+  // It has sent no request, so it holds nothing.
+  void next.close();
   throw new ConfigurationError([needsRestart(changed)]);
 }
 

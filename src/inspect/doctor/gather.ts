@@ -1,5 +1,6 @@
 // Gathers all facts for `doctor`: about the cluster, the cloud with one page of machines per source, and the ports of this machine.
 
+import { closeCloud } from "../../app/close-cloud.ts";
 import { connectKube } from "../../app/kube-client.ts";
 import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../../app/operator.ts";
 import { reasonOfFailure } from "../../app/report/cloud-contact.ts";
@@ -85,6 +86,14 @@ async function cloud(operator: Operator): Promise<CloudFacts> {
   const cloudTransport = times.observe(platform.cloudTransport);
   const observed = { ...operator, platform: { ...platform, cloudTransport } };
   const opened = cloudOf(observed, "read", settings.flags["cluster-uid"]);
+  try {
+    return await cloudFacts(opened, operator, times);
+  } finally {
+    await closeCloud(opened, platform.clock);
+  }
+}
+
+async function cloudFacts(opened: AnyCloud, operator: Operator, times: ServerTimes): Promise<CloudFacts> {
   const sources = opened.instances?.sources ?? [];
   const tried = await Promise.all(sources.map((source) => tryListing(source, operator)));
   const isPart = tried.some((result) => typeof result === "boolean");

@@ -85,6 +85,7 @@ export class Lab {
     const context: Context = {
       account: (account) => this.#open(account),
       inputs: this.#harness.inputs ?? noInputs,
+      readSecret: async ({ namespace, name }) => this.#harness.secrets?.[`${namespace}/${name}`],
       mark: { cluster, owner: "fairlead" },
     };
     this.cloud = definition.connect(values, context);

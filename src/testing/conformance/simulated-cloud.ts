@@ -1,6 +1,7 @@
 // What a provider author gives to the conformance suites: the definition, its configuration, and a function that makes a
 // simulated cloud. The suites add faults, time, signals and counting.
 
+import type { Secret } from "../../core/secret.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { OpenSocket } from "../../platform/socket.ts";
 import type { Transport } from "../../platform/transport.ts";
@@ -64,8 +65,10 @@ export interface Harness {
    * which do not exist in the simulated cloud.
    */
   targets?(simulated: SimulatedCloud): readonly [TargetMachine, TargetMachine, TargetMachine];
-  /** The values of `ProviderDefinition.inputs`. Absent: none exists. */
+  /** The files of `ProviderDefinition.inputs`. Absent: none exists. */
   readonly inputs?: Inputs;
+  /** The Secrets of `ProviderDefinition.inputs`, such as `kube-system/example`. Absent: none exists. */
+  readonly secrets?: Readonly<Record<string, ReadonlyMap<string, Secret>>>;
   /**
    * Annotations with which a Service adopts the load balancer with this id, without the provider's prefix. Required when
    * the provider has `adopts`.

@@ -12,14 +12,17 @@ import { VirtualClock } from "../../../src/testing/virtual-time/virtual-clock.ts
 
 const settings = {} as ReadFlags;
 
-const setUp = (takes = 3) => {
+const setUp = (takes = 3, closes: Promise<void> = Promise.resolve()) => {
   const clock = new VirtualClock();
   const happened: string[] = [];
   let opened = 0;
   const open = (): CloudSession => {
     opened += 1;
     const number = opened;
-    const close = () => void happened.push(`${number} closed`);
+    const close = () => {
+      happened.push(`${number} closed`);
+      return closes;
+    };
     return { settings, number, close } as unknown as CloudSession;
   };
   const sessions = new CloudSessions({ open, first: settings, onReplaced: () => undefined });
@@ -157,4 +160,19 @@ test("a hundred reloads leave no listener behind", async () => {
   stop.abort();
   await running;
   expect(w.current()).toBe(101);
+});
+
+test("the end waits for the session that a reload has replaced, and for the last one", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const w = setUp(0, promise);
+  await w.reload();
+  let hasEnded = false;
+  const ended = w.sessions.end().then(() => {
+    hasEnded = true;
+  });
+  await w.clock.advance(seconds(1));
+  expect([w.happened, hasEnded]).toEqual([["1 closed", "2 closed"], false]);
+  resolve();
+  await ended;
+  expect(hasEnded).toBe(true);
 });

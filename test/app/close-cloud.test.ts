@@ -1,0 +1,50 @@
+// The end of a connection to the cloud: what it holds there is ended, and a cloud that does not answer delays no shutdown for long.
+
+import { expect, test } from "bun:test";
+import { closeCloud } from "../../src/app/close-cloud.ts";
+import { seconds } from "../../src/core/brand.ts";
+import { VirtualClock } from "../../src/testing/virtual-time/virtual-clock.ts";
+
+const setUp = () => {
+  const warnings: string[] = [];
+  return { clock: new VirtualClock(), log: { warn: (text: string) => void warnings.push(text) }, warnings };
+};
+
+test("ends the connection with the urgency of a user's change", async () => {
+  const { clock, log, warnings } = setUp();
+  const urgencies: string[] = [];
+  await closeCloud({ close: async ({ urgency }) => void urgencies.push(urgency) }, clock, log);
+  expect([urgencies, warnings]).toEqual([["user-change"], []]);
+});
+
+test("gives up after 3 s, and aborts what it waits for", async () => {
+  const { clock, log, warnings } = setUp();
+  let signal: AbortSignal | undefined;
+  let hasEnded = false;
+  const closed = closeCloud(
+    {
+      close: (call) => {
+        signal = call.signal;
+        return new Promise(() => undefined);
+      },
+    },
+    clock,
+    log,
+  ).then(() => {
+    hasEnded = true;
+  });
+  await clock.advance(seconds(2));
+  expect(hasEnded).toBe(false);
+  await clock.advance(seconds(2));
+  await closed;
+  expect(signal?.aborted).toBe(true);
+  expect(warnings).toEqual([expect.stringMatching(/^Cannot end the connection to the cloud; .* within 3s/)]);
+});
+
+test("a failure is a warning", async () => {
+  const { clock, log, warnings } = setUp();
+  await closeCloud({ close: async () => Promise.reject(new Error("no route")) }, clock, log);
+  expect(warnings).toEqual([
+    "Cannot end the connection to the cloud; the cloud ends it later, without a request: no route",
+  ]);
+});

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { keepLoopbackDirect } from "../../src/platform/environment.ts";
 import type { LocalCloudDefinition } from "../clouds/local-cloud.ts";
-import { localClouds } from "../clouds/registry.ts";
+import { cloudsWithBalancers, localClouds } from "../clouds/registry.ts";
 import { fail, oneNamed } from "../command-line.ts";
 import {
   allBenchmarks,
@@ -61,7 +61,7 @@ function groupsOf(
       return [scrapeBenchmarks(common, load)];
     case "takeover":
       return [
-        takeoverBenchmarks(common, clouds ?? localClouds, {
+        takeoverBenchmarks(common, clouds ?? cloudsWithBalancers, {
           count: counts?.[0] ?? 1000,
           nodes: nodes?.[0] ?? 50,
         }),
@@ -92,7 +92,7 @@ function contestants(clouds: readonly LocalCloudDefinition[] | undefined) {
 
 /** The version of what is measured, which is the same for all clouds. */
 function versionOfExecutables({ what, clouds, common }: Options): string {
-  const needed = what === "takeover" ? (clouds ?? localClouds) : [common.cloud];
+  const needed = what === "takeover" ? (clouds ?? cloudsWithBalancers) : [common.cloud];
   const all = what === "peers" ? contestants(clouds).map(({ cloud }) => cloud) : needed;
   if (common.executable !== undefined && all.length > 1) fail("--executable needs --clouds with one cloud.");
   const versions = all.map(({ name }) => {

@@ -46,8 +46,11 @@ export interface LocalCloud extends AsyncDisposable {
   resize(name: string, type: string): void;
   stop(name: string): void;
   remove(name: string): void;
-  /** Whether a load balancer carries the mark of the Service with this uid and this name, such as `default/shop`. */
-  hasLoadBalancerOf(serviceUID: string, key: string): boolean;
+  /**
+   * Whether a load balancer carries the mark of the Service with this uid and this name, such as `default/shop`. Undefined if the cloud has
+   * no load balancers.
+   */
+  readonly hasLoadBalancerOf?: (serviceUID: string, key: string) => boolean;
   /** Undefined if the cloud has no routes. */
   readonly routeCount?: () => number;
   /** The number of targets of each load balancer that Services get by default. Undefined in a cloud that no Go manager is measured with. */
@@ -66,6 +69,8 @@ export interface LocalCloudDefinition {
   readonly defaultActionTime: number;
   /** Undefined if the cloud has no quota. */
   readonly defaultRequestsPerHour?: number;
+  /** The cloud has none, so `hasLoadBalancerOf` is undefined. */
+  readonly hasNoBalancers?: true;
   /** The quota of load balancers. */
   readonly maxLoadBalancers?: number;
   /** Its tokens can be added and revoked by HTTP. */

@@ -7,6 +7,7 @@ import { hetzner } from "./hetzner.ts";
 import type { LocalCloudDefinition } from "./local-cloud.ts";
 import { openstack } from "./openstack.ts";
 import { rancher } from "./rancher.ts";
+import { vsphere } from "./vsphere.ts";
 
 export const localClouds = [
   fake,
@@ -15,7 +16,12 @@ export const localClouds = [
   digitalocean,
   openstack,
   aws,
+  vsphere,
 ] as const satisfies readonly LocalCloudDefinition[];
+
+export const cloudsWithBalancers: readonly LocalCloudDefinition[] = localClouds.filter(
+  ({ hasNoBalancers }) => hasNoBalancers !== true,
+);
 
 const cloudNames: readonly string[] = localClouds.map(({ name }) => name);
 

@@ -6,6 +6,7 @@ import { fake } from "../../providers/fake/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
 import { openstack } from "../../providers/openstack/index.ts";
 import { rancher } from "../../providers/rancher/index.ts";
+import { vsphere } from "../../providers/vsphere/index.ts";
 import type { Field } from "../../src/core/settings.ts";
 import { programOf } from "../../src/provider/program.ts";
 import type { AnyProvider } from "../../src/provider/provider.ts";
@@ -17,7 +18,15 @@ export interface DeployedCloud {
   readonly provider: AnyProvider;
 }
 
-const providers: Readonly<Record<string, unknown>> = { aws, digitalocean, fake, hetzner, openstack, rancher };
+const providers: Readonly<Record<string, unknown>> = {
+  aws,
+  digitalocean,
+  fake,
+  hetzner,
+  openstack,
+  rancher,
+  vsphere,
+};
 
 export const deployedClouds: readonly DeployedCloud[] = Object.entries(providers).map(([name, each]) => {
   const provider = each as AnyProvider;

@@ -5,6 +5,7 @@ import { digitalocean } from "../../providers/digitalocean/index.ts";
 import { hetzner } from "../../providers/hetzner/index.ts";
 import { openstack } from "../../providers/openstack/index.ts";
 import { rancher } from "../../providers/rancher/index.ts";
+import { vsphere } from "../../providers/vsphere/index.ts";
 import type { DocumentedProvider } from "./cloud-page.ts";
 
 export interface DocumentedCloud {
@@ -20,4 +21,5 @@ export const documentedClouds: readonly DocumentedCloud[] = [
   { title: "Hetzner", folder: "hetzner", provider: hetzner },
   { title: "OpenStack", folder: "openstack", provider: openstack },
   { title: "Rancher 1.6", folder: "rancher", provider: rancher },
+  { title: "vSphere", folder: "vsphere", provider: vsphere },
 ];

@@ -122,19 +122,20 @@ function serviceIsDeleted({ server, cloud, manager }: Sandbox): DemoStep {
       server.objects.delete(services, "default", "blog");
     },
     waitingFor: () =>
-      owner !== undefined && cloud.hasLoadBalancerOf(owner, "default/blog")
+      owner !== undefined && cloud.hasLoadBalancerOf?.(owner, "default/blog") === true
         ? "the deletion of its load balancer"
         : undefined,
   };
 }
 
-/** With fewer than 3 Nodes, no machine is resized, shut down or deleted. */
+/** With fewer than 3 Nodes, no machine is resized, shut down or deleted. A cloud without load balancers has no steps about Services. */
 export function demoSteps(sandbox: Sandbox, nodeCount: number): readonly DemoStep[] {
   const machineSteps = [machineIsResized(sandbox), machineShutsDown(sandbox), machineIsDeleted(sandbox)];
+  const hasBalancers = sandbox.cloud.hasLoadBalancerOf !== undefined;
   return [
     nodesJoin(sandbox, nodeCount),
-    servicesRequestLoadBalancers(sandbox),
+    ...(hasBalancers ? [servicesRequestLoadBalancers(sandbox)] : []),
     ...(nodeCount >= 3 ? machineSteps : []),
-    serviceIsDeleted(sandbox),
+    ...(hasBalancers ? [serviceIsDeleted(sandbox)] : []),
   ];
 }

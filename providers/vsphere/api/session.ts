@@ -1,0 +1,136 @@
+// A session with a vCenter: how it begins and ends. It has the view of the inventory that all listings use.
+
+import { type Call, CloudError, type CloudTransport, type Fetched, textIn, type Xml, xml } from "#ccm";
+import { callMethod, type Members, membersOf, type Reference, reference, referenceIn } from "./vim.ts";
+
+const services = [
+  "rootFolder",
+  "propertyCollector",
+  "viewManager",
+  "sessionManager",
+  "searchIndex",
+  "authorizationManager",
+] as const;
+/** The services of a vCenter, by their names in its ServiceContent. */
+export type Services = Readonly<Record<(typeof services)[number], Reference>>;
+
+export interface VimSession {
+  readonly services: Services;
+  /** What identifies the session in requests about it. */
+  readonly key: string;
+  readonly sessionCookie: string;
+  /** The machines, and what they are in. */
+  readonly view: Reference;
+}
+
+/** How to log in: the method of the SessionManager, its parameters, and its header. */
+export interface LoginMethod {
+  readonly method: "Login" | "LoginByToken" | "CloneSession";
+  readonly content: Xml;
+  readonly header?: Xml;
+}
+
+/** The types in the view. Their subtypes, such as clusters and vApps, are in it too. */
+const viewed = ["VirtualMachine", "HostSystem", "ComputeResource", "Folder", "Datacenter", "ResourcePool"];
+
+function servicesIn({ returnval }: Members, operation: string): Services {
+  const content = membersOf(returnval);
+  const entries = services.map((name) => {
+    const found = referenceIn(content[name]);
+    if (found === undefined)
+      throw new CloudError(
+        "unavailable",
+        `${operation} returned no ${name}; check server, and for a proxy.`,
+        {
+          operation,
+        },
+      );
+    return [name, found] as const;
+  });
+  return Object.fromEntries(entries) as Services;
+}
+
+/** The cookie of the session, as the server wrote it. */
+function cookieIn(headers: Headers): string | undefined {
+  const own = headers.getSetCookie().find((one) => one.startsWith("vmware_soap_session="));
+  return own?.split(";")[0];
+}
+
+const serviceInstance = { type: "ServiceInstance", value: "ServiceInstance" };
+
+/** Logs in, and creates the view. `transport` adds no session. */
+export async function openSession(
+  base: string,
+  transport: CloudTransport,
+  login: LoginMethod,
+  call: Call,
+): Promise<Fetched<VimSession>> {
+  const content = await callMethod(
+    base,
+    transport,
+    { method: "RetrieveServiceContent", on: serviceInstance },
+    call,
+  );
+  const found = servicesIn(content.body, "RetrieveServiceContent");
+  const first = cookieIn(content.headers);
+  const { body, headers } = await callMethod(
+    base,
+    withCookie(transport, first),
+    { ...login, on: found.sessionManager },
+    call,
+  );
+  const key = textIn(membersOf(body["returnval"])["key"]);
+  const sessionCookie = cookieIn(headers) ?? first;
+  if (key === undefined || sessionCookie === undefined) {
+    const { method } = login;
+    throw new CloudError("unavailable", `${method} returned no session; check server, and for a proxy.`, {
+      operation: method,
+    });
+  }
+  try {
+    const created = await callMethod(
+      base,
+      withCookie(transport, sessionCookie),
+      {
+        method: "CreateContainerView",
+        on: found.viewManager,
+        content: xml`${reference("container", found.rootFolder)}${viewed.map((type) => xml`<type>${type}</type>`)}<recursive>true</recursive>`,
+      },
+      call,
+    );
+    const view = referenceIn(created.body["returnval"]);
+    if (view === undefined)
+      throw new CloudError("unavailable", "CreateContainerView returned no view; check for a proxy.", {
+        operation: "CreateContainerView",
+      });
+    return { value: { services: found, key, sessionCookie, view } };
+  } catch (error) {
+    await closeSession(base, transport, { services: found, sessionCookie }, call).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Logs out. vCenter has a limit of sessions for each user, and keeps one for half an hour after its last request. */
+export async function closeSession(
+  base: string,
+  transport: CloudTransport,
+  { services: { sessionManager }, sessionCookie }: Pick<VimSession, "services" | "sessionCookie">,
+  call: Call,
+): Promise<void> {
+  await callMethod(
+    base,
+    withCookie(transport, sessionCookie),
+    { method: "Logout", on: sessionManager },
+    call,
+  );
+}
+
+/** Adds the cookie of a session to requests. */
+export const withCookie =
+  (transport: CloudTransport, cookie: string | undefined): CloudTransport =>
+  (request, call, read) =>
+    transport(
+      cookie === undefined ? request : { ...request, headers: { ...request.headers, cookie } },
+      call,
+      read,
+    );

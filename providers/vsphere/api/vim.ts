@@ -1,0 +1,162 @@
+// The methods of vCenter's SOAP API that the provider calls, and how their faults and properties are read.
+
+import {
+  type Call,
+  CloudError,
+  type CloudErrorKind,
+  type CloudTransport,
+  type ErrorReport,
+  type JsonAnswer,
+  jsonApi,
+  many,
+  type SoapRequest,
+  soapFaultIn,
+  soapFormat,
+  textIn,
+  Xml,
+  type XmlValue,
+  xml,
+} from "#ccm";
+
+/** A managed object, such as the VirtualMachine `vm-96`. */
+export interface Reference {
+  readonly type: string;
+  readonly value: string;
+}
+
+/** A managed object with the properties that were asked for. Those that are unset are absent. */
+export interface ManagedObject {
+  readonly ref: Reference;
+  readonly properties: Readonly<Record<string, XmlValue>>;
+}
+
+/** An element with members, as `soapFormat` reads it. */
+export type Members = { readonly [name: string]: XmlValue };
+
+/** The members of an element; none of one that is missing or empty. */
+export const membersOf = (value: XmlValue | undefined): Members => Object(value) as Members;
+
+export function referenceIn(value: XmlValue | undefined): Reference | undefined {
+  const { "@type": type } = membersOf(value);
+  const text = textIn(value);
+  return typeof type === "string" && text !== undefined ? { type, value: text } : undefined;
+}
+
+/** A reference as an element of a request. */
+export function reference(name: string, { type, value }: Reference): Xml {
+  const tag = new Xml(name);
+  return xml`<${tag} type="${type}">${value}</${tag}>`;
+}
+
+const kinds: Readonly<Record<string, CloudErrorKind>> = {
+  NotAuthenticated: "unauthorized",
+  InvalidLogin: "unauthorized",
+  NoPermission: "forbidden",
+  ManagedObjectNotFound: "not-found",
+};
+
+function readError(body: unknown): ErrorReport | undefined {
+  const fault = soapFaultIn(body);
+  if (fault === undefined) return undefined;
+  const { type = "", text, detail } = fault;
+  // A view ends with its session.
+  const isView =
+    type === "ManagedObjectNotFound" && referenceIn(membersOf(detail)["obj"])?.type === "ContainerView";
+  const kind = isView ? "unauthorized" : kinds[type];
+  return { message: `${text.trim() || "no message"} [${type}]`, code: type, kind };
+}
+
+/**
+ * Without a session, RetrievePropertiesEx of vcsim succeeds, and reports each property as missing. Inside of the transport, so that the
+ * request is sent again with a new session.
+ */
+const checkingSession =
+  (transport: CloudTransport, operation: string): CloudTransport =>
+  (request, call, read) =>
+    transport(request, call, async (response) => {
+      const answer = await read(response);
+      const { body } = answer as JsonAnswer<Members>;
+      const { returnval } = membersOf(body[`${operation}Response`]);
+      const [object] = many(membersOf(returnval)["objects"]);
+      const [missing] = many(membersOf(object)["missingSet"]);
+      const fault = membersOf(membersOf(membersOf(missing)["fault"])["fault"]);
+      if (fault["@xsi:type"] === "NotAuthenticated")
+        throw new CloudError("unauthorized", "The session has ended [NotAuthenticated]", { operation });
+      return answer;
+    });
+
+/** The oldest vCenter whose methods are used. Without a version, vCenter answers as its first one did. */
+const apiVersion = "urn:vim25/6.5";
+
+export interface MethodCall {
+  readonly method: string;
+  readonly on: Reference;
+  readonly content?: Xml | undefined;
+  readonly header?: Xml | undefined;
+}
+
+/** Calls a method; returns its response. No method that the provider calls changes the inventory. */
+export async function callMethod(
+  base: string,
+  transport: CloudTransport,
+  { method, on, content = new Xml(""), header }: MethodCall,
+  call: Call,
+): Promise<JsonAnswer<Members>> {
+  const tag = new Xml(method);
+  const response = `${method}Response`;
+  const body: SoapRequest = {
+    header,
+    body: xml`<${tag} xmlns="urn:vim25">${reference("_this", on)}${content}</${tag}>`,
+  };
+  const checked = checkingSession(transport, method);
+  const answer = await jsonApi({ base, transport: checked, format: soapFormat, readError }).answer<Members>(
+    {
+      operation: method,
+      method: "POST",
+      path: "/sdk",
+      headers: { soapaction: `"${apiVersion}"` },
+      mutates: false,
+      expects: [response],
+      body,
+    },
+    call,
+  );
+  return { ...answer, body: membersOf(answer.body[response]) };
+}
+
+/** The objects in a response of RetrievePropertiesEx. */
+export function objectsIn(returned: XmlValue | undefined, operation: string): readonly ManagedObject[] {
+  return many(membersOf(returned)["objects"]).map((object) => {
+    const { obj, propSet } = membersOf(object);
+    const ref = referenceIn(obj);
+    if (ref === undefined)
+      throw new CloudError("unavailable", `${operation} returned an object without a reference.`, {
+        operation,
+      });
+    const properties = many(propSet).map((one) => {
+      const { name, val } = membersOf(one);
+      return [textIn(name) ?? "", val ?? null] as const;
+    });
+    return { ref, properties: Object.fromEntries(properties) };
+  });
+}
+
+/** Which properties to read, by type, of which objects. */
+export interface Selection {
+  readonly properties: Readonly<Record<string, readonly string[]>>;
+  readonly objects: readonly Reference[];
+  /** The objects are views, whose content is selected besides the views themselves. */
+  readonly areViews?: true;
+}
+
+export function selectionXml({ properties, objects, areViews }: Selection): Xml {
+  const sets = Object.entries(properties).map(
+    ([type, paths]) =>
+      xml`<propSet><type>${type}</type>${paths.map((path) => xml`<pathSet>${path}</pathSet>`)}</propSet>`,
+  );
+  const content = xml`<selectSet xsi:type="TraversalSpec"><type>ContainerView</type><path>view</path><skip>false</skip></selectSet>`;
+  const selected = objects.map(
+    (one) => xml`<objectSet>${reference("obj", one)}<skip>false</skip>${areViews ? content : []}</objectSet>`,
+  );
+  return xml`<specSet>${sets}${selected}</specSet>`;
+}

@@ -1,0 +1,104 @@
+// The credentials of a vCenter: from a Secret of the cluster, from files named like its keys, or from the settings. They are read for each
+// login, so a changed password is used at once. A rejected one is tried again ever less often, because vCenter locks accounts.
+
+import { type Call, CloudError, type Context, Secret } from "#ccm";
+import type { VCenter } from "./vcenters.ts";
+
+export interface Login {
+  readonly user: string;
+  readonly password: Secret;
+}
+
+/** The value of a key in a Secret, or of a file with its name. */
+type Values = (key: string) => string | undefined;
+
+const operation = "Login";
+
+/** Keys cannot contain the address of an IPv6 server: instead, `server_a` has it, beside `username_a` and `password_a`. */
+const suffixes = [..."0123456789abcdefghijklmnopqrstuvwxyz"];
+const indexed = (suffix: string) => [`server_${suffix}`, `username_${suffix}`, `password_${suffix}`] as const;
+const named = (server: string) => [`${server}.username`, `${server}.password`] as const;
+
+function loginIn(values: Values, server: string, suffixesInUse: readonly string[]): Login | undefined {
+  const value = (key: string) => values(key)?.replace(/\n$/, "") || undefined;
+  const index = suffixesInUse.find((suffix) => value(`server_${suffix}`) === server);
+  const [, userKey, passwordKey] = index === undefined ? ["", ...named(server)] : indexed(index);
+  const [user, password] = [value(userKey), value(passwordKey)];
+  return user === undefined || password === undefined ? undefined : { user, password: new Secret(password) };
+}
+
+/** The files that may have the credentials of a vCenter. */
+export function credentialFiles({ server, secret }: VCenter, directory: string): readonly string[] {
+  if (secret !== undefined) return [];
+  const keys = [...named(server), ...(server.includes(":") ? suffixes.flatMap(indexed) : [])];
+  return keys.map((key) => `${directory}/${key}`);
+}
+
+export class Credentials {
+  readonly #vcenter: VCenter;
+  readonly #context: Pick<Context, "inputs" | "readSecret">;
+  readonly #directory: string;
+  #rejected: { readonly login: Login; readonly error: CloudError; asked: number } | undefined;
+
+  constructor(vcenter: VCenter, context: Pick<Context, "inputs" | "readSecret">, directory: string) {
+    this.#vcenter = vcenter;
+    this.#context = context;
+    this.#directory = directory;
+  }
+
+  /** Logs in with the current credentials. */
+  async use<T>(call: Call, logIn: (login: Login) => Promise<T>): Promise<T> {
+    const login = await this.#read(call);
+    this.#checkRejected(login);
+    try {
+      const result = await logIn(login);
+      this.#rejected = undefined;
+      return result;
+    } catch (error) {
+      if (CloudError.is(error) && error.kind === "unauthorized")
+        this.#rejected = { login, error, asked: this.#rejected?.asked ?? 1 };
+      throw error;
+    }
+  }
+
+  /**
+   * vCenter locks an account after five failures in three minutes, and the framework asks every half minute. Of these, the first one is
+   * sent, the fourth, the 16th and so on.
+   */
+  #checkRejected({ user, password }: Login): void {
+    const rejected = this.#rejected;
+    if (rejected === undefined) return;
+    if (rejected.login.user !== user || rejected.login.password.reveal() !== password.reveal()) {
+      this.#rejected = undefined;
+      return;
+    }
+    rejected.asked += 1;
+    if (!Number.isInteger(Math.log2(rejected.asked) / 2)) throw rejected.error;
+  }
+
+  async #read(call: Call): Promise<Login> {
+    const { name, server, secret, user, password } = this.#vcenter;
+    const found = secret === undefined ? this.#inFiles() : await this.#inSecret(call);
+    if (found !== undefined) return found;
+    if (user !== undefined && password !== undefined) return { user, password };
+    const place = secret === undefined ? this.#directory : `Secret ${secret.namespace}/${secret.name}`;
+    const [userKey, passwordKey] = named(server);
+    const text = `${place} has no ${userKey} and ${passwordKey} for vCenter ${name}, and the settings have no user and password. Add them.`;
+    throw new CloudError("unauthorized", text, { operation });
+  }
+
+  #inFiles(): Login | undefined {
+    const { server } = this.#vcenter;
+    return loginIn(
+      (key) => this.#context.inputs.file(`${this.#directory}/${key}`)?.reveal(),
+      server,
+      suffixes,
+    );
+  }
+
+  async #inSecret(call: Call): Promise<Login | undefined> {
+    const { secret, server } = this.#vcenter;
+    const values = secret && (await this.#context.readSecret(secret, call));
+    return values && loginIn((key) => values.get(key)?.reveal(), server, suffixes);
+  }
+}

@@ -1,0 +1,93 @@
+// The provider of vSphere: the virtual machines of one or several vCenters as instances.
+
+import { type Call, type Context, defineProvider, type InstanceSource, type TlsMaterial, xml } from "#ccm";
+import { openTagSession, TagsApi } from "./api/tags-api.ts";
+import { VCenterApi } from "./api/vcenter-api.ts";
+import { readConfigFile } from "./config-file.ts";
+import { Credentials, credentialFiles } from "./credentials.ts";
+import { Datacenters } from "./datacenters.ts";
+import { machineSource } from "./instances.ts";
+import { Locations } from "./locations.ts";
+import { categoriesOf, checkSettings, config, rulesOf, type Settings } from "./settings.ts";
+import { reasons } from "./to-instance.ts";
+import { type VCenter, vcentersOf } from "./vcenters.ts";
+
+interface Connection {
+  readonly source: InstanceSource;
+  close(call: Call): Promise<void>;
+}
+
+function tlsOf({ caFile, skipsVerification }: VCenter, { inputs }: Context): TlsMaterial | undefined {
+  const ca = caFile === undefined ? undefined : inputs.file(caFile)?.reveal().trim();
+  if (ca === undefined && !skipsVerification) return undefined;
+  return { ...(ca !== undefined && { ca }), skipVerification: skipsVerification };
+}
+
+function connectTo(vcenter: VCenter, settings: Settings, context: Context): Connection {
+  const { name, base } = vcenter;
+  const credentials = new Credentials(vcenter, context, settings["secrets-directory"]);
+  const tls = tlsOf(vcenter, context);
+  const api = new VCenterApi(
+    {
+      name,
+      base,
+      tls,
+      open: (call, open) =>
+        credentials.use(call, ({ user, password }) => {
+          const content = xml`<userName>${user}</userName><password>${password.reveal()}</password>`;
+          return open({ method: "Login", content });
+        }),
+    },
+    context.account,
+  );
+  const tags = new TagsApi(
+    {
+      name,
+      base,
+      tls,
+      open: (plain, call) =>
+        credentials.use(call, ({ user, password }) => openTagSession(base, plain, { user, password }, call)),
+    },
+    context.account,
+  );
+  const categories = categoriesOf(settings);
+  const hasDatacenters = vcenter.datacenters.length > 0;
+  const locations = new Locations(api, tags, { categories, hasDatacenters });
+  const rules = rulesOf(settings, vcenter.families);
+  const datacenters = new Datacenters(name, vcenter.datacenters);
+  const source = machineSource({ api, locations, description: { rules, categories }, datacenters });
+  return {
+    source,
+    close: async (call: Call) => void (await Promise.all([api.close(call), tags.close(call)])),
+  };
+}
+
+export const vsphere = defineProvider({
+  contract: 3,
+  name: "vsphere",
+  schemes: ["vsphere://"],
+  config,
+  reasons,
+  readConfigFile,
+  checkConfig: checkSettings,
+  inputs: (settings) =>
+    vcentersOf(settings).flatMap((vcenter) => [
+      ...(vcenter.caFile === undefined ? [] : [{ kind: "File", path: vcenter.caFile } as const]),
+      ...(vcenter.secret === undefined ? [] : [{ kind: "Secret", ...vcenter.secret } as const]),
+      ...credentialFiles(vcenter, settings["secrets-directory"]).map(
+        (path) => ({ kind: "File", path, optional: true }) as const,
+      ),
+    ]),
+  connect: (settings, context) => {
+    const [first, ...others] = vcentersOf(settings).map((vcenter) => connectTo(vcenter, settings, context));
+    if (first === undefined) throw new Error("checkConfig requires a vCenter.");
+    const connections = [first, ...others] as const;
+    return {
+      instances: {
+        sources: [first.source, ...others.map(({ source }) => source)],
+        matchBy: ["uuid", "name"],
+      },
+      close: async (call: Call) => void (await Promise.all(connections.map((one) => one.close(call)))),
+    };
+  },
+});

@@ -1,0 +1,142 @@
+// What operators of vSphere set: the keys of the Go manager's `vsphere.conf`, with its defaults and its variables.
+
+import {
+  applicable,
+  cidrList,
+  entries,
+  flag,
+  integer,
+  list,
+  missingSetting,
+  type Problem,
+  records,
+  secret,
+  settingWarning,
+  text,
+  type Values,
+  withVariables,
+} from "#ccm";
+import type { AddressRules, Family } from "./addresses.ts";
+import type { Categories } from "./locations.ts";
+
+const live = { reload: "live" } as const;
+const off = { fallback: false } as const;
+const port = (what: string) => integer(what, { min: 1, max: 65_535 });
+const ineffective = (what: string, env?: string) =>
+  text(what, { ineffective: true, ...(env !== undefined && { env }) });
+const retries = "Fairlead tries failed requests again, with growing delays.";
+
+function familyIn(entry: string): Family | undefined {
+  const family = entry.toLowerCase();
+  return family === "ipv4" || family === "ipv6" ? family : undefined;
+}
+const families = (what: string) => entries(what, "a comma-separated list of ipv4 and ipv6", familyIn);
+
+/** Keys of [Global] and of a vCenter. Without a value there, a vCenter has that of [Global]. */
+const connection = {
+  user: text("User name, such as fairlead@vsphere.local.", live),
+  password: secret("Its password."),
+  port: port("Port of vCenter. Default: 443."),
+  "insecure-flag": flag("Do not verify the certificate of vCenter.", off),
+  "ca-file": text("A file with the CA certificates of vCenter."),
+  thumbprint: text("SHA-1 or SHA-256 fingerprint of the certificate of vCenter, which then needs no CA."),
+  datacenters: list("Datacenters of the machines: names, paths, or Datacenter:datacenter-3. Default: all."),
+  "secret-name": text("A Secret of the cluster with user names and passwords, by the server.", live),
+  "secret-namespace": text("The namespace of that Secret.", live),
+  "ip-family": families("Families of addresses, in their order. Default: ipv4."),
+  "soap-roundtrip-count": ineffective(retries),
+};
+
+const global = {
+  ...withVariables("VSPHERE_", connection),
+  server: text("Host name or address of vCenter.", { env: "VSPHERE_VCENTER" }),
+  port: { ...connection.port, env: "VSPHERE_VCENTER_PORT" },
+  datacenters: { ...connection.datacenters, env: "VSPHERE_DATACENTER" },
+  "insecure-flag": { ...connection["insecure-flag"], env: "VSPHERE_INSECURE" },
+  "ca-file": { ...connection["ca-file"], env: "VSPHERE_CAFILE" },
+  "soap-roundtrip-count": { ...connection["soap-roundtrip-count"], env: "VSPHERE_ROUNDTRIP_COUNT" },
+  "secrets-directory": text("A folder with files named like the keys of the Secret.", {
+    fallback: "/etc/cloud/secrets",
+    env: "VSPHERE_SECRETS_DIRECTORY",
+  }),
+  "api-disable": ineffective("Fairlead has no gRPC API."),
+  "api-binding": ineffective("Fairlead has no gRPC API."),
+};
+
+export const vcenter = {
+  name: text("Name of the vCenter, in messages and metrics.", { required: true }),
+  server: text("Its host name or address. Default in the INI format: the name."),
+  ...connection,
+};
+
+const labels = {
+  "label-zone": text("Category of the tags with zones: zone in [Labels].", { env: "VSPHERE_LABEL_ZONE" }),
+  "label-region": text("Category of the tags with regions: region in [Labels].", {
+    env: "VSPHERE_LABEL_REGION",
+  }),
+};
+
+const nodes = {
+  ...withVariables("VSPHERE_NODES_", {
+    "internal-network-subnet-cidr": cidrList("Ranges of the InternalIP."),
+    "external-network-subnet-cidr": cidrList("Ranges of the ExternalIP."),
+    "internal-vm-network-name": text("Network of the InternalIP, if no range has it."),
+    "external-vm-network-name": text("Network of the ExternalIP, if no range has it."),
+  }),
+  "exclude-internal-network-subnet-cidr": cidrList("Ranges that are never an InternalIP."),
+  "exclude-external-network-subnet-cidr": cidrList("Ranges that are never an ExternalIP."),
+};
+
+/** Of `vsphere.conf`. */
+export const sections = { Global: global, Labels: labels, Nodes: nodes };
+
+export const config = {
+  ...global,
+  ...labels,
+  ...nodes,
+  "virtual-centers": records('The vCenters: [VirtualCenter "name"], or vcenter in YAML.', vcenter, {
+    unique: "name",
+    fallback: [],
+  }),
+  "skip-node-deletion": text("Any value: delete no Node. --node-deletion=off does the same.", {
+    env: "SKIP_NODE_DELETION",
+  }),
+};
+export type Settings = Values<typeof config>;
+export type VCenterSettings = Values<typeof vcenter>;
+
+/** Both categories, or none: a zone without a region is not written, as by the Go manager. */
+export function categoriesOf({
+  "label-zone": zone,
+  "label-region": region,
+}: Settings): Categories | undefined {
+  return zone === undefined || region === undefined ? undefined : { zone, region };
+}
+
+export function rulesOf(settings: Settings, families: AddressRules["families"]): AddressRules {
+  const rule = (kind: "internal" | "external") => ({
+    ranges: settings[`${kind}-network-subnet-cidr`] ?? [],
+    excluded: settings[`exclude-${kind}-network-subnet-cidr`] ?? [],
+    network: settings[`${kind}-vm-network-name`],
+  });
+  return { internal: rule("internal"), external: rule("external"), families };
+}
+
+const noVCenter =
+  'no vCenter is set. Set server, or add a section such as vcenter.main.server in the YAML format or [VirtualCenter "vcenter.example"] in the INI format';
+
+/** Checks that involve several settings. Pure. */
+export function checkSettings(settings: Settings): readonly Problem[] {
+  const { "virtual-centers": sections, server, "label-zone": zone, "label-region": region } = settings;
+  const half = (set: string, missing: string) =>
+    `${set} is set and ${missing} is not, so Nodes get neither zone nor region. Set both, or none`;
+  return applicable(
+    server === undefined && sections.length === 0 && missingSetting("server", noVCenter),
+    zone !== undefined &&
+      region === undefined &&
+      settingWarning("label-zone", half("label-zone", "label-region")),
+    region !== undefined &&
+      zone === undefined &&
+      settingWarning("label-region", half("label-region", "label-zone")),
+  );
+}

@@ -1,0 +1,62 @@
+// The sessions of a simulated vCenter. One ends after half an hour without a request.
+
+import { type Milliseconds, minutes } from "#ccm";
+import type { Clock } from "#ccm/testing";
+
+interface Session {
+  readonly user: string;
+  readonly views: Map<string, readonly string[]>;
+  lastUsed: number;
+}
+
+export class Sessions {
+  /** Passwords by user. Without any, every login is valid. */
+  readonly users = new Map<string, string>();
+  lifetime: Milliseconds = minutes(30);
+  readonly #clock: Clock;
+  readonly #open = new Map<string, Session>();
+  #last = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The number of sessions that have not ended. */
+  get size(): number {
+    this.#endIdle();
+    return this.#open.size;
+  }
+
+  accepts(user: string, password: string): boolean {
+    return this.users.size === 0 ? user !== "" && password !== "" : this.users.get(user) === password;
+  }
+
+  open(user: string): string {
+    this.#last += 1;
+    const key = `52${String(this.#last).padStart(6, "0")}-0000-0000-0000-000000000000`;
+    this.#open.set(key, { user, views: new Map(), lastUsed: this.#clock.monotonic() });
+    return key;
+  }
+
+  /** Undefined if it has ended. */
+  use(key: string): Session | undefined {
+    this.#endIdle();
+    const session = this.#open.get(key);
+    if (session !== undefined) session.lastUsed = this.#clock.monotonic();
+    return session;
+  }
+
+  end(key: string): void {
+    this.#open.delete(key);
+  }
+
+  /** Ends all of them, as a restart of vCenter does. */
+  endAll(): void {
+    this.#open.clear();
+  }
+
+  #endIdle(): void {
+    const now = this.#clock.monotonic();
+    for (const [key, { lastUsed }] of this.#open) if (now - lastUsed > this.lifetime) this.#open.delete(key);
+  }
+}

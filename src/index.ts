@@ -78,6 +78,7 @@ export { resolveOnce } from "./kit/resolve-once.ts";
 export * from "./kit/sign.ts";
 export * from "./kit/soap.ts";
 export { many, readXml, Xml, type XmlReading, type XmlValue, xml } from "./kit/xml.ts";
+export { dashed, readYamlFile, type YamlFileOptions } from "./kit/yaml-file.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";
 export type * from "./provider/changes.ts";

@@ -3,12 +3,13 @@
 import { type Call, type Context, defineProvider, type InstanceSource, type TlsMaterial, xml } from "#ccm";
 import { openTagSession, TagsApi } from "./api/tags-api.ts";
 import { VCenterApi } from "./api/vcenter-api.ts";
+import { checkSettings } from "./check-settings.ts";
 import { readConfigFile } from "./config-file.ts";
 import { Credentials, credentialFiles } from "./credentials.ts";
 import { Datacenters } from "./datacenters.ts";
 import { machineSource } from "./instances.ts";
 import { Locations } from "./locations.ts";
-import { categoriesOf, checkSettings, config, rulesOf, type Settings } from "./settings.ts";
+import { categoriesOf, config, rulesOf, type Settings } from "./settings.ts";
 import { reasons } from "./to-instance.ts";
 import { type VCenter, vcentersOf } from "./vcenters.ts";
 
@@ -17,7 +18,11 @@ interface Connection {
   close(call: Call): Promise<void>;
 }
 
-function tlsOf({ caFile, skipsVerification }: VCenter, { inputs }: Context): TlsMaterial | undefined {
+function tlsOf(
+  { caFile, skipsVerification, thumbprint }: VCenter,
+  { inputs }: Context,
+): TlsMaterial | undefined {
+  if (thumbprint !== undefined && !skipsVerification) return { fingerprint: thumbprint };
   const ca = caFile === undefined ? undefined : inputs.file(caFile)?.reveal().trim();
   if (ca === undefined && !skipsVerification) return undefined;
   return { ...(ca !== undefined && { ca }), skipVerification: skipsVerification };
@@ -55,7 +60,9 @@ function connectTo(vcenter: VCenter, settings: Settings, context: Context): Conn
   const locations = new Locations(api, tags, { categories, hasDatacenters });
   const rules = rulesOf(settings, vcenter.families);
   const datacenters = new Datacenters(name, vcenter.datacenters);
-  const source = machineSource({ api, locations, description: { rules, categories }, datacenters });
+  const description = { rules, categories };
+  const keepsNodes = settings["skip-node-deletion"] !== undefined;
+  const source = machineSource({ api, locations, description, datacenters, keepsNodes });
   return {
     source,
     close: async (call: Call) => void (await Promise.all([api.close(call), tags.close(call)])),

@@ -16,6 +16,8 @@ export interface MachineSourceOptions {
   readonly locations: Locations;
   readonly description: Description;
   readonly datacenters: Datacenters;
+  /** SKIP_NODE_DELETION is set. */
+  readonly keepsNodes: boolean;
 }
 
 const operation = "HasPrivilegeOnEntities";
@@ -113,7 +115,8 @@ class Machines {
 
   /** Throws unless the machine would be shown if it existed. */
   async #proveAbsence(key: string, call: Call): Promise<void> {
-    const { api, locations } = this.#options;
+    const { api, locations, keepsNodes } = this.#options;
+    if (keepsNodes) throw unproved("SKIP_NODE_DELETION is set, so no Node is deleted.");
     const hidden = this.#unidentified.map(titleOf).join(", ");
     if (hidden !== "")
       throw unproved(

@@ -1,17 +1,13 @@
 // What operators of vSphere set: the keys of the Go manager's `vsphere.conf`, with its defaults and its variables.
 
 import {
-  applicable,
   cidrList,
   entries,
   flag,
   integer,
   list,
-  missingSetting,
-  type Problem,
   records,
   secret,
-  settingWarning,
   text,
   type Values,
   withVariables,
@@ -97,6 +93,21 @@ export const config = {
   "virtual-centers": records('The vCenters: [VirtualCenter "name"], or vcenter in YAML.', vcenter, {
     unique: "name",
     fallback: [],
+    variables: {
+      name: "VSPHERE_VCENTER_{id}",
+      user: "VCENTER_{id}_USERNAME",
+      password: "VCENTER_{id}_PASSWORD",
+      server: "VCENTER_{id}_SERVER",
+      port: "VCENTER_{id}_PORT",
+      "insecure-flag": "VCENTER_{id}_INSECURE",
+      datacenters: "VCENTER_{id}_DATACENTERS",
+      "soap-roundtrip-count": "VCENTER_{id}_ROUNDTRIP",
+      "ca-file": "VCENTER_{id}_CAFILE",
+      thumbprint: "VCENTER_{id}_THUMBPRINT",
+      "secret-name": "VCENTER_{id}_SECRET_NAME",
+      "secret-namespace": "VCENTER_{id}_SECRET_NAMESPACE",
+      "ip-family": "VCENTER_{id}_IP_FAMILY",
+    },
   }),
   "skip-node-deletion": text("Any value: delete no Node. --node-deletion=off does the same.", {
     env: "SKIP_NODE_DELETION",
@@ -120,23 +131,4 @@ export function rulesOf(settings: Settings, families: AddressRules["families"]):
     network: settings[`${kind}-vm-network-name`],
   });
   return { internal: rule("internal"), external: rule("external"), families };
-}
-
-const noVCenter =
-  'no vCenter is set. Set server, or add a section such as vcenter.main.server in the YAML format or [VirtualCenter "vcenter.example"] in the INI format';
-
-/** Checks that involve several settings. Pure. */
-export function checkSettings(settings: Settings): readonly Problem[] {
-  const { "virtual-centers": sections, server, "label-zone": zone, "label-region": region } = settings;
-  const half = (set: string, missing: string) =>
-    `${set} is set and ${missing} is not, so Nodes get neither zone nor region. Set both, or none`;
-  return applicable(
-    server === undefined && sections.length === 0 && missingSetting("server", noVCenter),
-    zone !== undefined &&
-      region === undefined &&
-      settingWarning("label-zone", half("label-zone", "label-region")),
-    region !== undefined &&
-      zone === undefined &&
-      settingWarning("label-region", half("label-region", "label-zone")),
-  );
 }

@@ -28,7 +28,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   platform: ["core"],
   provider: ["core", "platform"],
   runtime: ["core", "platform"],
-  kit: ["core", "provider", "runtime", "platform"],
+  kit: ["core", "provider", "runtime", "platform", "config-file"],
   telemetry: ["core", "runtime", "platform"],
   pki: ["core", "platform"],
   "config-file": ["core"],

@@ -47,7 +47,7 @@ export function buildField<T, const O extends FieldOptions<T>>(
   expects: string,
   parse: (raw: string, context?: FieldContext) => ParsedField<T>,
   options: O | undefined,
-  extra: Pick<Field<T>, "choices" | "entry" | "kind" | "isSecret" | "mayBeEmpty"> = {},
+  extra: Pick<Field<T>, "choices" | "entry" | "entryVariables" | "kind" | "isSecret" | "mayBeEmpty"> = {},
 ): Built<T, O> {
   return {
     text,

@@ -10,6 +10,8 @@ import type { Field, FieldContext, Fields, ParsedField, SettingKind, Values } fr
 export interface RecordOptions<F extends Fields> extends FieldOptions<readonly Values<F>[]> {
   /** The field whose value must differ between entries, such as their name. */
   readonly unique?: keyof F & string;
+  /** The variable of each value, with `{id}`, such as `ACME_{id}_TOKEN`. Needs `unique`. */
+  readonly variables?: Readonly<Partial<Record<keyof F & string, string>>>;
 }
 
 const notRecords = { wrong: "text that is not a JSON array of objects" };
@@ -123,7 +125,7 @@ export function records<F extends Fields, const O extends RecordOptions<F>>(
     if (env !== undefined || flag !== undefined)
       throw new Error(`${name} is a value of an entry, so it can have no environment variable and no flag.`);
   }
-  const { unique, ...others }: RecordOptions<F> = options ?? {};
+  const { unique, variables, ...others }: RecordOptions<F> = options ?? {};
   const parse = (
     raw: string,
     context: FieldContext = { key: "entry", what: "setting" },
@@ -137,5 +139,13 @@ export function records<F extends Fields, const O extends RecordOptions<F>>(
   };
   const inVariable = others.env === undefined ? "" : " (in the variable: a JSON array of objects)";
   const expects = `a list of entries with ${Object.keys(entry).join(", ")}${inVariable}`;
-  return buildField<readonly Values<F>[], O>(what, expects, parse, others as O, { kind: "records", entry });
+  const entryVariables =
+    unique === undefined || variables === undefined
+      ? {}
+      : { entryVariables: { unique, values: variables as Readonly<Record<string, string>> } };
+  return buildField<readonly Values<F>[], O>(what, expects, parse, others as O, {
+    kind: "records",
+    entry,
+    ...entryVariables,
+  });
 }

@@ -37,6 +37,15 @@ export interface ValueFile {
   readonly required?: string;
 }
 
+/**
+ * The variables with the values of an entry of `records`, by the name of the value, where a Go manager reads one set of variables for each
+ * entry. `{id}` stands for what differs. An entry exists where the variable of `unique` is set, and replaces one of a file with the same value.
+ */
+export interface EntryVariables {
+  readonly unique: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
 /** One setting. Build it with `text`, `oneOf`, `integer` and so on, or write one for your own type. */
 export interface Field<T> {
   /** One sentence for `--help` and the reference pages. */
@@ -60,6 +69,8 @@ export interface Field<T> {
   readonly renamedFrom?: readonly string[];
   /** Configuration only: the environment variable that the cloud's Go manager reads. */
   readonly env?: string;
+  /** Configuration only, with kind `records`: the variables of the cloud's Go manager that make an entry. */
+  readonly entryVariables?: EntryVariables;
   /** Configuration only: the flag of the cloud's Go manager, without dashes. */
   readonly flag?: string;
   /** Configuration only: whether a changed value applies at a reload of the configuration, or after a restart. */

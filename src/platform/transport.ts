@@ -1,6 +1,7 @@
 // The only way to the network, for Kubernetes and for clouds: one function from a request to a response.
 
 import { defined } from "../core/defined.ts";
+import { pinnedRequest } from "./pinned-request.ts";
 
 /** CA, client certificate and server name of a TLS connection. */
 export interface TlsMaterial {
@@ -9,6 +10,8 @@ export interface TlsMaterial {
   readonly cert?: string;
   readonly key?: string;
   readonly serverName?: string;
+  /** The SHA-1 or SHA-256 fingerprint of the server's certificate, which then needs no other verification. */
+  readonly fingerprint?: string | undefined;
   /** Only ever set by a user's explicit `insecure-skip-tls-verify`. */
   readonly skipVerification?: boolean;
 }
@@ -39,8 +42,10 @@ export function toBunTls({ ca, cert, key, serverName, skipVerification }: TlsMat
 /** Bun repeats only these, and only over kept-alive connections. */
 const repeatedByBun = ["PUT", "DELETE"];
 
-export const systemTransport: Transport = ({ url, method, headers, body, proxy, tls, once }, signal) =>
-  fetch(url, {
+export const systemTransport: Transport = (request, signal) => {
+  const { url, method, headers, body, proxy, tls, once } = request;
+  if (tls?.fingerprint !== undefined) return pinnedRequest(request, tls.fingerprint, signal);
+  return fetch(url, {
     method,
     signal,
     redirect: "manual",
@@ -52,3 +57,4 @@ export const systemTransport: Transport = ({ url, method, headers, body, proxy, 
     proxy,
     tls: tls === undefined ? undefined : toBunTls(tls),
   } as BunFetchRequestInit);
+};

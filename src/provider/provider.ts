@@ -252,7 +252,7 @@ export interface ProviderDefinition<
    */
   policy?(needs: PolicyNeeds): object;
   /** Pure. Parses the file of `--cloud-config` in the format of the cloud's Go manager. Absent: there is no such file. */
-  readConfigFile?(text: string): ConfigFile;
+  readConfigFile?(text: string): ConfigFile | Promise<ConfigFile>;
   /**
    * Pure. Checks that a table cannot express: "either a token or a key". Where a setting cannot be read, it is called without a value for
    * it and with any valid one, and what it returns both times is reported. Texts name a setting by its variable, or by its name if that

@@ -73,7 +73,7 @@ export async function readCloudFile(
   const whole = await reader.read(path, "--cloud-config");
   if ("problem" in whole)
     return { ...empty, unread: Object.keys(provider.config), problems: [whole.problem] };
-  const { settings, problems } = provider.readConfigFile(whole.text);
+  const { settings, problems } = await provider.readConfigFile(whole.text);
   const entries = Object.entries(settings);
   const parts = entries.flatMap(([name, value]) => partsOf(name, value));
   return {

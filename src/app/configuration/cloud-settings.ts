@@ -16,6 +16,7 @@ import type { Service } from "../../kube/objects.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
 import type { CloudSources } from "../flags/read-flags.ts";
+import { withEntryVariables } from "./entry-variables.ts";
 
 export interface CloudSettings extends CloudSources {
   readonly environment: Environment;
@@ -65,7 +66,7 @@ function rawConfig(
     const value = field.env === undefined ? undefined : environment[field.env];
     if (value !== undefined && value !== "") raw[name] = value;
   }
-  return { ...raw, ...Object.fromEntries(given) };
+  return { ...withEntryVariables(config, environment, raw), ...Object.fromEntries(given) };
 }
 
 /** What decides about a setting; undefined if it has its default. */

@@ -6,6 +6,7 @@ import type { Problem } from "../../core/problem.ts";
 import type { Fields } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
+import { entryVariablesIn } from "./entry-variables.ts";
 
 const prefixOf = (name: string): string | undefined => /^[^_]+_/.exec(name)?.[0];
 
@@ -77,8 +78,9 @@ export function unknownVariables(
   const known = Object.values(config).flatMap(({ env }) => env ?? []);
   const prefixes = new Set(known.flatMap((name) => prefixOf(name) ?? []));
   const services = servicesIn(environment);
+  const ofEntries = entryVariablesIn(config, environment);
   return Object.entries(environment).flatMap(([name, value = ""]): readonly Problem[] => {
-    if (value === "" || known.includes(name)) return [];
+    if (value === "" || known.includes(name) || ofEntries.has(name)) return [];
     if (services.some((one) => name.startsWith(one) && ofService.test(name.slice(one.length)))) return [];
     const own = prefixOf(name) ?? "";
     const prefix = prefixes.has(own) ? own : undefined;

@@ -1,0 +1,98 @@
+// Sends a request to a server whose certificate is known by its fingerprint, whoever signed it. The runtime's `fetch` cannot do this without
+// sending the request to any server first. Each request has a new connection, and uses no proxy.
+
+import type { IncomingMessage } from "node:http";
+import type { TLSSocket } from "node:tls";
+import type { TransportRequest } from "./transport.ts";
+
+/** The certificate of the server is another one. */
+class FingerprintError extends Error {
+  readonly code = "CERT_FINGERPRINT_DIFFERS";
+}
+
+/** Hexadecimal digits without colons: 40 of SHA-1, or 64 of SHA-256. */
+const plain = (fingerprint: string): string => fingerprint.replaceAll(/[^0-9a-f]/gi, "").toLowerCase();
+
+async function verifiedSocket(url: URL, wanted: string, signal: AbortSignal): Promise<TLSSocket> {
+  const { connect } = await import("node:tls");
+  signal.throwIfAborted();
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return new Promise((resolve, reject) => {
+    const options = { host, port: Number(url.port || 443), rejectUnauthorized: false };
+    const fail = (error: unknown): void => {
+      signal.removeEventListener("abort", onAbort);
+      socket.destroy();
+      reject(error);
+    };
+    const onAbort = (): void => fail(signal.reason);
+    const socket = connect(options, () => {
+      signal.removeEventListener("abort", onAbort);
+      const { fingerprint = "", fingerprint256 = "" } = socket.getPeerCertificate();
+      const isIt = [fingerprint, fingerprint256].some((one) => one !== "" && plain(one) === plain(wanted));
+      if (isIt) resolve(socket);
+      else
+        fail(new FingerprintError(`The certificate of ${url.host} has the fingerprint ${fingerprint256}.`));
+    });
+    signal.addEventListener("abort", onAbort, { once: true });
+    socket.on("error", fail);
+  });
+}
+
+function headersOf({ headers }: IncomingMessage): Headers {
+  const all = new Headers();
+  for (const [name, value] of Object.entries(headers))
+    for (const one of Array.isArray(value) ? value : [value ?? ""]) all.append(name, one);
+  return all;
+}
+
+/** Responses with these have no body, and the constructor refuses one. */
+const bodiless: readonly number[] = [204, 205, 304];
+
+async function responseOf(message: IncomingMessage): Promise<Response> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  for await (const chunk of message) chunks.push(new Uint8Array(chunk));
+  const { statusCode: status = 0 } = message;
+  const body = bodiless.includes(status) ? null : new Blob(chunks);
+  return new Response(body, { status, headers: headersOf(message) });
+}
+
+/** `fingerprint` is that of SHA-1 or SHA-256, with or without colons. */
+export async function pinnedRequest(
+  { method, url, headers, body }: TransportRequest,
+  fingerprint: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  const target = new URL(url);
+  const [{ request }, socket] = await Promise.all([
+    import("node:http"),
+    verifiedSocket(target, fingerprint, signal),
+  ]);
+  try {
+    const sent = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    const message = await new Promise<IncomingMessage>((resolve, reject) => {
+      const outgoing = request(
+        {
+          method,
+          path: target.pathname + target.search,
+          signal,
+          headers: {
+            ...headers,
+            host: target.host,
+            connection: "close",
+            "content-length": String(sent?.length ?? 0),
+          },
+          createConnection: () => socket,
+        },
+        resolve,
+      );
+      outgoing.on("error", reject);
+      outgoing.end(sent);
+    });
+    return await responseOf(message);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    socket.destroy();
+  }
+}

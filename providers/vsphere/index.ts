@@ -10,6 +10,7 @@ import { Datacenters } from "./datacenters.ts";
 import { machineSource } from "./instances.ts";
 import { Locations } from "./locations.ts";
 import { categoriesOf, config, rulesOf, type Settings } from "./settings.ts";
+import { vcenterRole } from "./policy.ts";
 import { reasons } from "./to-instance.ts";
 import { type VCenter, vcentersOf } from "./vcenters.ts";
 
@@ -77,6 +78,7 @@ export const vsphere = defineProvider({
   reasons,
   readConfigFile,
   checkConfig: checkSettings,
+  policy: vcenterRole,
   inputs: (settings) =>
     vcentersOf(settings).flatMap((vcenter) => [
       ...(vcenter.caFile === undefined ? [] : [{ kind: "File", path: vcenter.caFile } as const]),

@@ -1,6 +1,7 @@
 // Every permission of the manager, and which of its parts need it. The roles in deploy, `rbac`, `manifests`, `doctor` and the check of
 // missing permissions use these tables. Pure.
 
+import type { SecretName } from "../provider/inputs.ts";
 import type { ControllerName } from "./flags/controller-names.ts";
 import type { Flags } from "./flags/flag-table.ts";
 import type { ReadFlags } from "./flags/read-flags.ts";
@@ -12,7 +13,8 @@ export type AccessUser =
   | "leader-election"
   | "leader-migration"
   | "secure-port"
-  | "service-account-credentials";
+  | "service-account-credentials"
+  | "cloud-credentials";
 
 const byDefault: readonly AccessUser[] = ["cloud-node", "cloud-node-lifecycle", "service", "node-route"];
 const onNodes: readonly AccessUser[] = [...byDefault, "kubelet-serving-csr", "volume", "tagging"];
@@ -206,9 +208,22 @@ const configMapsOfAuthorities: Grant = {
   optional: ["list", "watch"],
 };
 
+/** Secrets with credentials for the cloud, in one namespace. */
+export const secretGrants = (names: readonly string[]): readonly Grant[] => [
+  {
+    about: "Secrets with credentials for the cloud, which the settings of the cloud name.",
+    group: "",
+    resource: "secrets",
+    names,
+    verbs: { get: ["cloud-credentials"] },
+  },
+];
+
 /** What decides which permissions a manager needs. */
 export interface AccessNeeds {
   readonly users: ReadonlySet<AccessUser>;
+  /** The Secrets that the provider reads. Absent: none. */
+  readonly secrets?: readonly SecretName[];
   /** Whether the controllers write. */
   readonly isWriting: boolean;
 }
@@ -235,9 +250,22 @@ export const allNeeds: AccessNeeds = {
   isWriting: true,
 };
 
-export function accessNeeds({ flags, controllers }: Pick<ReadFlags, "flags" | "controllers">): AccessNeeds {
+/** The names of the Secrets in each namespace. */
+export const secretsByNamespace = ({ secrets = [] }: AccessNeeds): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    [...Map.groupBy(secrets, ({ namespace }) => namespace)].map(([namespace, all]) => [
+      namespace,
+      all.map(({ name }) => name),
+    ]),
+  );
+
+export function accessNeeds(
+  { flags, controllers }: Pick<ReadFlags, "flags" | "controllers">,
+  secrets: readonly SecretName[] = [],
+): AccessNeeds {
   const hasRoutes = flags["configure-cloud-routes"];
   return {
+    secrets,
     users: new Set<AccessUser>([
       ...[...controllers].filter((name) => name !== "node-route" || hasRoutes),
       ...(flags["leader-elect"] ? (["leader-election"] as const) : []),
@@ -246,6 +274,7 @@ export function accessNeeds({ flags, controllers }: Pick<ReadFlags, "flags" | "c
       ...(flags["use-service-account-credentials"] && flags.mode === "enforce"
         ? (["service-account-credentials"] as const)
         : []),
+      ...(secrets.length > 0 ? (["cloud-credentials"] as const) : []),
     ]),
     isWriting: flags.mode === "enforce",
   };
@@ -316,5 +345,6 @@ export function permissionsOf(needs: AccessNeeds, lease: LeaseName): readonly Pe
     ...flat(clusterGrants),
     ...flat(leaseGrants(lease.name), lease.namespace),
     ...flat([configMapsOfAuthorities, ...accountGrants], accountNamespace),
+    ...[...secretsByNamespace(needs)].flatMap(([namespace, names]) => flat(secretGrants(names), namespace)),
   ];
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Inventory } from "../../src/cloud/inventory/instances.ts";
 import { batchesFor, chooseMethod } from "../../src/cloud/inventory/lookup-batches.ts";
+import type { NodeIdentity } from "../../src/cloud/inventory/node-identity.ts";
 import { refreshInterval } from "../../src/cloud/inventory/refresh-loop.ts";
 import { milliseconds, minutes, nodeName, providerID, seconds } from "../../src/core/brand.ts";
 import type { MatchKey } from "../../src/provider/instances.ts";
@@ -287,7 +288,8 @@ describe("lookups and listings", () => {
     id: { limit: 2, find: async () => new Map() },
     name: { limit: 10, find: async () => new Map() },
   };
-  const ids = ["1", "2", "3"].map((id) => withID(`fake://${id}`));
+  const waiting = (identity: NodeIdentity) => ({ identity, known: () => undefined });
+  const ids = ["1", "2", "3"].map((id) => waiting(withID(`fake://${id}`)));
 
   test("splits keys into batches of the maximum size, each key once", () => {
     expect(batchesFor([...ids, ...ids], lookups, source)).toEqual([
@@ -297,8 +299,8 @@ describe("lookups and listings", () => {
   });
 
   test("returns no batches when one of the keys cannot be looked up", () => {
-    expect(batchesFor([named("n", { uuid: "u" })], lookups, source)).toBeUndefined();
-    expect(batchesFor([named("n")], lookups, source)).toEqual([{ by: "name", keys: ["n"] }]);
+    expect(batchesFor([waiting(named("n", { uuid: "u" }))], lookups, source)).toBeUndefined();
+    expect(batchesFor([waiting(named("n"))], lookups, source)).toEqual([{ by: "name", keys: ["n"] }]);
     expect(batchesFor(ids, undefined, source)).toBeUndefined();
   });
 
@@ -309,6 +311,29 @@ describe("lookups and listings", () => {
     [3, "lookup"],
   ] as const)("after a listing of %p pages chooses the %s for three ids", (pagesOfListing, kind) => {
     expect(chooseMethod({ waiting: ids, lookups, source, pagesOfListing }).kind).toBe(kind);
+  });
+});
+
+describe("a Node with two kinds of keys", () => {
+  const found = machine("7", { names: ["n"], uuids: ["u"] });
+  const lookUp = async (present: boolean, uuid?: string) => {
+    const { first, answer } = setUp([{ lookups: { uuid: 1, name: 1 }, pageSize: 1 }], ["uuid", "name"]);
+    for (const key of ["1", "2", "3", "4", "5"]) first.put(machine(key));
+    await answer(named("other"), "listing");
+    if (present) first.put(found);
+    first.calls.length = 0;
+    const result = await answer(named("n", uuid === undefined ? {} : { uuid }));
+    return [first.calls.map(({ what }) => what), result.kind];
+  };
+
+  test("is looked up by the stronger one only, if that has a machine", async () => {
+    expect(await lookUp(true, "u")).toEqual([["find uuid u"], "exists"]);
+  });
+
+  test("is looked up by the weaker one too, if the stronger one has no machine", async () => {
+    expect(await lookUp(true, "other")).toEqual([["find uuid other", "find name n"], "exists"]);
+    expect(await lookUp(false, "u")).toEqual([["find uuid u", "find name n"], "gone"]);
+    expect(await lookUp(true)).toEqual([["find name n"], "exists"]);
   });
 });
 

@@ -6,8 +6,9 @@ import { inEach } from "../../core/certain-checks.ts";
 import type { Place, Problem } from "../../core/problem.ts";
 import { Secret } from "../../core/secret.ts";
 import { type Fields, topLevelName, type Values } from "../../core/settings.ts";
+import type { InputDeclaration, SecretName } from "../../provider/inputs.ts";
 import type { AnyProvider, ConfigFile, ConfigSection } from "../../provider/provider.ts";
-import { type CloudSettings, readConfig } from "./cloud-settings.ts";
+import { readConfig, type SettingSources } from "./cloud-settings.ts";
 import type { FileReader } from "./file-reader.ts";
 
 export interface CloudFile {
@@ -107,18 +108,32 @@ export function withSection(below: CloudFile, path: string, { raw, places }: Raw
   };
 }
 
+function inputsOf(provider: AnyProvider, sources: SettingSources): readonly InputDeclaration[] {
+  const inputs = (values: Readonly<Record<string, unknown>>) =>
+    provider.inputs?.(values as Values<Fields>) ?? [];
+  const { possible } = readConfig(provider, sources);
+  return inEach(possible, inputs, (input) => JSON.stringify(input));
+}
+
+/** The Secrets of the cluster that the provider needs, each once. */
+export function secretInputs(provider: AnyProvider, sources: SettingSources): readonly SecretName[] {
+  const secrets = inputsOf(provider, sources).filter((input) => input.kind === "Secret");
+  const byName = new Map(
+    secrets.map(({ namespace, name }) => [`${namespace}/${name}`, { namespace, name }] as const),
+  );
+  return [...byName.values()];
+}
+
 /** The files that the provider needs before it can connect. */
 export async function readInputs(
   provider: AnyProvider,
-  sources: Omit<CloudSettings, "cluster">,
+  sources: SettingSources,
   reader: FileReader,
 ): Promise<{ readonly inputFiles: ReadonlyMap<string, Secret>; readonly problems: readonly Problem[] }> {
   const problems: Problem[] = [];
   const inputFiles = new Map<string, Secret>();
-  const inputs = (values: Readonly<Record<string, unknown>>) =>
-    provider.inputs?.(values as Values<Fields>).filter((input) => input.kind === "File") ?? [];
-  const { possible } = readConfig(provider, sources);
-  for (const input of inEach(possible, inputs, ({ path }) => path)) {
+  for (const input of inputsOf(provider, sources)) {
+    if (input.kind !== "File") continue;
     const whole = await reader.read(input.path, "a file named in the cloud's settings");
     if ("problem" in whole) {
       if (!(whole.isMissing && input.optional === true)) problems.push(whole.problem);

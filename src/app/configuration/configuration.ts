@@ -14,7 +14,7 @@ import { flagFields, flagShapes, flagsNotInFile } from "../flags/flag-table.ts";
 import { parseFlags } from "../flags/pflag.ts";
 import { type ReadFlags, readFlags } from "../flags/read-flags.ts";
 import { webhookProblems } from "../flags/webhook-names.ts";
-import { readCloudFile, readInputs, withSection } from "./cloud-files.ts";
+import { readCloudFile, readInputs, secretInputs, withSection } from "./cloud-files.ts";
 import { configProblems } from "./cloud-settings.ts";
 import { FileReader } from "./file-reader.ts";
 import { unknownVariables } from "./unknown-variables.ts";
@@ -110,7 +110,7 @@ export async function readConfiguration({
     ? { inputFiles: new Map<string, Secret>(), problems: [] }
     : await readInputs(provider, sources, reader);
   return {
-    settings: { ...settings, cloud: { ...cloud, inputFiles } },
+    settings: { ...settings, cloud: { ...cloud, inputFiles, inputSecrets: secretInputs(provider, sources) } },
     problems: [...flagProblems, ...ofCloudFile, ...ofSettings, ...ofVariables, ...ofInputs],
     flagProblems,
     versions,

@@ -6,6 +6,7 @@ import type { Place, Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Fields } from "../../core/settings.ts";
+import type { SecretName } from "../../provider/inputs.ts";
 import { type ControllerName, chooseControllers } from "./controller-names.ts";
 import { type ControllerSettings, controllerSettings } from "./controller-settings.ts";
 import { electionProblems } from "./election-timing.ts";
@@ -42,6 +43,8 @@ export interface CloudSources {
   readonly unread?: readonly string[];
   /** Content of the files that settings name, by path. */
   readonly inputFiles?: ReadonlyMap<string, Secret>;
+  /** The Secrets of the cluster that the provider needs. */
+  readonly inputSecrets?: readonly SecretName[];
 }
 
 export interface ReadFlags extends Omit<ControllerSettings, "problems"> {

@@ -106,7 +106,11 @@ export function openInstruments(
     grantHint,
     contact,
     apiServerProblems: new ApiServerProblems(log, clock),
-    permissions: new MissingPermissions(permissionsOf(accessNeeds(settings), leaseOf(flags)), grantHint, log),
+    permissions: new MissingPermissions(
+      permissionsOf(accessNeeds(settings, settings.cloud.inputSecrets), leaseOf(flags)),
+      grantHint,
+      log,
+    ),
     onCloudCall: (call) => {
       requests.cloud(call);
       garbage.add(decodingGarbage * (call.size ?? 0));

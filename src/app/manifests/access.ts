@@ -9,6 +9,8 @@ import {
   type Grant,
   type LeaseName,
   leaseGrants,
+  secretGrants,
+  secretsByNamespace,
   verbsOf,
 } from "../permissions.ts";
 import { accountNamespace } from "../service-account-token.ts";
@@ -120,6 +122,10 @@ export function accessObjects({
           { [comment]: "For --use-service-account-credentials.", ...roleOf(accountRole, ofAccounts) },
           roleBinding(accountRole),
         ]),
+    ...[...secretsByNamespace(needs)].flatMap(([ofSecrets, names]) => {
+      const secretRole = { name: `${name}-cloud-credentials`, namespace: ofSecrets };
+      return [roleOf(secretRole, toRules(secretGrants(names), needs)), roleBinding(secretRole)];
+    }),
     ...(needs.users.has("secure-port")
       ? [
           {

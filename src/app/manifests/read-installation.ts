@@ -6,6 +6,7 @@ import type { Field } from "../../core/settings.ts";
 import type { Environment } from "../../platform/environment.ts";
 import { programOf } from "../../provider/program.ts";
 import type { AnyProvider } from "../../provider/provider.ts";
+import { secretInputs } from "../configuration/cloud-files.ts";
 import { configProblems } from "../configuration/cloud-settings.ts";
 import { invalidFlag } from "../flags/flag-problems.ts";
 import { type FlagName, flagFields } from "../flags/flag-table.ts";
@@ -201,7 +202,7 @@ export function readInstallation(options: InstallationOptions): ReadInstallation
     credentials: inputs.credentials,
     variables: inputs.variables,
     lease: leaseOf(flags),
-    needs: accessNeeds(read),
+    needs: accessNeeds(read, secretInputs(provider, { ...read.cloud, given: settings, environment: {} })),
     driver: provider.volumeDriver,
     cloudConfig,
   };

@@ -21,27 +21,43 @@ export interface SourceKeys {
   readonly matchBy: readonly MatchKey[];
 }
 
-/** Every key that must be looked up to prove absence; undefined when the cloud cannot look up one of them. */
+/** A Node to look up. */
+export interface Waiting {
+  readonly identity: NodeIdentity;
+  /** How many machines have this key, if an answer shows that. */
+  readonly known: (by: MatchKey, value: string) => number | undefined;
+}
+
+/**
+ * The keys to look up next: the strongest kind that is not known, because a weaker one counts only if that has no machine. Undefined when
+ * the cloud cannot look up a kind that the proof of absence needs.
+ */
 function keysFor(
-  identity: NodeIdentity,
+  { identity, known }: Waiting,
   lookups: NonNullable<Lookups>,
   { keyOf, matchBy }: SourceKeys,
 ): readonly (readonly [MatchKey, string])[] | undefined {
   const kinds: readonly MatchKey[] = identity.providerID === undefined ? matchBy : ["id"];
-  const keys = kinds.flatMap((by) => valuesOf(identity, by, keyOf).map((value) => [by, value] as const));
-  return keys.some(([by]) => lookups[by] === undefined) ? undefined : keys;
+  const keys = kinds.map((by) => valuesOf(identity, by, keyOf).map((value) => [by, value] as const));
+  if (keys.flat().some(([by]) => lookups[by] === undefined)) return undefined;
+  for (const ofKind of keys) {
+    const open = ofKind.filter(([by, value]) => known(by, value) === undefined);
+    if (open.length > 0) return open;
+    if (ofKind.some(([by, value]) => known(by, value) !== 0)) return [];
+  }
+  return [];
 }
 
 /** The lookups for all these Nodes; undefined when one of them can only be found by listing. */
 export function batchesFor(
-  waiting: readonly NodeIdentity[],
+  waiting: readonly Waiting[],
   lookups: Lookups,
   source: SourceKeys,
 ): readonly Batch[] | undefined {
   if (lookups === undefined) return undefined;
   const keys = new Map<MatchKey, Set<string>>();
-  for (const identity of waiting) {
-    const needed = keysFor(identity, lookups, source);
+  for (const node of waiting) {
+    const needed = keysFor(node, lookups, source);
     if (needed === undefined) return undefined;
     for (const [by, value] of needed) keys.set(by, (keys.get(by) ?? new Set()).add(value));
   }
@@ -51,7 +67,7 @@ export function batchesFor(
 }
 
 export function chooseMethod(query: {
-  readonly waiting: readonly NodeIdentity[];
+  readonly waiting: readonly Waiting[];
   readonly lookups: Lookups;
   readonly source: SourceKeys;
   /** Requests that the last listing took; undefined before the first listing, which is needed anyway. */

@@ -5,7 +5,14 @@ import type { Urgency } from "../../provider/call.ts";
 import type { InstanceSource, MatchKey } from "../../provider/instances.ts";
 import { mostUrgent } from "../urgency.ts";
 import { answerAbout, type KeyAnswer } from "./instance-index.ts";
-import { type Batch, batchesFor, chooseMethod, type QueryMethod, type SourceKeys } from "./lookup-batches.ts";
+import {
+  type Batch,
+  batchesFor,
+  chooseMethod,
+  type QueryMethod,
+  type SourceKeys,
+  type Waiting,
+} from "./lookup-batches.ts";
 import { type NodeIdentity, valuesOf } from "./node-identity.ts";
 
 /** How new an answer must be, and how urgent it is. */
@@ -53,8 +60,11 @@ export function planQueries(queries: readonly InventoryQuery[], state: SourceSta
   const urgency = mostUrgent(open);
   if (open.length === 0) return { urgency, listSince: undefined, batches: [] };
   const free = open.filter(({ method }) => method === undefined);
-  const waiting = identitiesOf(free);
-  const mustLookUp = identitiesOf(open.filter(({ method }) => method === "lookup"));
+  const waiting = nodesOf(free, state);
+  const mustLookUp = nodesOf(
+    open.filter(({ method }) => method === "lookup"),
+    state,
+  );
   const mustList = open.some(({ method, identity }) => method === "listing" || identity === undefined);
   const since = Math.max(...open.map((query) => query.since));
   const chosen = chooseMethod({
@@ -73,8 +83,15 @@ export function planQueries(queries: readonly InventoryQuery[], state: SourceSta
   };
 }
 
-function identitiesOf(queries: readonly InventoryQuery[]): readonly NodeIdentity[] {
-  return queries.flatMap(({ identity }) => identity ?? []);
+/** An answer from a listing is no answer to a query for a lookup. */
+function nodesOf(queries: readonly InventoryQuery[], { answer }: SourceState): readonly Waiting[] {
+  return queries.flatMap(({ identity, since, method }) => {
+    const known: Waiting["known"] = (by, value) => {
+      const found = method === undefined ? answer(by, value) : undefined;
+      return found !== undefined && found.asOf >= since ? found.instances.length : undefined;
+    };
+    return identity === undefined ? [] : [{ identity, known }];
+  });
 }
 
 function isFound(

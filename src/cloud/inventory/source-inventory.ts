@@ -9,7 +9,7 @@ import { type InstanceIndex, indexInstances, type KeyAnswer } from "./instance-i
 import type { SourceKeys } from "./lookup-batches.ts";
 import { LookupCache } from "./lookup-cache.ts";
 import { type NodeIdentity, sourceKeyOf } from "./node-identity.ts";
-import { type InventoryQuery, planQueries, type QueryOptions } from "./plan-queries.ts";
+import { type InventoryQuery, planQueries, type QueryOptions, type QueryPlan } from "./plan-queries.ts";
 import { QueryPace } from "./query-pace.ts";
 
 export interface SourceFailure {
@@ -142,14 +142,7 @@ export class SourceInventory {
   async #answerAll(queries: readonly InventoryQuery[]): Promise<void> {
     const { onUpdate, signal, clock } = this.#options;
     const now = clock.monotonic();
-    const { urgency, listSince, batches } = planQueries(queries, {
-      keys: this.#keys,
-      lookups: this.source.lookups,
-      nameDecides: this.source.nameDecides,
-      latest: this.#snapshot.latest,
-      answer: (by, value) => this.answer(by, value),
-      recentLookups: this.#pace.recentLookups(now),
-    });
+    const { urgency, listSince, batches } = this.#plan(queries, now);
     this.#urgency = urgency;
     if (listSince !== undefined || batches.length > 0) this.#pace.begin(now);
     if (listSince !== undefined) {
@@ -161,8 +154,23 @@ export class SourceInventory {
     }
     this.#pace.noteLookups(batches, now);
     await this.#lookups.find(batches, { signal, urgency });
+    // Only a Node that its strongest key has not found needs a weaker one.
+    const free = queries.filter(({ method }) => method === undefined);
+    for (let next = batches; next.length > 0; await this.#lookups.find(next, { signal, urgency }))
+      next = this.#plan(free, now).batches;
     // Even without a request: the queries were answered while they waited, and their callers must be notified.
     if (listSince === undefined || batches.length > 0) onUpdate("lookup");
+  }
+
+  #plan(queries: readonly InventoryQuery[], now: number): QueryPlan {
+    return planQueries(queries, {
+      keys: this.#keys,
+      lookups: this.source.lookups,
+      nameDecides: this.source.nameDecides,
+      latest: this.#snapshot.latest,
+      answer: (by, value) => this.answer(by, value),
+      recentLookups: this.#pace.recentLookups(now),
+    });
   }
 
   /** Where names are unique and no stronger key decides, no later page can have a second match. */

@@ -174,7 +174,7 @@ async function readAccess(
   const isOther = account !== undefined && account !== name;
   const user = isOther ? account : undefined;
   const checked = await Promise.all(
-    permissionsOf(accessNeeds(settings), leaseOf(settings.flags)).map(
+    permissionsOf(accessNeeds(settings, settings.cloud.inputSecrets), leaseOf(settings.flags)).map(
       async ({ users, isOptional, ...asked }) => ({
         permission: { users, isOptional, ...asked },
         allowed: await isAllowed(api, user, asked, signal),

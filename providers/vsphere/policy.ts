@@ -1,0 +1,34 @@
+// The role of vCenter that the manager needs: the privileges of the methods that the code calls. Pure.
+
+import type { PolicyNeeds } from "#ccm";
+
+/**
+ * What each call needs, by its operation as in metrics. Those without a privilege need a session only. The tests compare the operations with
+ * those that were sent.
+ */
+export const privileges: Readonly<Record<string, string | undefined>> = {
+  RetrieveServiceContent: "System.Anonymous",
+  Login: "System.Anonymous",
+  Logout: "System.View",
+  CreateContainerView: "System.View",
+  RetrievePropertiesEx: "System.Read",
+  ContinueRetrievePropertiesEx: "System.Read",
+  FindAllByUuid: "System.Read",
+  FindAllByDnsName: "System.Read",
+  HasPrivilegeOnEntities: "System.View",
+  "POST session": undefined,
+  "DELETE session": undefined,
+  "POST tag-association list-attached-tags-on-objects": "System.Read",
+  "GET tag": "System.Read",
+  "GET category": "System.Read",
+};
+
+/** Nothing in vCenter is changed, so the role is the same for all controllers. */
+export function vcenterRole(_needs: PolicyNeeds): object {
+  const needed = new Set(Object.values(privileges).flatMap((one) => one ?? []));
+  return {
+    role: "Read-only",
+    privileges: [...needed].toSorted(),
+    permissions: [{ on: "each datacenter with machines of the cluster", propagate: true }],
+  };
+}

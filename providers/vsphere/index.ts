@@ -9,8 +9,8 @@ import { Credentials, credentialFiles } from "./credentials.ts";
 import { Datacenters } from "./datacenters.ts";
 import { machineSource } from "./instances.ts";
 import { Locations } from "./locations.ts";
-import { categoriesOf, config, rulesOf, type Settings } from "./settings.ts";
 import { vcenterRole } from "./policy.ts";
+import { categoriesOf, config, rulesOf, type Settings } from "./settings.ts";
 import { reasons } from "./to-instance.ts";
 import { type VCenter, vcentersOf } from "./vcenters.ts";
 

@@ -18,7 +18,7 @@ export interface VimSession {
   readonly services: Services;
   /** What identifies the session in requests about it. */
   readonly key: string;
-  readonly sessionCookie: string;
+  readonly sessionToken: string;
   /** The machines, and what they are in. */
   readonly view: Reference;
 }
@@ -50,10 +50,15 @@ function servicesIn({ returnval }: Members, operation: string): Services {
   return Object.fromEntries(entries) as Services;
 }
 
-/** The cookie of the session, as the server wrote it. */
-function cookieIn(headers: Headers): string | undefined {
-  const own = headers.getSetCookie().find((one) => one.startsWith("vmware_soap_session="));
-  return own?.split(";")[0];
+const cookieName = "vmware_soap_session=";
+
+/** The cookie of a session. */
+export const cookieOf = (sessionToken: string): string => cookieName + sessionToken;
+
+/** The value of the cookie, as the server wrote it. */
+function tokenIn(headers: Headers): string | undefined {
+  const own = headers.getSetCookie().find((one) => one.startsWith(cookieName));
+  return own?.slice(cookieName.length).split(";")[0];
 }
 
 const serviceInstance = { type: "ServiceInstance", value: "ServiceInstance" };
@@ -72,16 +77,16 @@ export async function openSession(
     call,
   );
   const found = servicesIn(content.body, "RetrieveServiceContent");
-  const first = cookieIn(content.headers);
+  const first = tokenIn(content.headers);
   const { body, headers } = await callMethod(
     base,
-    withCookie(transport, first),
+    withSession(transport, first),
     { ...login, on: found.sessionManager },
     call,
   );
   const key = textIn(membersOf(body["returnval"])["key"]);
-  const sessionCookie = cookieIn(headers) ?? first;
-  if (key === undefined || sessionCookie === undefined) {
+  const sessionToken = tokenIn(headers) ?? first;
+  if (key === undefined || sessionToken === undefined) {
     const { method } = login;
     throw new CloudError("unavailable", `${method} returned no session; check server, and for a proxy.`, {
       operation: method,
@@ -90,7 +95,7 @@ export async function openSession(
   try {
     const created = await callMethod(
       base,
-      withCookie(transport, sessionCookie),
+      withSession(transport, sessionToken),
       {
         method: "CreateContainerView",
         on: found.viewManager,
@@ -103,9 +108,9 @@ export async function openSession(
       throw new CloudError("unavailable", "CreateContainerView returned no view; check for a proxy.", {
         operation: "CreateContainerView",
       });
-    return { value: { services: found, key, sessionCookie, view } };
+    return { value: { services: found, key, sessionToken, view } };
   } catch (error) {
-    await closeSession(base, transport, { services: found, sessionCookie }, call).catch(() => undefined);
+    await closeSession(base, transport, { services: found, sessionToken }, call).catch(() => undefined);
     throw error;
   }
 }
@@ -114,23 +119,21 @@ export async function openSession(
 export async function closeSession(
   base: string,
   transport: CloudTransport,
-  { services: { sessionManager }, sessionCookie }: Pick<VimSession, "services" | "sessionCookie">,
+  { services: { sessionManager }, sessionToken }: Pick<VimSession, "services" | "sessionToken">,
   call: Call,
 ): Promise<void> {
   await callMethod(
     base,
-    withCookie(transport, sessionCookie),
+    withSession(transport, sessionToken),
     { method: "Logout", on: sessionManager },
     call,
   );
 }
 
-/** Adds the cookie of a session to requests. */
-export const withCookie =
-  (transport: CloudTransport, cookie: string | undefined): CloudTransport =>
-  (request, call, read) =>
-    transport(
-      cookie === undefined ? request : { ...request, headers: { ...request.headers, cookie } },
-      call,
-      read,
-    );
+/** Adds the session to requests. */
+const withSession =
+  (transport: CloudTransport, token: string | undefined): CloudTransport =>
+  (request, call, read) => {
+    const cookie = token === undefined ? {} : { cookie: cookieOf(token) };
+    return transport({ ...request, headers: { ...request.headers, ...cookie } }, call, read);
+  };

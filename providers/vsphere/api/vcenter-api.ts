@@ -14,7 +14,14 @@ import {
   Xml,
   xml,
 } from "#ccm";
-import { closeSession, type LoginMethod, openSession, type Services, type VimSession } from "./session.ts";
+import {
+  closeSession,
+  cookieOf,
+  type LoginMethod,
+  openSession,
+  type Services,
+  type VimSession,
+} from "./session.ts";
 import {
   callMethod,
   type ManagedObject,
@@ -88,10 +95,10 @@ export class VCenterApi {
         this.#open = { session: fetched.value, plain };
         return fetched;
       },
-      sign: (request, { sessionCookie: cookie, view: own, key }) => ({
+      sign: (request, { sessionToken, view: own, key }) => ({
         ...request,
         tls,
-        headers: { ...request.headers, cookie },
+        headers: { ...request.headers, cookie: cookieOf(sessionToken) },
         body: String(request.body)
           .replace(placeholders.view, xml`${own.value}`.text)
           .replace(placeholders.key, key),

@@ -24,6 +24,8 @@ import { TagStore } from "./state/tags.ts";
 export interface VSphereOptions {
   readonly clock: Clock;
   readonly latency?: Milliseconds | undefined;
+  /** Machines of vCenters with other names have other UUIDs. */
+  readonly name?: string;
 }
 
 /** `short-page`: a page lacks a machine that its view has. */
@@ -44,7 +46,7 @@ const refusal = ({ status, message }: Refused): Answer => ({
 });
 
 export class VSphereCloud extends SimulatedApi<VSphereFault> {
-  readonly inventory = new Inventory();
+  readonly inventory: Inventory;
   readonly tags = new TagStore();
   readonly sessions: Sessions;
   /** Sessions of the REST API. */
@@ -54,7 +56,8 @@ export class VSphereCloud extends SimulatedApi<VSphereFault> {
 
   constructor(options: VSphereOptions) {
     super(options, [...commonFaults, "short-page"]);
-    const { clock } = options;
+    const { clock, name = "vcenter" } = options;
+    this.inventory = new Inventory(name);
     this.sessions = new Sessions(clock);
     this.restSessions = new Sessions(clock);
     const pages = new Pages();

@@ -56,8 +56,11 @@ export const root: Place = {
   parent: undefined,
 };
 
-/** A UUID in the form of vCenter. */
-const uuidOf = (number: number): string => `42000000-0000-4000-8000-${number.toString(16).padStart(12, "0")}`;
+/** A UUID as vCenter makes them, the same in each run. */
+function uuidOf(vcenter: string, number: number): string {
+  const digits = new Bun.CryptoHasher("sha256").update(`${vcenter} ${number}`).digest("hex");
+  return `42${digits.slice(2, 32)}`.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
 
 export class Inventory {
   readonly places = new Map<string, Place>([[root.ref.value, root]]);
@@ -65,7 +68,13 @@ export class Inventory {
   readonly datacenters: Datacenter[] = [];
   /** The values of objects that the user may not see. */
   readonly hidden = new Set<string>();
+  readonly #vcenter: string;
   #last = 1;
+
+  /** UUIDs differ between vCenters. */
+  constructor(vcenter: string) {
+    this.#vcenter = vcenter;
+  }
 
   #place(type: string, prefix: string, name: string, parent: Ref): Ref {
     this.#last += 1;
@@ -108,7 +117,7 @@ export class Inventory {
     const machine: Machine = {
       ref: { type: "VirtualMachine", value: `vm-${number}` },
       name,
-      uuid: uuidOf(number),
+      uuid: uuidOf(this.#vcenter, number),
       hostName: name,
       nics: [{ network: "VM Network", deviceConfigId: 4000, addresses: [address] }],
       power: "poweredOn",

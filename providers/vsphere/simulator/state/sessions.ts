@@ -33,7 +33,7 @@ export class Sessions {
 
   open(user: string): string {
     this.#last += 1;
-    const key = `52${String(this.#last).padStart(6, "0")}-0000-0000-0000-000000000000`;
+    const key = new Bun.CryptoHasher("sha1").update(`session ${this.#last}`).digest("hex");
     this.#open.set(key, { user, views: new Map(), lastUsed: this.#clock.monotonic() });
     return key;
   }

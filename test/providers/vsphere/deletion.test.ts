@@ -1,0 +1,245 @@
+// When the Node of a machine is deleted, and what must never delete one: rights that were lost, an empty vCenter, moves, clones and outages.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import type { VSphereCloud } from "../../../providers/vsphere/simulator/index.ts";
+import { swapped } from "../../../providers/vsphere/uuids.ts";
+import { toNode } from "../../support/api-server-nodes.ts";
+import { VSphereWorld, type VSphereWorldOptions } from "./vsphere-world.ts";
+
+let current: VSphereWorld | undefined;
+afterEach(async () => {
+  if (current?.world.isRunning) await current.world.stop();
+});
+
+/** A running manager of initialized Nodes, each with its machine. */
+async function running(count = 10, options: VSphereWorldOptions = {}) {
+  const h = new VSphereWorld(options);
+  current = h;
+  for (let index = 0; index < count; index += 1) h.addNode(`node-${index}`);
+  await h.start();
+  await h.world.pass(30);
+  return h;
+}
+
+const names = (h: VSphereWorld) => h.nodes().map(({ metadata }) => metadata.name);
+
+/** Half an hour is many times as long as all proofs take. */
+async function staysAfter(h: VSphereWorld, name: string): Promise<boolean> {
+  h.setNotReady(name);
+  await h.world.pass(1800);
+  return names(h).includes(name);
+}
+
+test("a Node whose machine was removed is deleted after two proofs, and not before [F21]", async () => {
+  const h = await running();
+  h.cloud.inventory.remove("node-3");
+  h.setNotReady("node-3");
+  await h.world.pass(20);
+  expect(names(h)).toContain("node-3");
+  await h.world.pass(60);
+  expect(names(h)).not.toContain("node-3");
+  expect(names(h)).toHaveLength(9);
+});
+
+test("a Node whose machine is switched off keeps its addresses, gets the shutdown taint, and stays [F25]", async () => {
+  const h = await running();
+  const { addresses } = h.node("node-3")?.status ?? {};
+  expect(addresses?.length).toBeGreaterThan(1);
+  h.cloud.inventory.powerOff("node-3");
+  expect(await staysAfter(h, "node-3")).toBe(true);
+  expect(h.node("node-3")?.spec.taints?.map(({ key }) => key)).toContain(
+    "node.cloudprovider.kubernetes.io/shutdown",
+  );
+  expect(h.node("node-3")?.status.addresses).toEqual(addresses);
+});
+
+test("a vCenter that restarts with an empty inventory deletes none of 200 Nodes, and explain says why [F22 F23]", async () => {
+  const h = await running(200);
+  const { inventory } = h.cloud;
+  for (const { name } of inventory.machines()) inventory.remove(name);
+  h.cloud.restart();
+  for (const name of names(h)) h.setNotReady(name);
+  await h.world.pass(3600);
+  expect(names(h)).toHaveLength(200);
+  const { out } = await h.run("explain", "node/node-3");
+  expect(out).toContain("The cloud shows no instance for 200 of 200 Nodes");
+});
+
+describe("a Node that is not Ready stays", () => {
+  test.each<readonly [string, (cloud: VSphereCloud) => void]>([
+    [
+      "while the user may not see its machine [F23]",
+      ({ inventory }) => inventory.hidden.add(inventory.existing("node-3").ref.value),
+    ],
+    [
+      "while the user may not see its datacenter",
+      ({ inventory }) => inventory.hidden.add(inventory.datacenters[0]?.ref.value ?? ""),
+    ],
+    [
+      "while its machine is inaccessible, and has no UUID",
+      ({ inventory }) => inventory.change("node-3", { connection: "inaccessible", uuid: undefined }),
+    ],
+    [
+      "while its machine is orphaned",
+      ({ inventory }) => inventory.change("node-3", { connection: "orphaned" }),
+    ],
+    [
+      "when its machine is moved to another folder and host",
+      ({ inventory }) => {
+        const { folder, hosts } = inventory.addDatacenter("DC-2");
+        inventory.change("node-3", { parent: inventory.addFolder("k8s", folder), host: hosts[0] ?? folder });
+      },
+    ],
+    [
+      "when its datacenter is renamed",
+      ({ inventory }) =>
+        inventory.renamePlace(inventory.datacenters[0]?.ref ?? { type: "", value: "" }, "new"),
+    ],
+    [
+      "when its machine is registered again, with another reference",
+      ({ inventory }) => {
+        const { ref: _, ...machine } = inventory.existing("node-3");
+        inventory.remove("node-3");
+        inventory.addMachine("node-3", machine);
+      },
+    ],
+    [
+      "when its machine becomes a template",
+      ({ inventory }) => inventory.change("node-3", { isTemplate: true }),
+    ],
+    [
+      "when another machine runs with the same UUID",
+      ({ inventory }) => void inventory.addMachine("clone", { uuid: inventory.existing("node-3").uuid }),
+    ],
+    [
+      "while listings do not show its machine, and lookups do",
+      ({ faults }) => faults.hide({ resource: "node-3", from: "listings", milliseconds: 1e9 }),
+    ],
+    [
+      "while lookups do not show its machine, and listings do",
+      ({ faults }) => faults.hide({ resource: "node-3", from: "lookups", milliseconds: 1e9 }),
+    ],
+    ["while vCenter answers 503", ({ faults }) => faults.add({ kind: "status", status: 503, calls: 1e9 })],
+    [
+      "while every session ends at once",
+      ({ faults }) =>
+        faults.add({
+          kind: "status",
+          code: "NotAuthenticated",
+          operation: "RetrievePropertiesEx",
+          calls: 1e9,
+        }),
+    ],
+  ])("%s", async (_, change) => {
+    const h = await running();
+    change(h.cloud);
+    expect(await staysAfter(h, "node-3")).toBe(true);
+  });
+
+  test("while SKIP_NODE_DELETION is set, even to false", async () => {
+    const h = await running(10, { environment: { SKIP_NODE_DELETION: "false" } });
+    h.cloud.inventory.remove("node-3");
+    expect(await staysAfter(h, "node-3")).toBe(true);
+  });
+
+  test("while the datacenter of the settings does not exist, and the event says so", async () => {
+    const h = await running(10, { settings: { datacenters: "DC-vcenter" } });
+    h.cloud.inventory.renamePlace(h.cloud.inventory.datacenters[0]?.ref ?? { type: "", value: "" }, "new");
+    expect(await staysAfter(h, "node-3")).toBe(true);
+    const { out } = await h.run("explain", "node/node-3");
+    expect(out).toContain('shows no datacenter "DC-vcenter"');
+  });
+
+  test("while its machine is in a datacenter that the settings do not name", async () => {
+    const h = await running(10, { settings: { datacenters: "DC-vcenter" } });
+    const { inventory } = h.cloud;
+    inventory.change("node-3", { parent: inventory.addDatacenter("other").folder });
+    expect(await staysAfter(h, "node-3")).toBe(true);
+  });
+
+  test("if its provider id is of another program [F110]", async () => {
+    const h = await running();
+    for (const id of ["k3s://node-x", "rke2://node-x", "vsphere://not-a-uuid"])
+      h.put(toNode({ name: "foreign", uid: "uid-foreign", spec: { providerID: id } }));
+    expect(await staysAfter(h, "foreign")).toBe(true);
+  });
+
+  test("if its provider id has the UUID in the order of the kernel", async () => {
+    const h = await running();
+    const machine = h.cloud.inventory.addMachine("other-order");
+    const spec = { providerID: `vsphere://${swapped(machine.uuid ?? "").toUpperCase()}` };
+    h.put(toNode({ name: "other-order", uid: "uid-o", spec }));
+    expect(await staysAfter(h, "other-order")).toBe(true);
+    h.cloud.inventory.remove("other-order");
+    await h.world.pass(1800);
+    expect(names(h)).not.toContain("other-order");
+  });
+});
+
+describe("of two vCenters", () => {
+  const sections = JSON.stringify([
+    { name: "east", server: "east" },
+    { name: "west", server: "west" },
+  ]);
+  const two = { vcenters: ["east", "west"], settings: { "virtual-centers": sections } };
+
+  /** Ten Nodes in the first one, and ten in the second. */
+  async function inBoth() {
+    const h = new VSphereWorld(two);
+    current = h;
+    const west = h.clouds.get("west");
+    if (west === undefined) throw new Error("Expected a second vCenter.");
+    for (let index = 0; index < 10; index += 1) {
+      h.addNode(`east-${index}`);
+      h.addNode(`west-${index}`, {}, west);
+    }
+    await h.start();
+    await h.world.pass(30);
+    return { h, west };
+  }
+
+  test("one that is down for an hour leaves the Nodes of both in place, even if a machine was removed [F23]", async () => {
+    const { h, west } = await inBoth();
+    west.faults.add({ kind: "refused", calls: 1e9 });
+    h.cloud.inventory.remove("east-3");
+    west.inventory.remove("west-3");
+    h.setNotReady("east-3");
+    h.setNotReady("west-3");
+    h.cloud.inventory.powerOff("east-4");
+    h.setNotReady("east-4");
+    await h.world.pass(3600);
+    // A machine with this UUID may have been moved to the vCenter that does not answer.
+    expect(names(h)).toHaveLength(20);
+    expect(h.node("east-4")?.spec.taints).toHaveLength(1);
+    west.faults.clear();
+    await h.world.pass(900);
+    expect(names(h)).not.toContain("east-3");
+    expect(names(h)).not.toContain("west-3");
+    expect(names(h)).toHaveLength(18);
+  });
+
+  test("a machine that is moved from one to the other is not gone", async () => {
+    const { h, west } = await inBoth();
+    const {
+      ref: _,
+      host: _host,
+      pool: _pool,
+      parent: _parent,
+      ...machine
+    } = h.cloud.inventory.existing("east-3");
+    h.cloud.inventory.remove("east-3");
+    west.inventory.addMachine("east-3", machine);
+    expect(await staysAfter(h, "east-3")).toBe(true);
+  });
+
+  test("a Node joins with the machine of the second one, and waits while the first one does not answer", async () => {
+    const { h, west } = await inBoth();
+    h.cloud.faults.add({ kind: "refused", calls: 1e9 });
+    h.join("joins", {}, west);
+    await h.world.pass(300);
+    expect(h.node("joins")?.spec.providerID).toBeUndefined();
+    expect(h.world.logged.join("\n")).toMatch(/east/);
+    h.cloud.faults.clear();
+    await h.world.until(() => h.node("joins")?.spec.providerID !== undefined, "the Node", 120);
+  });
+});

@@ -1,0 +1,146 @@
+// Sessions with a vCenter: when they begin and end, and which credentials they use.
+
+import { afterEach, describe, expect, test } from "bun:test";
+import { password, user } from "../../../providers/vsphere/simulator/harness.ts";
+import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { VSphereWorld, type VSphereWorldOptions } from "./vsphere-world.ts";
+
+let current: VSphereWorld | undefined;
+afterEach(async () => {
+  if (current?.world.isRunning) await current.world.stop();
+});
+
+const zones = { "label-zone": "k8s-zone", "label-region": "k8s-region" };
+
+function prepared(options: VSphereWorldOptions = {}): VSphereWorld {
+  const h = new VSphereWorld(options);
+  current = h;
+  h.addNode("node-0");
+  return h;
+}
+
+const sizes = ({ cloud }: VSphereWorld) => [cloud.sessions.size, cloud.restSessions.size];
+
+test("one session of each API is open while the manager runs, and none after its end", async () => {
+  const h = prepared({ settings: zones });
+  expect(sizes(h)).toEqual([0, 0]);
+  await h.start();
+  await h.world.pass(60);
+  expect(sizes(h)).toEqual([1, 1]);
+  await h.world.stop();
+  expect(sizes(h)).toEqual([0, 0]);
+});
+
+test("a manager that vCenter does not answer at its end stops within seconds", async () => {
+  const h = prepared();
+  await h.start();
+  await h.world.pass(60);
+  h.cloud.faults.add({ kind: "hang", operation: "Logout" });
+  const before = h.world.clock.monotonic();
+  await h.world.stop();
+  expect(h.world.clock.monotonic() - before).toBeLessThan(10_000);
+});
+
+test("a standby replica, which sends no request, has no session", async () => {
+  const h = prepared();
+  h.world.holdLease("another_1");
+  await h.start("--leader-elect=true");
+  await h.world.pass(600);
+  expect(h.requests).toEqual([]);
+});
+
+test.each([
+  ["vCenter restarts", (h: VSphereWorld) => h.cloud.restart()],
+  [
+    "vCenter ends the session without a fault, as its simulator does",
+    (h: VSphereWorld) =>
+      h.cloud.faults.add({ kind: "status", code: "NotAuthenticated", operation: "RetrievePropertiesEx" }),
+  ],
+])("logs in once and repeats the request when %s", async (_, end) => {
+  const h = prepared({ settings: zones });
+  await h.start();
+  await h.world.pass(60);
+  h.forget();
+  end(h);
+  await h.world.pass(1200);
+  expect(h.cloud.counts()["Login"]).toBe(1);
+  expect(h.cloud.seen.filter(({ status }) => status === 500)).toHaveLength(1);
+  expect(h.world.logged.filter((line) => line.startsWith("E"))).toEqual([]);
+});
+
+test("logs out if the view cannot be created, so that no session is left for half an hour", async () => {
+  const h = prepared();
+  h.cloud.faults.add({ kind: "status", status: 500, operation: "CreateContainerView", calls: 3 });
+  await h.start();
+  await h.world.pass(60);
+  expect(sizes(h)).toEqual([1, 0]);
+  expect(h.cloud.counts()).toMatchObject({ Login: 4, Logout: 3 });
+});
+
+test("doctor leaves no session behind", async () => {
+  const h = prepared({ settings: zones });
+  const { out } = await h.run("doctor");
+  expect(out).toContain("machines");
+  expect(h.cloud.counts()).toMatchObject({ Login: 1, Logout: 1, "POST session": 1, "DELETE session": 1 });
+  expect(sizes(h)).toEqual([0, 0]);
+});
+
+describe("a rejected password", () => {
+  const failures = (h: VSphereWorld) =>
+    h.cloud.seen.filter(({ status }) => status === 500 || status === 401).length;
+
+  test("is tried fewer than five times in three minutes, because vCenter would lock the account", async () => {
+    const h = prepared({ settings: zones });
+    h.cloud.addUser(user, "another");
+    await h.start();
+    for (let index = 0; index < 20; index += 1) {
+      await h.world.pass(180);
+      expect(failures(h)).toBeLessThan(5);
+      h.cloud.forget();
+    }
+    expect(h.world.logged.join("\n")).toContain("rejected the credentials");
+    expect(h.world.logged.join("\n")).not.toContain(password);
+  });
+
+  test("is not sent for a while, and a new one in the Secret is used at once", async () => {
+    const settings = {
+      user: undefined,
+      password: undefined,
+      "secret-name": "vc",
+      "secret-namespace": "kube-system",
+    };
+    const h = prepared({ settings: settings as never });
+    const putSecret = (text: string): void => {
+      const data = { "vcenter.username": btoa(user), "vcenter.password": btoa(`${text}\n`) };
+      const metadata = { name: "vc", namespace: "kube-system" };
+      const secret = { apiVersion: "v1", kind: "Secret", metadata, data };
+      h.world.server.store.put(resourceNamed("secrets"), secret as unknown as KubeObject);
+    };
+    putSecret("wrong");
+    await h.start();
+    await h.world.pass(600);
+    expect(h.node("node-0")?.status.addresses ?? []).toEqual([]);
+    putSecret(password);
+    await h.world.until(() => (h.node("node-0")?.status.addresses ?? []).length > 0, "the addresses", 60);
+    // Neither the password nor its encodings.
+    const logged = h.world.logged.join("\n");
+    for (const text of [password, "wrong", btoa("wrong")]) expect(logged).not.toContain(text);
+  });
+
+  test("is one that no place has, if the Secret lacks the keys of the server", async () => {
+    const settings = {
+      user: undefined,
+      password: undefined,
+      "secret-name": "vc",
+      "secret-namespace": "kube-system",
+    };
+    const h = prepared({ settings: settings as never });
+    await h.start();
+    await h.world.pass(60);
+    expect(h.requests).not.toContain("Login");
+    expect(h.world.logged.join("\n")).toContain(
+      "Secret kube-system/vc has no vcenter.username and vcenter.password for vCenter vcenter",
+    );
+  });
+});

@@ -1,7 +1,14 @@
 // The machines of a vCenter as instances: one source, listed page by page, with lookups by id, UUID and host name. A machine is gone only if
 // vCenter says so, and not if the user may not see it.
 
-import { type Call, CloudError, type Instance, type InstanceLookup, type InstanceSource } from "#ccm";
+import {
+  type Call,
+  CloudError,
+  type Instance,
+  type InstanceLookup,
+  type InstanceSource,
+  ifFound,
+} from "#ccm";
 import type { FoundBy, VCenterApi } from "./api/vcenter-api.ts";
 import type { ManagedObject, Reference } from "./api/vim.ts";
 import type { Datacenters } from "./datacenters.ts";
@@ -138,15 +145,21 @@ class Machines {
   /** A reference is never used for another machine. */
   async #proveRemoval(ref: Reference, call: Call): Promise<void> {
     const { api } = this.#options;
-    const mayRead = await api.mayRead([ref], call).catch((error: unknown) => {
-      if (CloudError.is(error) && error.kind === "not-found") return undefined;
-      throw error;
-    });
-    if (mayRead === undefined) return;
-    const why = mayRead ? "with another UUID" : "and the user may no longer read it. Grant System.Read on it";
-    throw unproved(`vCenter ${api.name} still has the machine ${ref.value}, ${why}.`);
+    const still = `vCenter ${api.name} still has the machine ${ref.value}`;
+    if (await isMissing(async () => this.#checkRight(ref, still, call))) return;
+    if (await isMissing(() => api.machines([ref], call))) return;
+    throw unproved(`${still}, with another UUID.`);
+  }
+
+  async #checkRight(ref: Reference, still: string, call: Call): Promise<void> {
+    if (await this.#options.api.mayRead([ref], call)) return;
+    throw unproved(`${still}, and the user may no longer read it. Grant System.Read on it.`);
   }
 }
+
+/** Whether vCenter says that there is no such object. Other errors are thrown. */
+const isMissing = async (request: () => Promise<unknown>): Promise<boolean> =>
+  (await ifFound(request().then(() => true))) === undefined;
 
 const unproved = (text: string): CloudError =>
   new CloudError("forbidden", `The machine is not proved to be gone: ${text}`, { operation });

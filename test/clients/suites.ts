@@ -5,6 +5,7 @@ import { digitaloceanClients } from "../providers/digitalocean/clients/rig/suite
 import { hetznerClients } from "../providers/hetzner/clients/rig/suite.ts";
 import { openstackClients } from "../providers/openstack/clients/rig/suite.ts";
 import { rancherClients } from "../providers/rancher/clients/rig/suite.ts";
+import { vsphereClients } from "../providers/vsphere/clients/rig/suite.ts";
 import { csiSanity, csiSidecars, realDisks } from "./csi/prepare.ts";
 import type { ClientSuite } from "./rig/suite.ts";
 
@@ -14,6 +15,7 @@ export const suites: Readonly<Record<string, ClientSuite>> = {
   digitalocean: digitaloceanClients,
   openstack: openstackClients,
   aws: awsClients,
+  vsphere: vsphereClients,
   fake: {
     clients: { csi: () => csiSanity("fake"), disks: realDisks, sidecars: csiSidecars },
     nightly: ["sidecars"],

@@ -23,6 +23,7 @@ import (
 	_ "github.com/vmware/govmomi/vapi/simulator"
 	"github.com/vmware/govmomi/vapi/tags"
 	"github.com/vmware/govmomi/vim25/mo"
+	"github.com/vmware/govmomi/vim25/soap"
 	"github.com/vmware/govmomi/vim25/types"
 )
 
@@ -140,8 +141,12 @@ func (c *control) serve(w http.ResponseWriter, r *http.Request) {
 			http.NotFound(w, r)
 			return
 		}
+		off := "poweredOff"
+		c.apply(vm, change{Power: &off})
 		ctx := c.model.Service.Context
-		vm.UnregisterVM(ctx, &types.UnregisterVM{This: vm.Self})
+		if fault := vm.UnregisterVM(ctx, &types.UnregisterVM{This: vm.Self}).Fault(); fault != nil {
+			http.Error(w, fault.String, http.StatusInternalServerError)
+		}
 	case "/sessions":
 		manager := c.model.Map().SessionManager()
 		client := c.client(r.Context())
@@ -202,9 +207,9 @@ func main() {
 	flag.IntVar(&model.Cluster, "cluster", 1, "")
 	flag.IntVar(&model.ClusterHost, "host", 3, "")
 	flag.IntVar(&model.Machine, "vm", 4, "")
+	flag.BoolVar(&model.Autostart, "autostart", true, "")
 	flag.Parse()
 	model.Host = 0
-	model.Autostart = true
 	check(model.Create())
 	model.Service.Listen = &url.URL{Host: *listen, User: url.UserPassword(user, password)}
 	if *useTLS {
@@ -220,9 +225,13 @@ func main() {
 	listener, err := net.Listen("tcp", *controlAddress)
 	check(err)
 	go func() { check(http.Serve(listener, nil)) }()
-	check(json.NewEncoder(os.Stdout).Encode(map[string]string{
+	started := map[string]string{
 		"host": server.URL.Host, "control": "http://" + listener.Addr().String(), "user": user, "password": password,
-	}))
+	}
+	if *useTLS {
+		started["fingerprint"] = soap.ThumbprintSHA256(server.Certificate())
+	}
+	check(json.NewEncoder(os.Stdout).Encode(started))
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT)
 	<-stop

@@ -49,6 +49,7 @@ const vendor = (id: string, title: string, file: string, ...names: readonly stri
 
 const awsManager: Pin = ["test/providers/aws/clients/peer/go.mod", "k8s.io/cloud-provider-aws"];
 const moto: Pin = ["test/providers/aws/clients/moto/requirements.txt", "moto[server]"];
+const vcsim: Pin = ["test/providers/vsphere/clients/vcsim/go.mod", "github.com/vmware/govmomi"];
 const hetznerPeer = "test/providers/hetzner/clients/rehearsal/peer/go.mod";
 const sidecars = "test/clients/csi/prepare.ts";
 
@@ -124,6 +125,12 @@ export const foreignTests: readonly ForeignTest[] = [
     pins: [awsManager, moto],
   },
   {
+    id: "vsphere/peer",
+    group: "Go managers and sidecars",
+    title: "vSphere: the Go manager and Fairlead on vcsim and a real control plane: Nodes, take-over and calls",
+    pins: [["test/providers/vsphere/clients/rig/suite.ts", "k8s.io/cloud-provider-vsphere"], vcsim],
+  },
+  {
     id: "openstack/upstream",
     group: "Go managers and sidecars",
     title: "OpenStack: the Go manager, then Fairlead, then the Go manager, on the simulator",
@@ -155,6 +162,12 @@ export const foreignTests: readonly ForeignTest[] = [
     group: "Clouds made by others",
     title: "AWS: moto",
     pins: [moto],
+  },
+  {
+    id: "vsphere/vcsim",
+    group: "Clouds made by others",
+    title: "vSphere: vcsim, the simulator of vCenter in govmomi",
+    pins: [vcsim],
   },
   {
     id: "hetzner/types",

@@ -195,7 +195,11 @@ const mistakes = [
     "--requests-per-hour has no effect: the rancher cloud has no",
   ],
   ["cloud.ts", ["hetzer"], 'Unknown cloud "hetzer". Did you mean hetzner?'],
-  ["cloud.ts", ["xyz"], 'Unknown cloud "xyz". Known: fake, hetzner, rancher, digitalocean, openstack, aws.'],
+  [
+    "cloud.ts",
+    ["xyz"],
+    'Unknown cloud "xyz". Known: fake, hetzner, rancher, digitalocean, openstack, aws, vsphere.',
+  ],
   ["cloud.ts", [], "Expected the name of the cloud to serve."],
   ["cloud.ts", ["hetzner", "fake"], 'Unexpected argument "fake".'],
   ["start.ts", ["--cloud", "hetzer"], 'Unknown cloud "hetzer". Did you mean hetzner?'],

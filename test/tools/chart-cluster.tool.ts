@@ -43,6 +43,7 @@ const required: Readonly<Record<string, readonly string[]>> = {
   hetzner: ["--set=token=t"],
   openstack: ["--set=auth-url=https://keystone/v3", "--set=username=u", "--set=password=p"],
   rancher: ["--set=url=http://rancher/v2-beta", "--set=access-key=a", "--set=secret-key=s"],
+  vsphere: ["--set=server=vc.example", "--set=user=u", "--set=password=p"],
 };
 
 const permissions = [

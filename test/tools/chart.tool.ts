@@ -178,6 +178,25 @@ describe.skipIf(tools === undefined).each([
     },
   );
 
+  test("rbac.secrets lets the manager read each of these Secrets, and no other [F79 F83]", () => {
+    const secrets = [
+      { name: "vsphere-east", namespace: "kube-system" },
+      { name: "vsphere-west", namespace: "clouds" },
+    ];
+    const objects = render({ cloud: "vsphere", image, rbac: { secrets } });
+    for (const { name, namespace } of secrets) {
+      const suffix = `-reads-${name}`;
+      const role = one(objects, "Role", suffix);
+      expect([role.metadata.namespace, role.rules]).toEqual([
+        namespace,
+        [{ apiGroups: [""], resources: ["secrets"], resourceNames: [name], verbs: ["get"] }],
+      ]);
+      expect(one(objects, "RoleBinding", suffix).metadata.namespace).toBe(namespace);
+    }
+    const without = render({ cloud: "vsphere", image });
+    expect(JSON.stringify(without)).not.toContain('"secrets"');
+  });
+
   test("the chart grants nothing for parts that are off [F79]", () => {
     const off = { configuration: { flags: { controllers: ["*", "-kubelet-serving-csr"] } } };
     for (const objects of [render({ cloud: "fake", image }), render({ cloud: "fake", image, ...off })]) {

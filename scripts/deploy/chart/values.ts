@@ -29,6 +29,13 @@ const environmentVariable = {
   properties: { value: { type: "string" }, valueFrom: { type: "object" } },
 } as const;
 
+const secretName = {
+  type: "object",
+  additionalProperties: false,
+  required: ["name", "namespace"],
+  properties: { name: { type: "string", minLength: 1 }, namespace: { type: "string", minLength: 1 } },
+} as const;
+
 const names = deployedClouds.map(({ name }) => name);
 
 export const chartValues: ValueTree = {
@@ -83,6 +90,11 @@ export const chartValues: ValueTree = {
   }),
   rbac: group("Permissions.", {
     create: boolean("Create the roles and their bindings.", true),
+    secrets: value(
+      "Secrets that the settings of the cloud name, such as secret-name of vSphere, each with name and namespace. The manager may read them.",
+      [],
+      { type: "array", items: secretName },
+    ),
   }),
   hostNetwork: boolean("Use the network of the machine, which works before CNI.", true),
   dnsPolicy: choice("DNS policy of the pods. Default resolves names without cluster DNS.", "Default", [

@@ -5,6 +5,7 @@ import { fake } from "../../../providers/fake/index.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
 import { openstack } from "../../../providers/openstack/index.ts";
 import { rancher } from "../../../providers/rancher/index.ts";
+import { vsphere } from "../../../providers/vsphere/index.ts";
 import { readFlags } from "../../../src/app/flags/read-flags.ts";
 import { runProgram } from "../../../src/app/run.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
@@ -86,6 +87,7 @@ describe.each([
   ["fake", fake, ["--set=token=t"]],
   ["hetzner", hetzner, ["--set=token=t"]],
   ["rancher", rancher, ["--set=url=http://rancher/v2-beta", "--set=access-key=a", "--set=secret-key=s"]],
+  ["vsphere", vsphere, ["--set=server=vc.example", "--set=user=u", "--set=password=p"]],
 ] as const)("%s", (cloud, provider, settings) => {
   const program = `${cloud}-cloud-controller-manager`;
 
@@ -113,6 +115,21 @@ describe.each([
     expect(objectsIn(out).map(({ kind }) => kind)).toEqual(["Pod"]);
     expect(out).not.toMatch(/secretKeyRef|serviceAccountName|configMap/);
   });
+});
+
+test("the Secrets that the settings of a cloud name may be read, each in its namespace, and no other [F79 F83]", async () => {
+  const ofEach = ["--set=server=vc.example", "--set=secret-name=vsphere", "--set=secret-namespace=clouds"];
+  const { out, errors, code } = await print(vsphere, ["--as=daemonset", "--set=image=r/i:1", ...ofEach]);
+  expect([code, errors]).toEqual([0, ""]);
+  const objects = objectsIn(out).filter(({ metadata }) => metadata.name === "fairlead-cloud-credentials");
+  expect(objects.map(({ kind, metadata, rules }) => [kind, metadata.namespace, rules])).toEqual([
+    [
+      "Role",
+      "clouds",
+      [{ apiGroups: [""], resources: ["secrets"], resourceNames: ["vsphere"], verbs: ["get"] }] as never,
+    ],
+    ["RoleBinding", "clouds", undefined],
+  ]);
 });
 
 test("flags of the command line become those of the manager, and decide the port and the probes", async () => {

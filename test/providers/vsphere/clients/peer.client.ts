@@ -3,6 +3,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { swapped } from "../../../../providers/vsphere/uuids.ts";
+import { buildInto } from "../../../../scripts/test-runs.ts";
 import type { Node } from "../../../../src/kube/objects.ts";
 import { nodes } from "../../../../src/kube/resources.ts";
 import { type ControlPlane, startControlPlane } from "../../../cluster/rig/control-plane.ts";
@@ -15,10 +16,7 @@ import { CountingProxy } from "./rig/counting-proxy.ts";
 import { Vcsim } from "./rig/vcsim.ts";
 
 const count = Number(process.env["FAIRLEAD_PEER_NODES"] ?? 20);
-const programs = {
-  go: process.env["VSPHERE_GO_MANAGER"] ?? "",
-  fairlead: process.env["VSPHERE_EXECUTABLE"] ?? "",
-};
+const programs = { go: process.env["VSPHERE_GO_MANAGER"] ?? "", fairlead: "" };
 const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized";
 
 let plane: ControlPlane;
@@ -32,6 +30,7 @@ beforeAll(async () => {
     startControlPlane(),
     Vcsim.start("-dc=1", `-vm=${count}`, "-tags", "-autostart=false"),
   ]);
+  programs.fairlead = buildInto(plane.folder, "vsphere", "ignore");
   proxy = new CountingProxy(vcsim.started.host, 20);
   api = OfficialClient.open(plane.kubeconfig);
   await vcsim.installTools();

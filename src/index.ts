@@ -35,6 +35,7 @@ export {
 export { inBatches } from "./core/in-batches.ts";
 export * from "./core/ip.ts";
 export type { IpForm } from "./core/ip-groups.ts";
+export { isLabel } from "./core/labels.ts";
 export { cidrList, entries, list, pairs, repeated } from "./core/list-fields.ts";
 export { type NodeSelector, nodeSelector } from "./core/node-selector.ts";
 export { applicable, type Place, type Problem, type Severity } from "./core/problem.ts";

@@ -1,6 +1,6 @@
 // Checks of the settings that a table cannot express. Pure.
 
-import { applicable, missingSetting, type Problem, settingError, settingWarning } from "#ccm";
+import { applicable, isLabel, missingSetting, type Problem, settingError, settingWarning } from "#ccm";
 import { config, type Settings } from "./settings.ts";
 import { type VCenter, vcentersOf } from "./vcenters.ts";
 
@@ -57,6 +57,14 @@ function repeatedVCenters(vcenters: readonly VCenter[]): readonly Problem[] {
   });
 }
 
+function invalidLabels({ "node-labels": labels = new Map() }: Settings): readonly Problem[] {
+  return [...labels]
+    .filter(([key, value]) => !isLabel(key, value))
+    .map(([key, value]) =>
+      settingError("node-labels", `node-labels has ${key}=${value}, which is no valid label of Kubernetes. Correct it, or remove it`),
+    );
+}
+
 export function checkSettings(settings: Settings): readonly Problem[] {
   const { "virtual-centers": sections, server } = settings;
   const { "secret-name": secret, "secrets-directory": directory, "insecure-flag": isInsecure } = settings;
@@ -73,6 +81,7 @@ export function checkSettings(settings: Settings): readonly Problem[] {
       ({ set, text }) => settingWarning(set, text),
     ),
     ...sectionProblems(settings),
+    ...invalidLabels(settings),
     ...repeatedVCenters(vcentersOf(settings)),
   ];
 }

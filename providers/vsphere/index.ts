@@ -61,7 +61,8 @@ function connectTo(vcenter: VCenter, settings: Settings, context: Context): Conn
   const locations = new Locations(api, tags, { categories, hasDatacenters });
   const rules = rulesOf(settings, vcenter.families);
   const datacenters = new Datacenters(name, vcenter.datacenters);
-  const description = { rules, categories };
+  const labels = Object.fromEntries(settings["node-labels"] ?? []);
+  const description = { rules, categories, labels };
   const keepsNodes = settings["skip-node-deletion"] !== undefined;
   const source = machineSource({ api, locations, description, datacenters, keepsNodes });
   return {

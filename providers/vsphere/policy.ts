@@ -29,6 +29,10 @@ export function vcenterRole(_needs: PolicyNeeds): object {
   return {
     role: "Read-only",
     privileges: [...needed].toSorted(),
-    permissions: [{ on: "each datacenter with machines of the cluster", propagate: true }],
+    permissions: [
+      { on: "the vCenter, which is the root folder", propagate: false },
+      { on: "each datacenter with machines of the cluster", propagate: true },
+      { on: "the tags of zones and regions, by a global permission", propagate: true },
+    ],
   };
 }

@@ -27,6 +27,8 @@ export const reasons = declareReasons({
 export interface Description {
   readonly rules: AddressRules;
   readonly categories: Categories | undefined;
+  /** That every Node gets when it joins. */
+  readonly labels: Readonly<Record<string, string>>;
 }
 
 const scheme = "vsphere://";
@@ -77,7 +79,7 @@ function locationIn(machine: VirtualMachine, locate: LocationOf, categories: Cat
 /** The machine with this UUID. `others` have the same one. */
 function describe(
   machine: VirtualMachine & { readonly uuid: string },
-  { rules, categories }: Description,
+  { rules, categories, labels }: Description,
   locate: LocationOf,
 ): Instance {
   const { uuid, isTemplate, hostName, cpus, memoryMB, guestID, power } = machine;
@@ -96,6 +98,7 @@ function describe(
     addresses,
     type,
     ...location,
+    labels,
     ...(problems.length > 0 && { problems }),
   };
 }

@@ -16,11 +16,12 @@ async function read(
   content: string,
   environment: Readonly<Record<string, string>> = {},
   others: Readonly<Record<string, string>> = {},
+  flags: readonly string[] = [],
 ) {
   const memory = new MemoryFiles();
   for (const [name, text] of Object.entries({ [path]: content, ...others })) memory.put(name, text);
   const { files } = memory;
-  const args = ["--cloud-provider=vsphere", `--cloud-config=${path}`];
+  const args = ["--cloud-provider=vsphere", `--cloud-config=${path}`, ...flags];
   const { settings, problems } = await readConfiguration({ provider, args, environment, files });
   const { values } = readConfig(provider, { environment, ...settings.cloud });
   return { values: values as never as Parameters<typeof vcentersOf>[0], problems };
@@ -308,6 +309,13 @@ test.each([
   const { problems } = await read(content);
   const errors = problems.filter(({ severity }) => severity === "error");
   expect(errors.map((problem) => problem.text).join("\n")).toContain(text);
+});
+
+test("refuses a label that Kubernetes would refuse", async () => {
+  const { problems } = await read("global:\n  server: a\n", {}, {}, ["--node-labels=team=web,a b=c"]);
+  expect(problems.map(({ severity, text }) => [severity, text])).toEqual([
+    ["error", "node-labels has a b=c, which is no valid label of Kubernetes. Correct it, or remove it"],
+  ]);
 });
 
 test.each([

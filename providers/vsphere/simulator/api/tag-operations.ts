@@ -30,8 +30,9 @@ function attached({ body }: SimulatedRequest, { tags }: TagContext): Answer {
 
 /** The operation of a request, as `seen` has it. */
 export function restOperation({ method, url }: Pick<SimulatedRequest, "method" | "url">): string {
-  const path = url.pathname.slice(base.length).replace(/id:.*/, "{id}");
-  return `${method} ${path}${url.searchParams.get("~action") ?? ""}`;
+  const [, path = ""] = /^(?:tagging\/)?([^/]*)/.exec(url.pathname.slice(base.length)) ?? [];
+  const action = url.searchParams.get("~action");
+  return action === null ? `${method} ${path}` : `${method} ${path} ${action}`;
 }
 
 export function answerRest(request: SimulatedRequest, context: TagContext): Answer {
@@ -45,14 +46,14 @@ export function answerRest(request: SimulatedRequest, context: TagContext): Answ
     case "DELETE session":
       sessions.end(key);
       return { status: 200 };
-    case "POST tagging/tag-associationlist-attached-tags-on-objects":
+    case "POST tag-association list-attached-tags-on-objects":
       return attached(request, context);
-    case "GET tagging/tag/{id}": {
+    case "GET tag": {
       const tag = tags.tags.get(id);
       if (tag === undefined) throw new Refused(404, "not found");
       return value({ id, name: tag.name, category_id: tag.category });
     }
-    case "GET tagging/category/{id}": {
+    case "GET category": {
       const category = tags.categories.get(id);
       if (category === undefined) throw new Refused(404, "not found");
       return value({ id, name: category.name });

@@ -1,6 +1,7 @@
 // Chooses which labels of a machine become labels of its Node (--node-labels-from). Keys and values come from users of the
 // cloud, who may have no rights in the cluster, so everything is checked and bounded. Pure.
 
+import { isLabel } from "../../../core/labels.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Labels } from "../../../kube/objects.ts";
 import type { Instance } from "../../../provider/instances.ts";
@@ -54,19 +55,6 @@ export function isOpen(
   const isOfProvider =
     Object.hasOwn(instance.labels ?? {}, key) || ownPrefixes.some((prefix) => key.startsWith(prefix));
   return !isOfProvider && !isReservedLabel(key) && !key.startsWith("node-role");
-}
-
-const namePattern = /^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$/;
-const prefixPattern = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
-
-/** As the API server checks it: with one invalid label, it would refuse the whole write. */
-export function isLabel(key: string, value: string): boolean {
-  const slash = key.indexOf("/");
-  const prefix = key.slice(0, Math.max(0, slash));
-  const hasValidPrefix = slash === -1 || (prefix.length <= 253 && prefixPattern.test(prefix));
-  return (
-    hasValidPrefix && namePattern.test(key.slice(slash + 1)) && (value === "" || namePattern.test(value))
-  );
 }
 
 /** The labels that Fairlead has written from the cloud, as the annotation of the Node lists them. */

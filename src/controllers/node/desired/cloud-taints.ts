@@ -1,11 +1,12 @@
 // Plans the taints that a Node gets from labels of its machine (--node-taints-from). All taints whose keys begin with the prefix
 // belong to the cloud. No annotation records them: a kubelet may write annotations of its Node, but not remove its taints. Pure.
 
+import { isLabel } from "../../../core/labels.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Taint } from "../../../kube/objects.ts";
 import { leavingTaints } from "../../well-known.ts";
 import { cloudTaintsSkipped } from "../texts.ts";
-import { type CloudLabelInput, isLabel, isOpen, maxCloudLabels } from "./cloud-labels.ts";
+import { type CloudLabelInput, isOpen, maxCloudLabels } from "./cloud-labels.ts";
 
 export interface TaintChanges {
   readonly set: readonly Taint[];

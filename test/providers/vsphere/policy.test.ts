@@ -1,0 +1,35 @@
+// The role of vCenter has the privileges of the methods that a manager calls.
+
+import { expect, test } from "bun:test";
+import { vsphere } from "../../../providers/vsphere/index.ts";
+import { privileges } from "../../../providers/vsphere/policy.ts";
+import { VSphereWorld } from "./vsphere-world.ts";
+
+const zones = { "label-zone": "k8s-zone", "label-region": "k8s-region" };
+const needs = { nodes: true, routes: true, loadBalancers: true, tagging: true, volumes: true } as const;
+
+test("every operation of a manager has its privileges, and there are no others [F82]", async () => {
+  const h = new VSphereWorld({ settings: zones });
+  // More than one page.
+  for (let index = 0; index < 600; index += 1) h.cloud.inventory.addMachine(`other-${index}`);
+  h.addNode("node-0");
+  h.addNode("node-1");
+  await h.start();
+  await h.world.pass(30);
+  // No machine has its UUID, so it is found by its name.
+  h.cloud.inventory.addMachine("late");
+  h.joinNode("late", "00000000-0000-0000-0000-000000000000");
+  await h.world.until(() => h.uninitialized === 0, "all Nodes", 120);
+  h.cloud.inventory.remove("node-1");
+  h.setNotReady("node-1");
+  await h.world.until(() => h.node("node-1") === undefined, "the deletion", 300);
+  await h.world.stop();
+  expect([...new Set(h.requests)].toSorted()).toEqual(Object.keys(privileges).toSorted());
+});
+
+test("the role only reads [F82]", () => {
+  const { privileges: granted } = vsphere.policy?.({ ...needs, isWriting: true }) as {
+    readonly privileges: readonly string[];
+  };
+  expect(granted).toEqual(["System.Anonymous", "System.Read", "System.View"]);
+});

@@ -61,7 +61,10 @@ function invalidLabels({ "node-labels": labels = new Map() }: Settings): readonl
   return [...labels]
     .filter(([key, value]) => !isLabel(key, value))
     .map(([key, value]) =>
-      settingError("node-labels", `node-labels has ${key}=${value}, which is no valid label of Kubernetes. Correct it, or remove it`),
+      settingError(
+        "node-labels",
+        `node-labels has ${key}=${value}, which is no valid label of Kubernetes. Correct it, or remove it`,
+      ),
     );
 }
 

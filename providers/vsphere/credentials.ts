@@ -2,12 +2,10 @@
 // login, so a changed password is used at once. A rejected one is tried again ever less often, because vCenter locks accounts.
 
 import { type Call, CloudError, type Context, Secret } from "#ccm";
+import type { SharedSession } from "./api/shared-sessions.ts";
 import type { VCenter } from "./vcenters.ts";
 
-export interface Login {
-  readonly user: string;
-  readonly password: Secret;
-}
+export type Login = { readonly user: string; readonly password: Secret } | SharedSession;
 
 /** The value of a key in a Secret, or of a file with its name. */
 type Values = (key: string) => string | undefined;
@@ -18,19 +16,52 @@ const operation = "Login";
 const suffixes = [..."0123456789abcdefghijklmnopqrstuvwxyz"];
 const indexed = (suffix: string) => [`server_${suffix}`, `username_${suffix}`, `password_${suffix}`] as const;
 const named = (server: string) => [`${server}.username`, `${server}.password`] as const;
+const shared = (server: string) =>
+  [`${server}.vc-session-manager-url`, `${server}.vc-session-manager-token`] as const;
+
+/** The same for two logins with the same credentials. */
+const identityOf = (login: Login): string =>
+  JSON.stringify("url" in login ? [login.url, login.token.reveal()] : [login.user, login.password.reveal()]);
 
 function loginIn(values: Values, server: string, suffixesInUse: readonly string[]): Login | undefined {
   const value = (key: string) => values(key)?.replace(/\n$/, "") || undefined;
+  const [url, token] = shared(server).map(value);
+  if (url !== undefined) return sharedIn(url, token, server);
   const index = suffixesInUse.find((suffix) => value(`server_${suffix}`) === server);
   const [, userKey, passwordKey] = index === undefined ? ["", ...named(server)] : indexed(index);
   const [user, password] = [value(userKey), value(passwordKey)];
   return user === undefined || password === undefined ? undefined : { user, password: new Secret(password) };
 }
 
+const refused = (text: string) => new CloudError("unauthorized", text, { operation });
+
+/** The Go manager would send the token of its service account, which has all its rights in the cluster. */
+function sharedIn(url: string, token: string | undefined, server: string): SharedSession {
+  const [urlKey, tokenKey] = shared(server);
+  if (!URL.canParse(url)) throw refused(`${urlKey} is no URL, so no shared session is used. Correct it.`);
+  if (token === undefined)
+    throw refused(
+      `${urlKey} is set, and ${tokenKey} is not, so no shared session is used. Add a token that the URL accepts.`,
+    );
+  return { url, token: new Secret(token) };
+}
+
+/** The Go manager takes a certificate and its key for user and password. */
+function withoutCertificate(login: Login, name: string): Login {
+  if ("url" in login || !login.user.includes("-----BEGIN ")) return login;
+  throw refused(
+    `The user of vCenter ${name} is a certificate, and a login with certificates is not supported. Set a user name and its password.`,
+  );
+}
+
 /** The files that may have the credentials of a vCenter. */
 export function credentialFiles({ server, secret }: VCenter, directory: string): readonly string[] {
   if (secret !== undefined) return [];
-  const keys = [...named(server), ...(server.includes(":") ? suffixes.flatMap(indexed) : [])];
+  const keys = [
+    ...named(server),
+    ...shared(server),
+    ...(server.includes(":") ? suffixes.flatMap(indexed) : []),
+  ];
   return keys.map((key) => `${directory}/${key}`);
 }
 
@@ -65,10 +96,10 @@ export class Credentials {
    * vCenter locks an account after five failures in three minutes, and the framework asks every half minute. Of these, the first one is
    * sent, the fourth, the 16th and so on.
    */
-  #checkRejected({ user, password }: Login): void {
+  #checkRejected(login: Login): void {
     const rejected = this.#rejected;
     if (rejected === undefined) return;
-    if (rejected.login.user !== user || rejected.login.password.reveal() !== password.reveal()) {
+    if (identityOf(rejected.login) !== identityOf(login)) {
       this.#rejected = undefined;
       return;
     }
@@ -79,12 +110,12 @@ export class Credentials {
   async #read(call: Call): Promise<Login> {
     const { name, server, secret, user, password } = this.#vcenter;
     const found = secret === undefined ? this.#inFiles() : await this.#inSecret(call);
-    if (found !== undefined) return found;
-    if (user !== undefined && password !== undefined) return { user, password };
+    if (found !== undefined) return withoutCertificate(found, name);
+    if (user !== undefined && password !== undefined) return withoutCertificate({ user, password }, name);
     const place = secret === undefined ? this.#directory : `Secret ${secret.namespace}/${secret.name}`;
     const [userKey, passwordKey] = named(server);
     const text = `${place} has no ${userKey} and ${passwordKey} for vCenter ${name}, and the settings have no user and password. Add them.`;
-    throw new CloudError("unauthorized", text, { operation });
+    throw refused(text);
   }
 
   #inFiles(): Login | undefined {

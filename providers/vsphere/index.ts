@@ -1,11 +1,21 @@
 // The provider of vSphere: the virtual machines of one or several vCenters as instances.
 
-import { type Call, type Context, defineProvider, type InstanceSource, type TlsMaterial, xml } from "#ccm";
+import {
+  type Call,
+  type CloudTransport,
+  type Context,
+  defineProvider,
+  type InstanceSource,
+  type TlsMaterial,
+  xml,
+} from "#ccm";
+import { closeSession, type LoginMethod, logIn } from "./api/session.ts";
+import { cloneSession } from "./api/shared-sessions.ts";
 import { openTagSession, TagsApi } from "./api/tags-api.ts";
 import { VCenterApi } from "./api/vcenter-api.ts";
 import { checkSettings } from "./check-settings.ts";
 import { readConfigFile } from "./config-file.ts";
-import { Credentials, credentialFiles } from "./credentials.ts";
+import { Credentials, credentialFiles, type Login } from "./credentials.ts";
 import { Datacenters } from "./datacenters.ts";
 import { machineSource } from "./instances.ts";
 import { Locations } from "./locations.ts";
@@ -33,16 +43,18 @@ function connectTo(vcenter: VCenter, settings: Settings, context: Context): Conn
   const { name, base } = vcenter;
   const credentials = new Credentials(vcenter, context, settings["secrets-directory"]);
   const tls = tlsOf(vcenter, context);
+  const methodOf = async (login: Login, unsigned: CloudTransport, call: Call): Promise<LoginMethod> => {
+    if ("url" in login) return cloneSession(login, unsigned, call);
+    const content = xml`<userName>${login.user}</userName><password>${login.password.reveal()}</password>`;
+    return { method: "Login", content };
+  };
   const api = new VCenterApi(
     {
       name,
       base,
       tls,
-      open: (call, open) =>
-        credentials.use(call, ({ user, password }) => {
-          const content = xml`<userName>${user}</userName><password>${password.reveal()}</password>`;
-          return open({ method: "Login", content });
-        }),
+      logIn: (unsigned, call, open) =>
+        credentials.use(call, async (login) => open(await methodOf(login, unsigned, call))),
     },
     context.account,
   );
@@ -51,8 +63,14 @@ function connectTo(vcenter: VCenter, settings: Settings, context: Context): Conn
       name,
       base,
       tls,
-      open: (plain, call) =>
-        credentials.use(call, ({ user, password }) => openTagSession(base, plain, { user, password }, call)),
+      open: (plain, unsigned, call) =>
+        credentials.use(call, async (login) => {
+          if (!("url" in login)) return openTagSession(base, plain, login, call);
+          // vCenter accepts the session of one API in the other one.
+          const session = await logIn(base, plain, await methodOf(login, unsigned, call), call);
+          const sessionToken = session.sessionToken.replaceAll('"', "");
+          return { sessionToken, end: (last) => closeSession(base, plain, session, last) };
+        }),
     },
     context.account,
   );

@@ -9,6 +9,7 @@ import type { PolicyNeeds } from "#ccm";
 export const privileges: Readonly<Record<string, string | undefined>> = {
   RetrieveServiceContent: "System.Anonymous",
   Login: "System.Anonymous",
+  CloneSession: "System.Anonymous",
   Logout: "System.View",
   CreateContainerView: "System.View",
   RetrievePropertiesEx: "System.Read",

@@ -110,7 +110,9 @@ export const config = {
       "ip-family": "VCENTER_{id}_IP_FAMILY",
     },
   }),
-  "node-labels": pairs("Labels that each Node gets when it joins, such as team=web.", { flag: "node-labels" }),
+  "node-labels": pairs("Labels that each Node gets when it joins, such as team=web.", {
+    flag: "node-labels",
+  }),
   "skip-node-deletion": text("Any value: delete no Node. --node-deletion=off does the same.", {
     env: "SKIP_NODE_DELETION",
   }),

@@ -127,7 +127,8 @@ export const foreignTests: readonly ForeignTest[] = [
   {
     id: "vsphere/peer",
     group: "Go managers and sidecars",
-    title: "vSphere: the Go manager and Fairlead on vcsim and a real control plane: Nodes, take-over and calls",
+    title:
+      "vSphere: the Go manager and Fairlead on vcsim and a real control plane: Nodes, take-over and calls",
     pins: [["test/providers/vsphere/clients/rig/suite.ts", "k8s.io/cloud-provider-vsphere"], vcsim],
   },
   {

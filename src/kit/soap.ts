@@ -3,24 +3,17 @@
 import type { BodyFormat } from "./json-api.ts";
 import { readXml, Xml, type XmlValue, xml } from "./xml.ts";
 
-/** A request: the content of the body, and of the header if it has one. */
-export interface SoapRequest {
-  readonly body: Xml;
-  readonly header?: Xml | undefined;
-}
-
 const envelope = "http://schemas.xmlsoap.org/soap/envelope/";
 const instance = "http://www.w3.org/2001/XMLSchema-instance";
 
-/** Reads the body of an envelope: an object with one member, the response or `Fault`, whose attributes are kept. */
+/** A request is the content of a body, as `Xml`. Reads the body of an envelope: an object with one member, the response or `Fault`, whose attributes are kept. */
 export const soapFormat: BodyFormat = {
   name: "SOAP",
   accept: "text/xml",
   contentType: "text/xml; charset=utf-8",
   write: (request) => {
-    const { body, header } = request as SoapRequest;
-    const head = header === undefined ? new Xml("") : xml`<soapenv:Header>${header}</soapenv:Header>`;
-    return xml`<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope xmlns:soapenv="${envelope}" xmlns:xsi="${instance}">${head}<soapenv:Body>${body}</soapenv:Body></soapenv:Envelope>`
+    if (!(request instanceof Xml)) throw new Error("The body of a SOAP request is Xml.");
+    return xml`<?xml version="1.0" encoding="UTF-8"?><soapenv:Envelope xmlns:soapenv="${envelope}" xmlns:xsi="${instance}"><soapenv:Body>${request}</soapenv:Body></soapenv:Envelope>`
       .text;
   },
   parse: (text) => {

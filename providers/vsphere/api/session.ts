@@ -1,6 +1,6 @@
 // A session with a vCenter: how it begins and ends. It has the view of the inventory that all listings use.
 
-import { type Call, CloudError, type CloudTransport, type Fetched, textIn, type Xml, xml } from "#ccm";
+import { type Call, CloudError, type CloudTransport, textIn, type Xml, xml } from "#ccm";
 import { callMethod, type Members, membersOf, type Reference, reference, referenceIn } from "./vim.ts";
 
 const services = [
@@ -14,20 +14,22 @@ const services = [
 /** The services of a vCenter, by their names in its ServiceContent. */
 export type Services = Readonly<Record<(typeof services)[number], Reference>>;
 
-export interface VimSession {
+export interface Login {
   readonly services: Services;
   /** What identifies the session in requests about it. */
   readonly key: string;
   readonly sessionToken: string;
+}
+
+export interface VimSession extends Login {
   /** The machines, and what they are in. */
   readonly view: Reference;
 }
 
-/** How to log in: the method of the SessionManager, its parameters, and its header. */
+/** How to log in: the method of the SessionManager, and its parameters. */
 export interface LoginMethod {
-  readonly method: "Login" | "LoginByToken" | "CloneSession";
+  readonly method: "Login" | "CloneSession";
   readonly content: Xml;
-  readonly header?: Xml;
 }
 
 /** The types in the view. Their subtypes, such as clusters and vApps, are in it too. */
@@ -63,13 +65,13 @@ function tokenIn(headers: Headers): string | undefined {
 
 const serviceInstance = { type: "ServiceInstance", value: "ServiceInstance" };
 
-/** Logs in, and creates the view. `transport` adds no session. */
-export async function openSession(
+/** `transport` adds no session. */
+export async function logIn(
   base: string,
   transport: CloudTransport,
   login: LoginMethod,
   call: Call,
-): Promise<Fetched<VimSession>> {
+): Promise<Login> {
   const content = await callMethod(
     base,
     transport,
@@ -92,14 +94,26 @@ export async function openSession(
       operation: method,
     });
   }
+  return { services: found, key, sessionToken };
+}
+
+/** Logs in, and creates the view. `transport` adds no session. */
+export async function openSession(
+  base: string,
+  transport: CloudTransport,
+  login: LoginMethod,
+  call: Call,
+): Promise<VimSession> {
+  const session = await logIn(base, transport, login, call);
+  const { rootFolder, viewManager } = session.services;
   try {
     const created = await callMethod(
       base,
-      withSession(transport, sessionToken),
+      withSession(transport, session.sessionToken),
       {
         method: "CreateContainerView",
-        on: found.viewManager,
-        content: xml`${reference("container", found.rootFolder)}${viewed.map((type) => xml`<type>${type}</type>`)}<recursive>true</recursive>`,
+        on: viewManager,
+        content: xml`${reference("container", rootFolder)}${viewed.map((type) => xml`<type>${type}</type>`)}<recursive>true</recursive>`,
       },
       call,
     );
@@ -108,9 +122,9 @@ export async function openSession(
       throw new CloudError("unavailable", "CreateContainerView returned no view; check for a proxy.", {
         operation: "CreateContainerView",
       });
-    return { value: { services: found, key, sessionToken, view } };
+    return { ...session, view };
   } catch (error) {
-    await closeSession(base, transport, { services: found, sessionToken }, call).catch(() => undefined);
+    await closeSession(base, transport, session, call).catch(() => undefined);
     throw error;
   }
 }
@@ -119,7 +133,7 @@ export async function openSession(
 export async function closeSession(
   base: string,
   transport: CloudTransport,
-  { services: { sessionManager }, sessionToken }: Pick<VimSession, "services" | "sessionToken">,
+  { services: { sessionManager }, sessionToken }: Login,
   call: Call,
 ): Promise<void> {
   await callMethod(

@@ -18,8 +18,13 @@ export interface TagsAccess {
   readonly name: string;
   readonly base: string;
   readonly tls: TlsMaterial | undefined;
-  /** Begins a session, and returns its id. */
-  open(plain: CloudTransport, call: Call): Promise<string>;
+  /** Begins a session. `plain` sends requests without one to the vCenter, `unsigned` to any server. */
+  open(plain: CloudTransport, unsigned: CloudTransport, call: Call): Promise<TagSession>;
+}
+
+export interface TagSession {
+  readonly sessionToken: string;
+  end(call: Call): Promise<void>;
 }
 
 export interface Tag {
@@ -27,14 +32,13 @@ export interface Tag {
   readonly category: string;
 }
 
-interface Session {
-  readonly sessionToken: string;
-}
-
 const sessionPath = "/rest/com/vmware/cis/session";
 const tagging = "/rest/com/vmware/cis/tagging";
 
-const withSession = (request: Pick<JsonRequest, "headers">, { sessionToken }: Session) => ({
+const withSession = (
+  request: Pick<JsonRequest, "headers">,
+  { sessionToken }: Pick<TagSession, "sessionToken">,
+) => ({
   ...request.headers,
   "vmware-api-session-id": sessionToken,
 });
@@ -50,40 +54,49 @@ async function readValue<T>(
     .value;
 }
 
-/** The id of a new session. */
-export function openTagSession(
+export async function openTagSession(
   base: string,
   transport: CloudTransport,
   { user, password }: { readonly user: string; readonly password: Secret },
   call: Call,
-): Promise<string> {
+): Promise<TagSession> {
   const bytes = new TextEncoder().encode(`${user}:${password.reveal()}`);
   const authorization = `Basic ${bytes.toBase64()}`;
-  const request = {
+  const begin = {
     operation: "POST session",
     method: "POST",
     path: sessionPath,
     headers: { authorization },
   } as const;
-  return readValue<string>(base, transport, request, call);
+  const sessionToken = await readValue<string>(base, transport, begin, call);
+  const end = {
+    operation: "DELETE session",
+    method: "DELETE",
+    path: sessionPath,
+    mutates: false,
+    headers: withSession({}, { sessionToken }),
+  } as const;
+  return {
+    sessionToken,
+    end: async (last) => void (await jsonApi({ base, transport }).call(end, last)),
+  };
 }
 
 export class TagsApi {
   readonly #base: string;
-  readonly #account: OpenAccount<Session>;
+  readonly #account: OpenAccount<TagSession>;
   readonly #tags = new Map<string, Promise<Tag | undefined>>();
   readonly #categories = new Map<string, Promise<string | undefined>>();
-  #open: { readonly session: Session; readonly plain: CloudTransport } | undefined;
+  #open: TagSession | undefined;
 
   constructor({ name, base, tls, open }: TagsAccess, account: Context["account"]) {
     this.#base = base;
-    this.#account = account<Session>({
+    this.#account = account<TagSession>({
       name: `${name} tags`,
       fetch: async (unsigned, call) => {
         const plain: CloudTransport = (request, each, read) => unsigned({ ...request, tls }, each, read);
-        const session = { sessionToken: await open(plain, call) };
-        this.#open = { session, plain };
-        return { value: session };
+        this.#open = await open(plain, unsigned, call);
+        return { value: this.#open };
       },
       sign: (request, session) => ({ ...request, tls, headers: withSession(request, session) }),
     });
@@ -114,15 +127,7 @@ export class TagsApi {
   async close(call: Call): Promise<void> {
     const open = this.#open;
     this.#open = undefined;
-    if (open === undefined) return;
-    const request = {
-      operation: "DELETE session",
-      method: "DELETE",
-      path: sessionPath,
-      mutates: false,
-    } as const;
-    const api = jsonApi({ base: this.#base, transport: open.plain });
-    await api.call({ ...request, headers: withSession({}, open.session) }, call);
+    await open?.end(call);
   }
 
   #read<T>(request: JsonRequest, call: Call): Promise<T> {

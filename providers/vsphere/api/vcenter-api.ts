@@ -5,7 +5,6 @@ import {
   CloudError,
   type CloudTransport,
   type Context,
-  type Fetched,
   many,
   type OpenAccount,
   pagesByCursor,
@@ -63,8 +62,12 @@ export interface VCenterAccess {
   /** Its URL, without a path. */
   readonly base: string;
   readonly tls: TlsMaterial | undefined;
-  /** Calls `open` with how to log in now: credentials may change while the process runs. */
-  open(call: Call, open: (login: LoginMethod) => Promise<Fetched<VimSession>>): Promise<Fetched<VimSession>>;
+  /** Calls `open` with how to log in now: credentials may change while the process runs. `unsigned` sends requests to any server. */
+  logIn(
+    unsigned: CloudTransport,
+    call: Call,
+    open: (method: LoginMethod) => Promise<VimSession>,
+  ): Promise<VimSession>;
 }
 
 /**
@@ -84,16 +87,16 @@ export class VCenterApi {
   /** The session that is open, and the transport that adds none. */
   #open: { readonly session: VimSession; readonly plain: CloudTransport } | undefined;
 
-  constructor({ name, base, tls, open }: VCenterAccess, account: Context["account"]) {
+  constructor({ name, base, tls, logIn }: VCenterAccess, account: Context["account"]) {
     this.name = name;
     this.#base = base;
     this.#account = account<VimSession>({
       name,
       fetch: async (unsigned, call) => {
         const plain: CloudTransport = (request, each, read) => unsigned({ ...request, tls }, each, read);
-        const fetched = await open(call, (login) => openSession(base, plain, login, call));
-        this.#open = { session: fetched.value, plain };
-        return fetched;
+        const session = await logIn(unsigned, call, (method) => openSession(base, plain, method, call));
+        this.#open = { session, plain };
+        return { value: session };
       },
       sign: (request, { sessionToken, view: own, key }) => ({
         ...request,

@@ -9,7 +9,6 @@ import {
   type JsonAnswer,
   jsonApi,
   many,
-  type SoapRequest,
   soapFaultIn,
   soapFormat,
   textIn,
@@ -92,22 +91,18 @@ export interface MethodCall {
   readonly method: string;
   readonly on: Reference;
   readonly content?: Xml | undefined;
-  readonly header?: Xml | undefined;
 }
 
 /** Calls a method; returns its response. No method that the provider calls changes the inventory. */
 export async function callMethod(
   base: string,
   transport: CloudTransport,
-  { method, on, content = new Xml(""), header }: MethodCall,
+  { method, on, content = new Xml("") }: MethodCall,
   call: Call,
 ): Promise<JsonAnswer<Members>> {
   const tag = new Xml(method);
   const response = `${method}Response`;
-  const body: SoapRequest = {
-    header,
-    body: xml`<${tag} xmlns="urn:vim25">${reference("_this", on)}${content}</${tag}>`,
-  };
+  const body = xml`<${tag} xmlns="urn:vim25">${reference("_this", on)}${content}</${tag}>`;
   const checked = checkingSession(transport, method);
   const answer = await jsonApi({ base, transport: checked, format: soapFormat, readError }).answer<Members>(
     {

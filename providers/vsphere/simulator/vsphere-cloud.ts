@@ -31,7 +31,7 @@ export interface VSphereOptions {
 /** `short-page`: a page lacks a machine that its view has. */
 export type VSphereFault = CommonFault | "short-page";
 
-const open: ReadonlySet<string> = new Set(["RetrieveServiceContent", "Login"]);
+const open: ReadonlySet<string> = new Set(["RetrieveServiceContent", "Login", "CloneSession"]);
 const xmlHeaders = { "content-type": "text/xml; charset=utf-8" };
 
 function envelope(content: Xml): string {
@@ -51,6 +51,8 @@ export class VSphereCloud extends SimulatedApi<VSphereFault> {
   readonly sessions: Sessions;
   /** Sessions of the REST API. */
   readonly restSessions: Sessions;
+  /** Who has this token gets tickets for sessions of the user at `/shared-session`, where a service in front of vCenter has them. */
+  shared: { readonly user: string; readonly token: string } | undefined;
   readonly #methods: Readonly<Record<string, Method>>;
   #isSoap = true;
 
@@ -89,7 +91,9 @@ export class VSphereCloud extends SimulatedApi<VSphereFault> {
       const fault = this.faults.next(operation);
       const serve = (): Answer => {
         try {
-          return answerRest(request, { tags: this.tags, sessions: this.restSessions });
+          if (url.pathname === "/shared-session") return this.#ticketFor(request);
+          const { tags, sessions: soapSessions, restSessions } = this;
+          return answerRest(request, { tags, sessions: restSessions, soapSessions });
         } catch (error) {
           if (error instanceof Refused) return refusal(error);
           throw error;
@@ -112,6 +116,13 @@ export class VSphereCloud extends SimulatedApi<VSphereFault> {
       { method: "GET", body: sent },
       { operation: method, path: url.pathname, fault, serve },
     );
+  }
+
+  #ticketFor({ authorization }: SimulatedRequest): Answer {
+    const { shared } = this;
+    if (shared === undefined || authorization !== `Bearer ${shared.token}`)
+      throw new Refused(401, "Authentication required.");
+    return { status: 200, body: { token: this.sessions.ticket(shared.user) } };
   }
 
   protected injected({ status = 500, code = "RuntimeFault" }: CloudFault<VSphereFault>): Answer {

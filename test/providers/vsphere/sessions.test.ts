@@ -145,3 +145,73 @@ describe("a rejected password", () => {
     );
   });
 });
+
+describe("credentials in a Secret", () => {
+  const settings = {
+    user: undefined,
+    password: undefined,
+    "secret-name": "vc",
+    "secret-namespace": "kube-system",
+    ...zones,
+  };
+
+  function withSecret(values: Readonly<Record<string, string>>): VSphereWorld {
+    const h = prepared({ settings: settings as never });
+    h.cloud.shared = { user, token: "shared-token" };
+    const data = Object.fromEntries(
+      Object.entries(values).map(([key, value]) => [`vcenter.${key}`, btoa(value)]),
+    );
+    const secret = {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "vc", namespace: "kube-system" },
+      data,
+    };
+    h.world.server.store.put(resourceNamed("secrets"), secret as unknown as KubeObject);
+    h.join("joins");
+    return h;
+  }
+  const url = { "vc-session-manager-url": "http://vcenter/shared-session" };
+
+  test("with a service for shared sessions, each API has a clone of its own, which ends with the manager", async () => {
+    const h = withSecret({ ...url, "vc-session-manager-token": "shared-token" });
+    await h.start();
+    await h.world.until(() => h.node("joins")?.spec.providerID !== undefined, "the Node", 60);
+    expect(h.node("joins")?.metadata.labels).toMatchObject({
+      "topology.kubernetes.io/zone": "zone-DC-vcenter",
+    });
+    expect(h.cloud.counts()).toMatchObject({ "GET shared-session": 2, CloneSession: 2 });
+    expect(h.requests).not.toContain("Login");
+    expect(h.requests).not.toContain("POST session");
+    expect(sizes(h)).toEqual([2, 0]);
+    h.cloud.restart();
+    await h.world.pass(1200);
+    expect(sizes(h)).toEqual([2, 0]);
+    expect(h.world.logged.filter((line) => line.startsWith("E"))).toEqual([]);
+    await h.world.stop();
+    expect(sizes(h)).toEqual([0, 0]);
+  });
+
+  test.each([
+    ["a service for shared sessions without a token", url, "vc-session-manager-token is not"],
+    [
+      "a token that the service does not accept",
+      { ...url, "vc-session-manager-token": "old" },
+      "rejected the credentials",
+    ],
+    ["a service that is no URL", { "vc-session-manager-url": "none" }, "is no URL"],
+    [
+      "a certificate as user",
+      { username: "-----BEGIN CERTIFICATE-----", password: "-----BEGIN PRIVATE KEY-----" },
+      "a login with certificates is not supported",
+    ],
+  ])("%s is an error that names it, and no Node joins", async (_, values, text) => {
+    const h = withSecret(values as unknown as Readonly<Record<string, string>>);
+    await h.start();
+    await h.world.pass(60);
+    expect(h.node("joins")?.spec.providerID).toBeUndefined();
+    expect(h.requests.filter((one) => /Login|CloneSession|POST session/.test(one))).toEqual([]);
+    const { out } = await h.run("explain", "node/joins");
+    expect(out.replaceAll(/\s+/g, " ")).toContain(text);
+  });
+});

@@ -3,7 +3,8 @@
 import { xml } from "#ccm";
 import { Fault } from "../fault.ts";
 import { root } from "../state/inventory.ts";
-import { listOf, type Method, notFound, refOf, refXml, textOf } from "./request.ts";
+import type { Sessions } from "../state/sessions.ts";
+import { listOf, type Method, notFound, type Returned, refOf, refXml, textOf } from "./request.ts";
 
 const services = {
   propertyCollector: { type: "PropertyCollector", value: "propertyCollector" },
@@ -17,13 +18,26 @@ const serviceContent: Method = () => ({
   content: xml`<returnval>${refXml("rootFolder", root.ref)}${Object.entries(services).map(([name, ref]) => refXml(name, ref))}<about><name>VMware vCenter Server</name><version>8.0.3</version><apiType>VirtualCenter</apiType><apiVersion>8.0.3.0</apiVersion></about></returnval>`,
 });
 
-const login: Method = ({ userName, password }, { sessions }) => {
-  const user = textOf(userName);
-  if (!sessions.accepts(user, textOf(password)))
-    throw new Fault("InvalidLogin", "Cannot complete login due to an incorrect user name or password.");
+/** What a login returns. */
+function newSession(user: string, sessions: Sessions): Returned {
   const key = sessions.open(user);
   const content = xml`<returnval><key>${key}</key><userName>${user}</userName></returnval>`;
   return { content, cookie: key };
+}
+
+const invalidLogin = (): Fault =>
+  new Fault("InvalidLogin", "Cannot complete login due to an incorrect user name or password.");
+
+const login: Method = ({ userName, password }, { sessions }) => {
+  const user = textOf(userName);
+  if (!sessions.accepts(user, textOf(password))) throw invalidLogin();
+  return newSession(user, sessions);
+};
+
+const clone: Method = ({ cloneTicket }, { sessions }) => {
+  const user = sessions.takeTicket(textOf(cloneTicket));
+  if (user === undefined) throw invalidLogin();
+  return newSession(user, sessions);
 };
 
 const logout: Method = (_, { sessions, session }) => {
@@ -67,6 +81,7 @@ const hasPrivilege: Method = ({ entity, privId }, { inventory }) => {
 export const sessionMethods: Readonly<Record<string, Method>> = {
   RetrieveServiceContent: serviceContent,
   Login: login,
+  CloneSession: clone,
   Logout: logout,
   CreateContainerView: createView,
   HasPrivilegeOnEntities: hasPrivilege,

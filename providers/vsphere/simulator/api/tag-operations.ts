@@ -9,6 +9,8 @@ const base = "/rest/com/vmware/cis/";
 export interface TagContext {
   readonly tags: TagStore;
   readonly sessions: Sessions;
+  /** Sessions of the SOAP API are valid, too. */
+  readonly soapSessions: Sessions;
 }
 
 const value = (content: unknown): Answer => ({ status: 200, body: { value: content } });
@@ -30,17 +32,19 @@ function attached({ body }: SimulatedRequest, { tags }: TagContext): Answer {
 
 /** The operation of a request, as `seen` has it. */
 export function restOperation({ method, url }: Pick<SimulatedRequest, "method" | "url">): string {
+  if (!url.pathname.startsWith(base)) return `${method} ${url.pathname.slice(1)}`;
   const [, path = ""] = /^(?:tagging\/)?([^/]*)/.exec(url.pathname.slice(base.length)) ?? [];
   const action = url.searchParams.get("~action");
   return action === null ? `${method} ${path}` : `${method} ${path} ${action}`;
 }
 
 export function answerRest(request: SimulatedRequest, context: TagContext): Answer {
-  const { tags, sessions } = context;
+  const { tags, sessions, soapSessions } = context;
   const operation = restOperation(request);
   if (operation === "POST session") return logIn(request, context);
   const key = request.header?.("vmware-api-session-id") ?? "";
-  if (sessions.use(key) === undefined) throw new Refused(401, "Authentication required.");
+  if ((sessions.use(key) ?? soapSessions.use(key)) === undefined)
+    throw new Refused(401, "Authentication required.");
   const id = decodeURIComponent(/id:(.*)$/.exec(request.url.pathname)?.[1] ?? "");
   switch (operation) {
     case "DELETE session":

@@ -13,6 +13,8 @@ export class Sessions {
   /** Passwords by user. Without any, every login is valid. */
   readonly users = new Map<string, string>();
   lifetime: Milliseconds = minutes(30);
+  /** What makes a new session of a user, once. */
+  readonly #tickets = new Map<string, string>();
   readonly #clock: Clock;
   readonly #open = new Map<string, Session>();
   #last = 0;
@@ -36,6 +38,19 @@ export class Sessions {
     const key = new Bun.CryptoHasher("sha1").update(`session ${this.#last}`).digest("hex");
     this.#open.set(key, { user, views: new Map(), lastUsed: this.#clock.monotonic() });
     return key;
+  }
+
+  ticket(user: string): string {
+    const ticket = `cst-${crypto.randomUUID()}`;
+    this.#tickets.set(ticket, user);
+    return ticket;
+  }
+
+  /** The user of a ticket, which is then used up. */
+  takeTicket(ticket: string): string | undefined {
+    const user = this.#tickets.get(ticket);
+    this.#tickets.delete(ticket);
+    return user;
   }
 
   /** Undefined if it has ended. */

@@ -101,6 +101,26 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(connection.takeCalls().filter((one) => one === "Login")).toHaveLength(1);
   });
 
+  test("is used with a clone of a session, if a service hands out tickets", async () => {
+    const { host, control } = vcsim.started;
+    const key = (name: string) => `/etc/cloud/secrets/http://${host}.vc-session-manager-${name}`;
+    const files = { [key("url")]: `${control}/shared-session`, [key("token")]: "shared" };
+    {
+      await using connection = new Connection(vcsim, {}, systemTransport, files);
+      expect(await connection.list()).toHaveLength(8);
+      expect(connection.takeCalls().slice(0, 4)).toEqual([
+        "GET shared-session",
+        "RetrieveServiceContent",
+        "CloneSession",
+        "CreateContainerView",
+      ]);
+      expect(await vcsim.sessions()).toBe(1);
+    }
+    expect(await vcsim.sessions()).toBe(0);
+    await using refused = new Connection(vcsim, {}, systemTransport, { ...files, [key("token")]: "other" });
+    expect(String(await failureOf(refused.list()))).toContain("401");
+  });
+
   test("shows what becomes of a machine: guest, power, UUID, template, removal", async () => {
     await using connection = new Connection(vcsim);
     const name = "DC0_C0_RP0_VM3";

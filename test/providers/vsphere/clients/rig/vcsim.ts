@@ -3,6 +3,7 @@
 import { vsphere } from "../../../../../providers/vsphere/index.ts";
 import { connectCloud } from "../../../../../src/app/connect-cloud.ts";
 import type { CloudCallReport } from "../../../../../src/cloud/governed-transport.ts";
+import { Secret } from "../../../../../src/core/secret.ts";
 import { systemClock } from "../../../../../src/platform/clock.ts";
 import { systemRandom } from "../../../../../src/platform/random.ts";
 import { systemTransport, type Transport } from "../../../../../src/platform/transport.ts";
@@ -117,6 +118,7 @@ export class Connection implements AsyncDisposable {
     { started: { host, user, password } }: Vcsim,
     settings: Readonly<Record<string, string>> = {},
     transport: Transport = systemTransport,
+    files: Readonly<Record<string, string>> = {},
   ) {
     const { connected, problems } = connectCloud(
       vsphere as unknown as AnyProvider,
@@ -124,6 +126,7 @@ export class Connection implements AsyncDisposable {
         environment: {},
         given: new Map(),
         cluster: "test",
+        inputFiles: new Map(Object.entries(files).map(([path, text]) => [path, new Secret(text)])),
         file: { server: `http://${host}`, user, password, ...settings },
       },
       {

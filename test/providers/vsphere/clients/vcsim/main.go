@@ -16,9 +16,7 @@ import (
 	"syscall"
 
 	"github.com/vmware/govmomi"
-	_ "github.com/vmware/govmomi/lookup/simulator"
 	"github.com/vmware/govmomi/simulator"
-	_ "github.com/vmware/govmomi/sts/simulator"
 	"github.com/vmware/govmomi/vapi/rest"
 	_ "github.com/vmware/govmomi/vapi/simulator"
 	"github.com/vmware/govmomi/vapi/tags"
@@ -27,7 +25,7 @@ import (
 	"github.com/vmware/govmomi/vim25/types"
 )
 
-const user, password = "manager@vsphere.local", "secret"
+const user, password, sharedToken = "manager@vsphere.local", "secret", "shared"
 
 func check(err error) {
 	if err != nil {
@@ -163,6 +161,16 @@ func (c *control) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		// Without that of this request.
 		fmt.Fprintln(w, len(found.SessionList)-1)
+		check(client.Logout(r.Context()))
+	case "/shared-session":
+		if r.Header.Get("Authorization") != "Bearer "+sharedToken {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		client := c.client(r.Context())
+		ticket, err := client.SessionManager.AcquireCloneTicket(r.Context())
+		check(err)
+		check(json.NewEncoder(w).Encode(map[string]string{"token": ticket}))
 		check(client.Logout(r.Context()))
 	default:
 		http.NotFound(w, r)

@@ -1,4 +1,4 @@
-// Reads the two formats of `vsphere.conf`, YAML and INI. Sections for NSX-T are not supported. Pure.
+// Reads the two formats of `vsphere.conf`, YAML and INI. Sections for NSX-T are not supported.
 
 import { type ConfigFile, dashed, readGcfg, readYamlFile, type Severity } from "#ccm";
 import { sections, vcenter } from "./settings.ts";

@@ -176,6 +176,8 @@ export function machineSource(options: MachineSourceOptions): InstanceSource {
   const machines = new Machines(options);
   return {
     name: options.api.name,
+    // Addresses and host names come from the guest.
+    selfReported: true,
     keyOf,
     list: (call) => machines.list(call),
     lookups: {

@@ -1,4 +1,4 @@
-// Reads the configuration file of a Go manager that is YAML: sections with settings, and named records. Pure.
+// Reads the configuration file of a Go manager that is YAML: sections with settings, and named records.
 
 import type { Located, LocatedEntry } from "../config-file/located.ts";
 import { parseDocument } from "../config-file/parse-plain-yaml.ts";

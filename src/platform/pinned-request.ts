@@ -1,9 +1,15 @@
-// Sends a request to a server whose certificate is known by its fingerprint, whoever signed it. The runtime's `fetch` cannot do this without
+// Sends a request to a server whose certificate is known by its fingerprint, whatever authority signed it. The runtime's `fetch` cannot do this without
 // sending the request to any server first. Each request has a new connection, and uses no proxy.
 
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
-import type { TransportRequest } from "./transport.ts";
+
+export interface PinnedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
+}
 
 /** The certificate of the server is another one. */
 class FingerprintError extends Error {
@@ -58,7 +64,7 @@ async function responseOf(message: IncomingMessage): Promise<Response> {
 
 /** `fingerprint` is that of SHA-1 or SHA-256, with or without colons. */
 export async function pinnedRequest(
-  { method, url, headers, body }: TransportRequest,
+  { method, url, headers, body }: PinnedRequest,
   fingerprint: string,
   signal: AbortSignal,
 ): Promise<Response> {

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { hetzner } from "../../providers/hetzner/index.ts";
 import { rancher } from "../../providers/rancher/index.ts";
+import { vsphere } from "../../providers/vsphere/index.ts";
 import { rowsOf } from "../../scripts/deploy/chart/value-tree.ts";
 import { chartValues } from "../../scripts/deploy/chart/values.ts";
 import { flagFields } from "../../src/app/flags/flag-table.ts";
@@ -43,6 +44,7 @@ const namedIn = (page: string, heading: string, column: number): readonly string
 test.each([
   ["hetzner.md", "| Go manager's chart |", 1, hetzner.config, 15],
   ["rancher.md", "| Go manager | Value of the chart |", 1, rancher.config, 4],
+  ["vsphere.md", "| Go manager | Value of the chart |", 1, vsphere.config, 6],
 ] as const)("%s translates to values of the chart that exist", (page, heading, column, config, atLeast) => {
   const named = namedIn(page, `\n${heading}`, column);
   expect(named.length).toBeGreaterThanOrEqual(atLeast);

@@ -173,7 +173,7 @@ describe("credentials in a Secret", () => {
   }
   const url = { "vc-session-manager-url": "http://vcenter/shared-session" };
 
-  test("with a service for shared sessions, each API has a clone of its own, which ends with the manager", async () => {
+  test("with a service for shared sessions, each API has a separate clone, which ends with the manager", async () => {
     const h = withSecret({ ...url, "vc-session-manager-token": "shared-token" });
     await h.start();
     await h.world.until(() => h.node("joins")?.spec.providerID !== undefined, "the Node", 60);

@@ -41,7 +41,8 @@ export class Sessions {
   }
 
   ticket(user: string): string {
-    const ticket = `cst-${crypto.randomUUID()}`;
+    this.#last += 1;
+    const ticket = `ticket-${this.#last}`;
     this.#tickets.set(ticket, user);
     return ticket;
   }

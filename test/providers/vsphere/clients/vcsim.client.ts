@@ -121,7 +121,7 @@ describe("a vCenter with two datacenters of four machines", () => {
     expect(String(await failureOf(refused.list()))).toContain("401");
   });
 
-  test("shows what becomes of a machine: guest, power, UUID, template, removal", async () => {
+  test("shows what happens to a machine: guest, power, UUID, template, removal", async () => {
     await using connection = new Connection(vcsim);
     const name = "DC0_C0_RP0_VM3";
     const one = async () => (await connection.list()).find(({ title }) => title.startsWith(name));

@@ -54,6 +54,7 @@ export {
   withVariables,
 } from "./core/setting-rules.ts";
 export type {
+  EntryVariables,
   Field,
   FieldContext,
   FieldKind,

@@ -5,6 +5,7 @@ export type XmlValue = string | null | readonly XmlValue[] | { readonly [name: s
 
 type Content = Bun.XML.Value | readonly Bun.XML.Value[] | undefined;
 
+/** How an API writes lists and attributes. */
 export interface XmlReading {
   /** An element whose children all have one of these names is a list. */
   readonly entries?: readonly string[];

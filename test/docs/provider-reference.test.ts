@@ -37,7 +37,7 @@ test("declarations in the reference are complete: brackets match, and types end 
 
 /** The types of the language and its libraries. */
 const builtIn =
-  "Promise AsyncIterable AsyncGenerator Readonly Record Partial Pick Omit Exclude Extract NoInfer ReadonlyMap ReadonlySet Map Set Error Headers Response AbortSignal URL Uint8Array Buffer Request ReturnType Parameters Iterable Array ArrayBuffer Date Symbol String Number NonNullable AsyncDisposable URLSearchParams ConstructorParameters".split(
+  "Promise AsyncIterable AsyncGenerator Readonly Record Partial Pick Omit Exclude Extract NoInfer ReadonlyMap ReadonlySet Map Set Error Headers Response AbortSignal URL Uint8Array Buffer Request ReturnType Parameters Iterable Array ArrayBuffer Date Symbol String Number NonNullable AsyncDisposable URLSearchParams TemplateStringsArray ConstructorParameters".split(
     " ",
   );
 

@@ -35,7 +35,7 @@ const namesOf = (objects: readonly { readonly metadata: { readonly name: string 
   shortList(objects.map(({ metadata }) => metadata.name));
 
 /** The findings about a fact; one about why it is missing, if it could not be read. */
-function about<T>(
+export function about<T>(
   what: string,
   fact: Read<T>,
   check: (value: T) => readonly CheckFinding[],

@@ -22,6 +22,7 @@ import {
   subjectText,
   unreachableServer,
 } from "./check-connections.ts";
+import { checkDrivers } from "./check-drivers.ts";
 import type { CheckFinding, DoctorFacts, FindingSeverity, KnownFacts } from "./doctor-facts.ts";
 
 type ClusterCheck = (facts: KnownFacts, local: readonly CheckFinding[]) => readonly CheckFinding[];
@@ -40,6 +41,7 @@ const ofCluster: readonly (readonly [name: string, check: ClusterCheck])[] = [
   ["load balancer classes", checkClasses],
   ["kube-controller-manager", checkControlPlane],
   ["serving certificates", checkServingCertificates],
+  ["CSI drivers", checkDrivers],
   ["workload", checkWorkloads],
 ];
 

@@ -17,7 +17,15 @@ import { listAll, listPages } from "../../kube/client/list-all.ts";
 import { isKubeError, undefinedIf } from "../../kube/errors/kube-error.ts";
 import type { Event, Service } from "../../kube/objects.ts";
 import { events, services } from "../../kube/resources.ts";
-import { nodeFacts, podFacts, signingRequestFacts, type WorkloadFact, workloadFacts } from "./raw-objects.ts";
+import {
+  driverFacts,
+  driverNodeFacts,
+  nodeFacts,
+  podFacts,
+  signingRequestFacts,
+  type WorkloadFact,
+  workloadFacts,
+} from "./raw-objects.ts";
 
 /** A value, or why it could not be read. */
 export type Read<T> = { readonly value: T } | { readonly unread: string };
@@ -212,6 +220,18 @@ async function readWorkloads(
     .filter(({ isManager, isThisProgram }) => isManager || isThisProgram);
 }
 
+/** The CSI drivers, and those that have registered on each Node. */
+async function readDrivers(api: KubeApi, signal: AbortSignal) {
+  const [installed, registered] = await Promise.all([
+    listAll(api, driverFacts, signal),
+    listAll(api, driverNodeFacts, signal),
+  ]);
+  return {
+    installed: installed.map(({ metadata }) => metadata.name),
+    byNode: new Map(registered.map(({ metadata, drivers }) => [metadata.name, drivers])),
+  };
+}
+
 export type ClusterFacts = Awaited<ReturnType<typeof gatherCluster>>;
 
 /** Throws a KubeError if the API server does not answer. */
@@ -223,16 +243,18 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
   };
   const serverClock = times.of(api.origin);
   const now = platform.clock.now() + (serverClock?.aheadMs ?? 0);
-  const [workloads, lease, nodes, served, refusals, pods, signingRequests, otherLeases] = await Promise.all([
-    read(signal, () => readWorkloads(sources, signal)),
-    read(signal, () => readOwnLease(sources, signal)),
-    read(signal, () => listAll(api, nodeFacts(isSelectedBy(settings.flags)), signal)),
-    read(signal, () => readServices(sources, signal)),
-    read(signal, () => readRefusals(sources, now, signal)),
-    read(signal, () => listAll(api, podFacts, signal, "kube-system")),
-    read(signal, () => listAll(api, signingRequestFacts, signal)),
-    read(signal, async () => (await readLeases(api, settings.flags, now, signal)).others),
-  ]);
+  const [workloads, lease, nodes, served, refusals, pods, signingRequests, drivers, otherLeases] =
+    await Promise.all([
+      read(signal, () => readWorkloads(sources, signal)),
+      read(signal, () => readOwnLease(sources, signal)),
+      read(signal, () => listAll(api, nodeFacts(isSelectedBy(settings.flags)), signal)),
+      read(signal, () => readServices(sources, signal)),
+      read(signal, () => readRefusals(sources, now, signal)),
+      read(signal, () => listAll(api, podFacts, signal, "kube-system")),
+      read(signal, () => listAll(api, signingRequestFacts, signal)),
+      read(signal, () => readDrivers(api, signal)),
+      read(signal, async () => (await readLeases(api, settings.flags, now, signal)).others),
+    ]);
   const workload =
     "value" in workloads ? workloads.value.find(({ isThisProgram }) => isThisProgram) : undefined;
   const access = await read(signal, () => readAccess(sources, workload, signal));
@@ -247,6 +269,7 @@ export async function gatherCluster(sources: ClusterSources, signal: AbortSignal
     pods,
     workloads,
     signingRequests,
+    drivers,
     gitVersion: version.gitVersion ?? "an unknown version",
     minor: Number.parseInt(version.minor ?? "", 10),
     /** The time of the API server, which also wrote the creation times of the objects. */

@@ -1,5 +1,5 @@
-// Resources of which `doctor` keeps a few facts of each object: Nodes with the program that wrote their provider id, pods, workloads and
-// certificate signing requests. Pure.
+// Resources of which `doctor` keeps a few facts of each object: Nodes with the program that wrote their provider id, pods, workloads,
+// certificate signing requests and CSI drivers. Pure.
 
 import { leaseWriterOf } from "../../app/leadership/judge-leases.ts";
 import { uninitializedTaint } from "../../controllers/well-known.ts";
@@ -136,3 +136,12 @@ export const signingRequestFacts = factsOf(
       ((status["conditions"] ?? []) as readonly unknown[]).length === 0,
   }),
 );
+
+const storage = { group: "storage.k8s.io", namespaced: false } as const;
+
+export const driverFacts = factsOf("CSIDriver", storage, () => ({}));
+
+/** The drivers that have registered on a Node, which has the same name. */
+export const driverNodeFacts = factsOf("CSINode", storage, ({ spec = {} }) => ({
+  drivers: ((spec["drivers"] ?? []) as readonly { readonly name: string }[]).map(({ name }) => name),
+}));

@@ -54,6 +54,10 @@ const refusedFor = (age: Milliseconds) => ({
   },
 });
 const uninitialized = { isUninitialized: true, providerID: undefined };
+const joining = (name: string) => ({
+  ...uninitialized,
+  metadata: metaOf(name, { creationTimestamp: "2026-01-01T11:58:00Z" }),
+});
 const fresh = metaOf("fresh", { creationTimestamp: "2026-01-01T11:58:00Z" });
 const failing = (reason: CloudFailure["reason"], status?: number) => ({
   cloud: {
@@ -81,6 +85,7 @@ test("finds nothing in a set-up without problems, with exit code 0 [N7 S14]", ()
     "load balancer classes: ok",
     "kube-controller-manager: ok",
     "serving certificates: ok",
+    "CSI drivers: ok",
     "workload: ok",
     "cloud: ok",
     "clocks: ok",
@@ -299,6 +304,26 @@ const cases: readonly (readonly [
     },
     "1 request for a serving certificate of a kubelet waits for approval, from system:node:worker-1.",
     "kubectl certificate approve csr-1",
+  ],
+  [
+    "DriverWaitsForNodes",
+    "warning",
+    {
+      cluster: {
+        nodes: { value: [nodeFact("a"), nodeFact("b", joining("b")), nodeFact("c", joining("c"))] },
+        drivers: {
+          value: {
+            installed: ["csi.vsphere.vmware.com"],
+            byNode: new Map([
+              ["a", []],
+              ["b", ["csi.vsphere.vmware.com"]],
+            ]),
+          },
+        },
+      },
+    },
+    "The CSI driver csi.vsphere.vmware.com has not registered on 1 Node without a provider ID or with the taint node.cloudprovider.kubernetes.io/uninitialized: c.",
+    "see NodesUninitialized",
   ],
   [
     "TolerationMissing",
@@ -643,15 +668,22 @@ describe("doctor", () => {
     const unread = { unread: "The API server returned 403 for list things." };
     const diagnosis = diagnose(
       factsWith({
-        cluster: { lease: unread, nodes: unread, pods: unread, workloads: unread, signingRequests: unread },
+        cluster: {
+          lease: unread,
+          nodes: unread,
+          pods: unread,
+          workloads: unread,
+          signingRequests: unread,
+          drivers: unread,
+        },
       }),
     );
-    expect(diagnosis.checks.filter(({ status }) => status === "unchecked")).toHaveLength(5);
+    expect(diagnosis.checks.filter(({ status }) => status === "unchecked")).toHaveLength(6);
     expect(diagnosisExitCode(diagnosis)).toBe(4);
     expect(diagnosisText(diagnosis)).toContain(
       "  not checked: NotReadable\n    Cannot read the Nodes: The API server returned 403 for list things.",
     );
-    expect(diagnosisText(diagnosis)).toEndWith("Doctor: 0 errors, 0 warnings, 5 not checked.\n");
+    expect(diagnosisText(diagnosis)).toEndWith("Doctor: 0 errors, 0 warnings, 6 not checked.\n");
   });
 
   test("reports an API server that does not answer once, and still checks the cloud [N7]", () => {

@@ -47,6 +47,8 @@ const answers: Readonly<Record<string, () => Response>> = {
       metadata: meta("csr-1"),
       spec: { signerName: "kubernetes.io/kubelet-serving", username: "system:node:worker-1" },
     }),
+  "/apis/storage.k8s.io/v1/csidrivers": () => list({ metadata: meta("csi.vsphere.vmware.com") }),
+  "/apis/storage.k8s.io/v1/csinodes": () => list(),
 };
 
 async function doctor(

@@ -89,6 +89,7 @@ const healthy: ClusterFacts = {
   },
   workloads: { value: [workloadFact()] },
   signingRequests: { value: [] },
+  drivers: { value: { installed: [], byNode: new Map() } },
 };
 
 export interface FactChanges extends Partial<Omit<DoctorFacts, "cluster" | "flags">> {

@@ -112,6 +112,12 @@ export const foreignTests: readonly ForeignTest[] = [
     "rancher/clients/python/requirements.txt",
     "cattle",
   ),
+  vendor(
+    "vsphere/python",
+    "VMware's client for Python",
+    "vsphere/clients/python/requirements.txt",
+    "pyvmomi",
+  ),
   {
     id: "aws/rehearsal",
     group: "Go managers and sidecars",

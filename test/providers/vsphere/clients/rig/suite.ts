@@ -1,12 +1,19 @@
-// What proves the provider of vSphere: vcsim, which is the simulator of vCenter in govmomi, and the Go manager on it.
+// The clients of vSphere: VMware's client for Python on the simulator, the provider on vcsim, which is the simulator of vCenter in govmomi,
+// and the Go manager on vcsim.
 
 import { join, resolve } from "node:path";
-import { testFile } from "../../../../clients/rig/prepare.ts";
+import { serveCloud } from "#ccm/testing";
+import { addDatacenter, password, user } from "../../../../../providers/vsphere/simulator/harness.ts";
+import { VSphereCloud } from "../../../../../providers/vsphere/simulator/index.ts";
+import { systemClock } from "../../../../../src/platform/clock.ts";
+import { pythonClient, testFile } from "../../../../clients/rig/prepare.ts";
 import type { ClientSuite, PreparedClient } from "../../../../clients/rig/suite.ts";
 import { missingAssets } from "../../../../cluster/rig/assets.ts";
 import { goProgram, publishedProgram, Unavailable } from "../../../../tools/rig/install.ts";
 
 const root = resolve(import.meta.dir, "..");
+/** Several pages. */
+const machineCount = 250;
 
 const vcsimProgram = (): string => `FAIRLEAD_VCSIM=${goProgram(join(root, "vcsim"))}`;
 
@@ -29,7 +36,23 @@ function peer(): PreparedClient {
 }
 
 export const vsphereClients: ClientSuite = {
-  clients: { vcsim, peer },
+  clients: { python: () => pythonClient("pyvmomi", join(root, "python")), vcsim, peer },
   nightly: ["peer"],
-  start: async () => ({ env: () => ({}), async [Symbol.asyncDispose]() {} }),
+  start: async () => {
+    const cloud = new VSphereCloud({ clock: systemClock });
+    cloud.addUser(user, password);
+    cloud.shared = { user, token: "shared" };
+    addDatacenter(cloud);
+    for (let index = 0; index < machineCount; index += 1) cloud.inventory.addMachine(`node-${index}`);
+    const served = serveCloud(cloud, 0);
+    return {
+      env: () => ({
+        FAIRLEAD_ENDPOINT: served.url,
+        FAIRLEAD_USER: user,
+        FAIRLEAD_PASSWORD: password,
+        FAIRLEAD_MACHINES: String(machineCount),
+      }),
+      [Symbol.asyncDispose]: () => served[Symbol.asyncDispose](),
+    };
+  },
 };

@@ -179,6 +179,8 @@ export function hetznerLoadBalancers(
       observed === undefined || !hasAddresses(observed.balancer)
         ? { kind: "wait", waitingFor: creation }
         : { kind: "addresses", addresses: addressesOf(withDefaults(desired, operator), observed.balancer) },
+    // Robot alone knows the public addresses of dedicated servers. The API refuses servers that it cannot reach.
+    needsHandles: readsRobot ? undefined : false,
     supports: ["release"],
   };
 }

@@ -358,6 +358,13 @@ export function octaviaLoadBalancers(
       const name = `${parseIp(address) ?? address}.${operator["ingress-hostname-suffix"]}`;
       return { kind: "addresses", addresses: [{ hostname: name }] };
     },
+    // Members are addresses. Only ports of servers show which subnet Nodes are in, and which ports need the security group.
+    needsHandles:
+      operator["subnet-id"] !== undefined &&
+      !operator["manage-security-groups"] &&
+      operator.scopes.length === 0
+        ? false
+        : undefined,
     supports: [
       "sourceRanges",
       "sessionAffinity",

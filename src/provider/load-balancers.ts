@@ -283,6 +283,12 @@ export interface LoadBalancers<
   /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */
   readonly supports?: readonly ServiceFeature[] | undefined;
   /**
+   * With these settings, no plan, limit or reachability needs `Machine.handles`: the key of a machine or an address of its Node names the
+   * target, and the cloud itself refuses a Node that it cannot reach. While only the service controller runs, instances are then never
+   * requested, so `handles` stay undefined and no plan may wait for them. Absent: instances are listed.
+   */
+  readonly needsHandles?: false | undefined;
+  /**
    * A step that removes a target succeeds although the cloud has removed it already. Absent: the departure of a Node outdates all
    * listings, because its machine is probably gone too.
    */

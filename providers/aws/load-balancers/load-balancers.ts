@@ -286,6 +286,8 @@ export function awsLoadBalancers(
       if (!hostname || observed?.state === "failed") return { kind: "wait", waitingFor };
       return { kind: "addresses", addresses: [{ hostname }] };
     },
+    // The security groups of Nodes are those of their instances.
+    needsHandles: operator["disable-security-group-ingress"] ? false : undefined,
     toleratesMissingTargets: true,
     supports: ["sourceRanges", "healthCheckNodePort", "UDP"],
   };

@@ -150,7 +150,9 @@ export function planLoadBalancer(
   if (isOthers(desired)) return { steps: [] };
   const problems = problemsOf(desired);
   if (hasErrors(problems)) return { steps: [], problems };
-  if (desired.targets.some(({ machine }) => machine !== undefined && machine.handles === undefined))
+  const needsGroups = !input.operator["disable-security-group-ingress"];
+  const isUnlisted = ({ machine }: Desired["targets"][number]) => machine !== undefined && !machine.handles;
+  if (needsGroups && desired.targets.some(isUnlisted))
     return { ...waitFor("the instances of the Nodes to be listed", seconds(5)), problems };
   const failed = observed?.network?.State?.Code === "failed";
   const text = `AWS could not set up the load balancer ${desired.defaultName}: ${observed?.network?.State?.Reason ?? "no reason given"}. It is not changed. Recreate the Service.`;

@@ -11,7 +11,7 @@ import { Redaction } from "../../core/redaction.ts";
 import { chooseProxy, proxySettingsOf } from "../../kube/connection/proxy.ts";
 import type { OpenSocket } from "../../platform/socket.ts";
 import type { Instances } from "../../provider/instances.ts";
-import type { AnyProvider } from "../../provider/provider.ts";
+import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -81,6 +81,7 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
     instances,
     clock,
     signal: life,
+    isNeeded: needsInstances(settings, cloud),
     onListenerError: (error) =>
       log.error(`Cannot process an answer about instances; skipped until the next one: ${messageOf(error)}`),
   });
@@ -89,6 +90,12 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
     controller.abort(new Error("the session with the cloud has ended"));
   };
   return { settings, connected: { ...opened, cloud }, instances, inventory, life, close };
+}
+
+/** Load balancers alone need no instances where a provider id or an address names each target. */
+function needsInstances({ controllers }: ReadFlags, { loadBalancers }: AnyCloud): boolean {
+  const areAlone = [...controllers].every((name) => name === "service");
+  return !areAlone || loadBalancers?.needsHandles !== false;
 }
 
 /** Bun applies the variables for proxies to requests, and not to WebSockets. */

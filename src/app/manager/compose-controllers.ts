@@ -169,10 +169,12 @@ export function composeSettingsCheck(session: () => SessionContext): Task {
   return { name: "check of the cloud settings", run };
 }
 
-/** Lists all instances periodically. Each answer may vouch for the account. */
+/** Lists all instances periodically, if a controller needs them. Each answer may vouch for the account. */
 export function composeRefresh(session: () => SessionContext): Task {
   const run = async (stop: AbortSignal): Promise<void> => {
-    const { inventory, clock, settings, removals } = session();
+    const { inventory, clock, settings, removals, log } = session();
+    if (!inventory.isNeeded)
+      log.info("Instances are not listed: only load balancers are managed, and their targets need none");
     const policy = defined({ fixed: settings.flags["node-status-update-frequency"] });
     const unsubscribe = inventory.subscribe(() => removals.account.note());
     await runRefreshLoop({ inventory, clock, policy }, stop).finally(unsubscribe);

@@ -200,7 +200,7 @@ function composeServices(
     machineOf: (node) => inventory.machineOf(identityOf(node)),
     machines: {
       check: (node) => inventory.check(identityOf(node)),
-      isFailing: (node) => inventory.failureFor(identityOf(node)) !== undefined,
+      isFailing: (node) => !inventory.isNeeded || inventory.failureFor(identityOf(node)) !== undefined,
       request: (node, since) => inventory.request(identityOf(node), { since, urgency: "user-change" }),
     },
     onMachines: (listener) => inventory.subscribe(listener),

@@ -212,7 +212,8 @@ export function reportOf(manager: ReportedManager) {
           }));
       },
     })),
-    inventory: manager.inventory.sources.map((listing) => ({
+    /** Empty if instances are not needed, and so never listed. */
+    inventory: (manager.inventory.isNeeded ? manager.inventory.sources : []).map((listing) => ({
       source: listing.source.name,
       ...listingReport(listing, ageOf),
     })),

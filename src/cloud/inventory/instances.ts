@@ -81,17 +81,21 @@ export interface InventoryOptions {
   readonly instances: Instances;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** False: no controller needs an instance, so none is ever requested. Provider ids are still recognized. */
+  readonly isNeeded?: boolean;
   readonly onListenerError?: (error: unknown) => void;
 }
 
 export class Inventory {
+  readonly isNeeded: boolean;
   readonly #matchBy: readonly MatchKey[];
   readonly #sources: readonly SourceInventory[];
   readonly #unreadable: readonly UnreadableSource[];
   readonly #listeners = new Set<(update: InventoryUpdate) => void>();
   readonly #pageListeners = new Set<(page: readonly Instance[]) => void>();
 
-  constructor({ instances, clock, signal, onListenerError }: InventoryOptions) {
+  constructor({ instances, clock, signal, isNeeded = true, onListenerError }: InventoryOptions) {
+    this.isNeeded = isNeeded;
     this.#matchBy = instances.matchBy;
     this.#unreadable = instances.unreadable ?? [];
     const onUpdate = (update: InventoryUpdate) => {
@@ -242,7 +246,7 @@ export class Inventory {
     const foundBy =
       identity.providerID !== undefined || sources.length === 1 ? undefined : this.#strongestKey(identity);
     const query = foundBy === undefined ? options : { ...options, foundBy };
-    for (const source of sources) source.request(identity, query);
+    if (this.isNeeded) for (const source of sources) source.request(identity, query);
   }
 
   #strongestKey(identity: NodeIdentity): MatchKey | undefined {
@@ -292,7 +296,7 @@ export class Inventory {
 
   /** Requests a listing of all sources. */
   requestListing(since: number, urgency: Urgency): void {
-    for (const source of this.#sources) source.request(undefined, { since, urgency });
+    if (this.isNeeded) for (const source of this.#sources) source.request(undefined, { since, urgency });
   }
 
   #keysFor({ providerID }: NodeIdentity): readonly MatchKey[] {

@@ -75,7 +75,7 @@ export interface ServiceControllerDeps {
   readonly machineOf: (node: Node) => Machine | undefined;
   readonly machines: {
     readonly check: (node: Node) => Answer;
-    /** Whether the last request that could have shown the machine failed. */
+    /** Whether no answer is expected soon: the last request that could have shown the machine failed, or none is ever sent. */
     readonly isFailing: (node: Node) => boolean;
     /** Requests an answer from a read that begins at or after this moment. */
     readonly request: (node: Node, since: number) => void;

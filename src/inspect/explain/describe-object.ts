@@ -215,7 +215,8 @@ export class Describer {
     const { inventory, flags, queues } = this.#manager;
     const general = isUninitialized(node) ? this.#general.joiningNode : this.#general.node;
     const found = this.#ofNodes.flatMap(({ problems }) => problems.get(name) ?? []);
-    const answer = inventory.check(identityOf(node));
+    const checked = inventory.check(identityOf(node));
+    const answer = inventory.isNeeded || checked.kind === "foreign" ? checked : undefined;
     return nodeSubject({
       node,
       isSelected: this.#manager.isSelected(node),
@@ -232,11 +233,11 @@ export class Describer {
   }
 
   /** Of the source with its instance, or else of those that may have it. */
-  #failureOf(answer: Answer, node: Node): CloudOutage | undefined {
+  #failureOf(answer: Answer | undefined, node: Node): CloudOutage | undefined {
     const { inventory } = this.#manager;
     const { sources } = inventory;
     const failure =
-      answer.kind === "exists"
+      answer?.kind === "exists"
         ? sources.find(({ source }) => source.name === answer.source)?.failure
         : inventory.failureFor(identityOf(node));
     return failure && (sources.length > 1 ? failure : { ...failure, source: undefined });

@@ -109,7 +109,8 @@ export class Targets {
     };
     const chosen = this.#chooseFrom(candidates.targets, policy, state);
     const { targets, retryAt } = state.session.refused.withhold(chosen.targets, clock.monotonic());
-    const changes = [candidates.changeAt, retryAt && clock.now() + retryAt - clock.monotonic()];
+    // Rounded up: a wall clock has no such fractions, and the target would be withheld once more, without a delay.
+    const changes = [candidates.changeAt, retryAt && clock.now() + Math.ceil(retryAt - clock.monotonic())];
     const changeAt = Math.min(...changes.flatMap((at) => at ?? []));
     return {
       targets,

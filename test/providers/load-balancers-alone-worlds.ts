@@ -2,9 +2,9 @@
 // --controllers=service.
 
 import { ensureSubnet } from "../../providers/openstack/simulator/index.ts";
-import type { ServiceDraft } from "../support/service-world-options.ts";
 import type { ServiceWorld } from "../support/service-world.ts";
-import { BalancerWorld, draft as awsDraft } from "./aws/balancer-world.ts";
+import type { ServiceDraft } from "../support/service-world-options.ts";
+import { draft as awsDraft, BalancerWorld } from "./aws/balancer-world.ts";
 import { DigitalOceanWorld, tcpPort as dropletPort } from "./digitalocean/digitalocean-world.ts";
 import { HetznerWorld } from "./hetzner/hetzner-world.ts";
 import { OpenStackWorld, draft as openStackDraft } from "./openstack/openstack-world.ts";
@@ -37,64 +37,72 @@ const matching = (seen: readonly Seen[], pattern: RegExp) =>
 const httpChanges = (seen: readonly Seen[]) =>
   matching(seen, /^(?!GET )/).filter((operation) => !operation.endsWith("/auth/tokens"));
 
-const hetzner = (hasNetwork: boolean, config: Readonly<Record<string, string>> = {}): Cloud["open"] => (options) => {
-  const h = new HetznerWorld({ ...options, hasNetwork, config });
-  const draft = hasNetwork ? { annotations: { "load-balancer.hetzner.cloud/use-private-ip": "true" } } : {};
-  return {
-    world: h.world,
-    draft,
-    start: (...flags) => h.start("service", ...flags),
-    addNode: (name) => h.addNode(name),
-    forget: () => h.forget(),
-    changes: () => httpChanges(h.cloud.seen),
-    aboutInstances: () => matching(h.cloud.seen, /\/servers?\b/),
-    targets: () => h.cloud.project.balancers.list().flatMap(({ targets }) => targets),
+const hetzner =
+  (hasNetwork: boolean, config: Readonly<Record<string, string>> = {}): Cloud["open"] =>
+  (options) => {
+    const h = new HetznerWorld({ ...options, hasNetwork, config });
+    const draft = hasNetwork ? { annotations: { "load-balancer.hetzner.cloud/use-private-ip": "true" } } : {};
+    return {
+      world: h.world,
+      draft,
+      start: (...flags) => h.start("service", ...flags),
+      addNode: (name) => h.addNode(name),
+      forget: () => h.forget(),
+      changes: () => httpChanges(h.cloud.seen),
+      aboutInstances: () => matching(h.cloud.seen, /\/servers?\b/),
+      targets: () => h.cloud.project.balancers.list().flatMap(({ targets }) => targets),
+    };
   };
-};
 
-const digitalocean = (config: Readonly<Record<string, string>>): Cloud["open"] => ({ nodes }) => {
-  const h = new DigitalOceanWorld({ nodes, config });
-  return {
-    world: h.world,
-    draft: { spec: { ports: [dropletPort(30_080)] as never } },
-    start: (...flags) => h.start("service", ...flags),
-    addNode: (name) => void h.addNode(name),
-    forget: () => h.forget(),
-    changes: () => h.changes,
-    aboutInstances: () => matching(h.cloud.seen, /^GET \/v2\/droplets/),
-    targets: () => h.balancers().flatMap(({ droplet_ids }) => droplet_ids),
+const digitalocean =
+  (config: Readonly<Record<string, string>>): Cloud["open"] =>
+  ({ nodes }) => {
+    const h = new DigitalOceanWorld({ nodes, config });
+    return {
+      world: h.world,
+      draft: { spec: { ports: [dropletPort(30_080)] as never } },
+      start: (...flags) => h.start("service", ...flags),
+      addNode: (name) => void h.addNode(name),
+      forget: () => h.forget(),
+      changes: () => h.changes,
+      aboutInstances: () => matching(h.cloud.seen, /^GET \/v2\/droplets/),
+      targets: () => h.balancers().flatMap(({ droplet_ids }) => droplet_ids),
+    };
   };
-};
 
-const aws = (settings: Readonly<Record<string, string>>): Cloud["open"] => ({ nodes }) => {
-  const h = new BalancerWorld({ nodes, settings });
-  return {
-    world: h.world,
-    draft: awsDraft({ type: "nlb" }),
-    start: (...flags) => h.start(...flags),
-    addNode: (name) => void h.addNode(name),
-    forget: () => h.forget(),
-    changes: () => h.changes,
-    aboutInstances: () => matching(h.cloud.seen, /DescribeInstances/),
-    targets: () => h.cloud.account.network.targetGroups().flatMap(({ targets }) => [...targets]),
+const aws =
+  (settings: Readonly<Record<string, string>>): Cloud["open"] =>
+  ({ nodes }) => {
+    const h = new BalancerWorld({ nodes, settings });
+    return {
+      world: h.world,
+      draft: awsDraft({ type: "nlb" }),
+      start: (...flags) => h.start(...flags),
+      addNode: (name) => void h.addNode(name),
+      forget: () => h.forget(),
+      changes: () => h.changes,
+      aboutInstances: () => matching(h.cloud.seen, /DescribeInstances/),
+      targets: () => h.cloud.account.network.targetGroups().flatMap(({ targets }) => [...targets]),
+    };
   };
-};
 
-const openstack = (settings: Readonly<Record<string, string>>, hasSubnet: boolean): Cloud["open"] => ({ nodes }) => {
-  const h = new OpenStackWorld({ nodes, settings });
-  const subnet = ensureSubnet(h.cloud.project, "nodes", "10.1.0.0/16").id;
-  const own = hasSubnet ? [`--config-set=subnet-id=${subnet}`] : [];
-  return {
-    world: h.world,
-    draft: openStackDraft(),
-    start: (...flags) => h.start(...own, ...flags),
-    addNode: (name) => h.addNode(name),
-    forget: () => h.forget(),
-    changes: () => h.changes,
-    aboutInstances: () => matching(h.cloud.seen, /\/servers/),
-    targets: () => h.cloud.balancing.pools.list().flatMap(({ members }) => members),
+const openstack =
+  (settings: Readonly<Record<string, string>>, hasSubnet: boolean): Cloud["open"] =>
+  ({ nodes }) => {
+    const h = new OpenStackWorld({ nodes, settings });
+    const subnet = ensureSubnet(h.cloud.project, "nodes", "10.1.0.0/16").id;
+    const own = hasSubnet ? [`--config-set=subnet-id=${subnet}`] : [];
+    return {
+      world: h.world,
+      draft: openStackDraft(),
+      start: (...flags) => h.start(...own, ...flags),
+      addNode: (name) => h.addNode(name),
+      forget: () => h.forget(),
+      changes: () => h.changes,
+      aboutInstances: () => matching(h.cloud.seen, /\/servers/),
+      targets: () => h.cloud.balancing.pools.list().flatMap(({ members }) => members),
+    };
   };
-};
 
 const rancher: Cloud["open"] = ({ nodes }) => {
   const h = new RancherWorld(nodes);

@@ -3,15 +3,19 @@
 import { expect, test } from "bun:test";
 import { ensureSubnet } from "../../providers/openstack/simulator/index.ts";
 import { HetznerWorld } from "./hetzner/hetzner-world.ts";
-import { draft, OpenStackWorld } from "./openstack/openstack-world.ts";
 import { aloneWorlds, listingWorlds } from "./load-balancers-alone-worlds.ts";
+import { draft, OpenStackWorld } from "./openstack/openstack-world.ts";
 
 for (const { name, open } of aloneWorlds) {
   test(`${name}: a Service gets a load balancer with all targets without a request about instances [F75]`, async () => {
     const w = open({ nodes: 3 });
     await w.start();
     w.world.create("web", w.draft);
-    await w.world.until(() => (w.world.find("web")?.status.loadBalancer?.ingress ?? []).length > 0, "an address", 600);
+    await w.world.until(
+      () => (w.world.find("web")?.status.loadBalancer?.ingress ?? []).length > 0,
+      "an address",
+      600,
+    );
     await w.world.pass(300);
     expect(w.targets()).toHaveLength(3);
     await w.world.pass(3 * 3600);
@@ -65,7 +69,9 @@ test("a server that the load balancer cannot reach is refused by the cloud, and 
   await h.world.pass(60);
   const targets = () => h.cloud.project.balancers.list().flatMap((one) => one.targets);
   expect(targets()).toHaveLength(2);
-  expect(h.world.events("web").join("\n")).toContain("TargetRefused The cloud refuses 1 of 3 targets: node-1");
+  expect(h.world.events("web").join("\n")).toContain(
+    "TargetRefused The cloud refuses 1 of 3 targets: node-1",
+  );
   h.forget();
   await h.world.pass(12 * 3600);
   expect(h.requests.filter((one) => one.endsWith("/add_target")).length).toBeLessThanOrEqual(20);

@@ -93,9 +93,10 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
 }
 
 /** Load balancers alone need no instances where a provider id or an address names each target. */
-function needsInstances({ controllers }: ReadFlags, { loadBalancers }: AnyCloud): boolean {
+function needsInstances({ controllers, flags }: ReadFlags, { loadBalancers }: AnyCloud): boolean {
   const areAlone = [...controllers].every((name) => name === "service");
-  return !areAlone || loadBalancers?.needsHandles !== false;
+  const isNamed = loadBalancers?.needsHandles === false && flags["foreign-nodes"] === "ignore";
+  return !areAlone || !isNamed;
 }
 
 /** Bun applies the variables for proxies to requests, and not to WebSockets. */

@@ -10,6 +10,7 @@ import type { ControllerReport } from "../../controllers/kernel/board.ts";
 import { removalKinds } from "../../controllers/kernel/removal-kinds.ts";
 import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { NodeReport } from "../../controllers/node/controller.ts";
 import { identityOf, isUninitialized, outOfServiceOf } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
@@ -35,7 +36,7 @@ import { type CloudContact, reasonOfFailure } from "./cloud-contact.ts";
 
 /** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */
 export interface ControllerReports {
-  readonly node: ControllerReport;
+  readonly node: NodeReport;
   readonly lifecycle: LifecycleReport;
   readonly service: ServiceReport | undefined;
   readonly route: RouteReport | undefined;

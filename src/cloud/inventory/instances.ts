@@ -88,6 +88,8 @@ export interface InventoryOptions {
 
 export class Inventory {
   readonly isNeeded: boolean;
+  /** Aborted when no request is sent any more. */
+  readonly life: AbortSignal;
   readonly #matchBy: readonly MatchKey[];
   readonly #sources: readonly SourceInventory[];
   readonly #unreadable: readonly UnreadableSource[];
@@ -96,6 +98,7 @@ export class Inventory {
 
   constructor({ instances, clock, signal, isNeeded = true, onListenerError }: InventoryOptions) {
     this.isNeeded = isNeeded;
+    this.life = signal;
     this.#matchBy = instances.matchBy;
     this.#unreadable = instances.unreadable ?? [];
     const onUpdate = (update: InventoryUpdate) => {
@@ -158,6 +161,15 @@ export class Inventory {
     const source = this.unreadableSourceOf(identity);
     const key = source && sourceKeyOf(source, identity.providerID ?? "");
     return source && key !== undefined ? { source: source.name, key } : undefined;
+  }
+
+  /** Every machine that a provider id may name, as text: `source key`. It depends on nothing else. */
+  machineKeysOf(providerID: string): readonly string[] {
+    const all = [...this.#sources.map(({ source }) => source), ...this.#unreadable];
+    return all.flatMap((source) => {
+      const key = sourceKeyOf(source, providerID);
+      return key === undefined ? [] : `${source.name} ${key}`;
+    });
   }
 
   /** The machine that a provider id names, for load balancers and routes. It need not exist. */

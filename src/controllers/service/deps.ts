@@ -17,6 +17,7 @@ import type {
   ObservedLoadBalancer,
 } from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
+import type { ForeignNodes } from "../foreign-nodes.ts";
 import type { FormerLeaders } from "../former-leaders.ts";
 import type { RemovalLimitSetting } from "../kernel/removal-limit.ts";
 import type { RemovalMemory } from "../kernel/removal-memory.ts";
@@ -73,6 +74,8 @@ export interface ServiceControllerDeps {
   /** Whether this manager handles the Node. Nodes of another manager are not targets. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
+  /** Undefined unless Nodes of k3s and RKE2 are targets. */
+  readonly foreignNodes?: Pick<ForeignNodes, "match"> | undefined;
   readonly machines: {
     readonly check: (node: Node) => Answer;
     /** Whether no answer is expected soon: the last request that could have shown the machine failed, or none is ever sent. */

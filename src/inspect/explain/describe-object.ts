@@ -223,6 +223,7 @@ export class Describer {
       isKept: flags["node-deletion"] === "off",
       isTainted: flags["out-of-service-taint"] === "enforce",
       answer,
+      match: this.#reports.node.foreignMatchOf(node),
       notes: [...found.map((problem) => this.#noteOf(problem)), ...general],
       proofs: this.#evidence.get(name)?.proofs ?? [],
       stops: this.#evidence.get(name)?.stops ?? [],

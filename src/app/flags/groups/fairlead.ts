@@ -138,6 +138,11 @@ export const ownFields = {
       { fallback: false },
     ),
   }),
+  "foreign-nodes": oneOf(
+    "What to do with Nodes that k3s or RKE2 has initialized, whose provider IDs begin with k3s:// or rke2://. ignore: leave them alone. targets: find their instances by name and address, make them targets of load balancers, and set labels that they lack; they are never initialized, tainted or deleted, and get no routes.",
+    ["ignore", "targets"],
+    { fallback: "ignore" },
+  ),
   "load-balancer-class": entries(
     "Serve the Services with these values of spec.loadBalancerClass, too. Remove a class only after its Services are gone: no other manager removes their finalizer.",
     "a comma-separated list of load balancer classes such as example.com/shop",

@@ -79,6 +79,7 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["F55", "Drains targets gracefully"],
       ["F56", "Removes orphaned load balancers"],
       ["F57", "Gateway API"],
+      ["F110", "Nodes of k3s and RKE2 are targets and get labels, without being owned"],
       ["F105", "Serves a `loadBalancerClass`, and can leave Services without a class to others"],
     ],
   },

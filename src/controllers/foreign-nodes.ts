@@ -49,6 +49,7 @@ export type ForeignMatch = AsTarget &
   );
 
 const noIPs: NodeIPs = { addresses: [], internalIPs: [] };
+const awaited = (isHolding: boolean): ForeignMatch => ({ kind: "awaited", isHolding, ips: noIPs });
 const unmatched = (why: string): ForeignMatch => ({ kind: "unmatched", why, ips: noIPs });
 
 /** What one session with the cloud has shown. */
@@ -86,16 +87,31 @@ export class ForeignNodes {
     return this.#isForeign(node) ? identity : { ...identity, ...defined({ providerID }) };
   }
 
-  /** Undefined: no Node of k3s or RKE2. */
+  /** For controllers: the same as `match`, and requests what it lacks. */
+  observe(node: Node): ForeignMatch | undefined {
+    if (!this.#isForeign(node)) return undefined;
+    const { requested } = this.#session();
+    const match = this.match(node);
+    const { uid } = node.metadata;
+    if (match?.kind !== "awaited" || match.isHolding || requested.has(uid)) return match;
+    // Its machine may be younger than the last listing.
+    const since = this.#deps.clock.monotonic();
+    requested.set(uid, since);
+    this.#deps.inventory.request(this.identityOf(node), { since, urgency: "new-node" });
+    return match;
+  }
+
+  /** Undefined: no Node of k3s or RKE2. Sends no request, so it may be called on a replica that does not lead. */
   match(node: Node): ForeignMatch | undefined {
     if (!this.#isForeign(node)) return undefined;
-    const session = this.#session();
+    const session = this.#latest;
+    if (session?.inventory !== this.#deps.inventory) return awaited(true);
     const { uid } = node.metadata;
-    const answer = this.#deps.inventory.check(this.identityOf(node));
+    const answer = session.inventory.check(this.identityOf(node));
     const known = session.found.get(uid);
     const shown = answer.kind === "exists" || answer.kind === "unconfirmed" ? answer : undefined;
     const found = shown ?? known;
-    if (found === undefined) return this.#unmatched(node, answer, session);
+    if (found === undefined) return unshown(uid, answer, session);
     const { instance, source } = found;
     const isKnown = known?.source === source && known.instance.key === instance.key;
     const why = this.#refusal(node, instance, isKnown);
@@ -110,24 +126,7 @@ export class ForeignNodes {
   }
 
   #isForeign(node: Node): boolean {
-    return isOfDistribution(node) && this.#deps.isSelected(node);
-  }
-
-  #unmatched(node: Node, answer: Answer, session: Session): ForeignMatch {
-    const { inventory, clock } = this.#deps;
-    const { uid } = node.metadata;
-    if (answer.kind === "ambiguous") return unmatched("several instances have its name");
-    const isHolding = session.initial.has(uid);
-    const requestedAt = session.requested.get(uid);
-    const since = isHolding ? session.provedFrom : (requestedAt ?? clock.monotonic());
-    if (answer.kind === "gone" && answer.undescribed === undefined && answer.asOf >= since)
-      return unmatched("the cloud has no instance with its name");
-    if (!isHolding && requestedAt === undefined) {
-      // Its machine may be younger than the last listing.
-      session.requested.set(uid, since);
-      inventory.request(this.identityOf(node), { since, urgency: "new-node" });
-    }
-    return { kind: "awaited", isHolding, ips: noIPs };
+    return isOfDistribution(node.spec.providerID) && this.#deps.isSelected(node);
   }
 
   /** Why a machine with the name of the Node is not its machine. */
@@ -149,7 +148,7 @@ export class ForeignNodes {
   #session(): Session {
     const { inventory, nodes, clock, confirmAfter } = this.#deps;
     if (this.#latest?.inventory === inventory) return this.#latest;
-    const initial = nodes.list().filter(isOfDistribution);
+    const initial = nodes.list().filter(({ spec }) => isOfDistribution(spec.providerID));
     const began = clock.monotonic();
     this.#latest = {
       inventory,
@@ -173,9 +172,17 @@ export class ForeignNodes {
   }
 }
 
+function unshown(uid: string, answer: Answer, { initial, requested, provedFrom }: Session): ForeignMatch {
+  if (answer.kind === "ambiguous") return unmatched("several instances have its name");
+  const isHolding = initial.has(uid);
+  const since = isHolding ? provedFrom : (requested.get(uid) ?? Number.POSITIVE_INFINITY);
+  const isProved = answer.kind === "gone" && answer.undescribed === undefined && answer.asOf >= since;
+  return isProved ? unmatched("the cloud has no instance with its name") : awaited(isHolding);
+}
+
 /** The provider ids of their embedded cloud controller managers, which name the Node. */
-export const isOfDistribution = ({ spec: { providerID = "" } }: Node): boolean =>
-  /^(?:k3s|rke2):\/\//.test(providerID);
+export const isOfDistribution = (providerID: string | undefined): boolean =>
+  /^(?:k3s|rke2):\/\//.test(providerID ?? "");
 
 function hasSameUUID({ status }: Node, { uuids = [] }: Instance): boolean {
   const own = status.nodeInfo?.systemUUID?.toLowerCase() ?? "";

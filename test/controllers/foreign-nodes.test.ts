@@ -30,7 +30,7 @@ const add = (w: NodeControllers, name = "n0", { id, ips = ["10.0.0.1"], uuid, la
     },
   });
 
-const match = (w: NodeControllers, name = "n0") => w.foreignNodes?.match(w.nodes.node(name));
+const match = (w: NodeControllers, name = "n0") => w.foreignNodes?.observe(w.nodes.node(name));
 const why = (w: NodeControllers, name = "n0") => {
   const found = match(w, name);
   return found?.kind === "unmatched" ? found.why : found?.kind;
@@ -98,6 +98,14 @@ describe("the machine of a Node of k3s", () => {
       "instance n1 (n1) has neither an address of the Node (10.7.0.2) nor its system UUID",
     );
   });
+});
+
+test("a replica that does not lead knows nothing of a Node of k3s, and sends no request [F110]", async () => {
+  const w = setUp();
+  add(w);
+  expect(w.foreignNodes?.match(w.nodes.node("n0"))).toMatchObject({ kind: "awaited" });
+  await w.pass(600);
+  expect(w.cloud.calls).toEqual([]);
 });
 
 describe("a Node of k3s has no machine", () => {

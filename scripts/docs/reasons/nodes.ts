@@ -82,6 +82,17 @@ export const onNodes: Reasons = {
     type: "Normal",
     when: "The Node has the provider id of another cloud. Fairlead leaves it alone",
   },
+  ForeignNodeMatched: {
+    type: "Normal",
+    when: "With `--foreign-nodes=targets`: k3s or RKE2 has initialized the Node, and its instance is found. It is a target of load balancers, and gets the labels that it lacks",
+  },
+  ForeignNodeUnmatched: {
+    type: "Warning",
+    uncounted: "note",
+    when: "With `--foreign-nodes=targets`: k3s or RKE2 has initialized the Node, and no instance is certain to be its own. It is no target of load balancers",
+    whatToDo:
+      "give the instance the name of the Node, and set `--node-ip` or `--node-external-ip` of k3s or RKE2 to an address that the cloud reports; leave a Node outside this cloud as it is",
+  },
   InstanceUnreadable: {
     type: "Warning",
     uncounted: "note",

@@ -121,6 +121,16 @@ const gauges: readonly ReportGauge[] = [
     read: servicesWithProblems,
   },
   {
+    name: "fairlead_foreign_nodes",
+    help: "Nodes of k3s and RKE2 with --foreign-nodes=targets. matched: a target of load balancers. awaited: the cloud has not answered. unmatched: no target; the Node says why.",
+    labels: ["state"],
+    onLeader: true,
+    read: ({ foreignNodes }) =>
+      [...Map.groupBy(foreignNodes, (state) => state)].map(
+        ([state, all]) => [{ state }, all.length] as const,
+      ),
+  },
+  {
     name: "fairlead_problems",
     help: "Services, Nodes, route tables, claims, PersistentVolumes and VolumeAttachments with an active problem, by its reason (docs/events.md and the provider's own).",
     labels: ["object", "reason"],

@@ -235,6 +235,10 @@ export function reportOf(manager: ReportedManager) {
         manager.isSelected(one) && manager.inventory.manages(identityOf(one));
       return manager.nodes.list().filter((one) => isUninitialized(one) && isOurs(one)).length;
     },
+    /** Those of k3s and RKE2 with --foreign-nodes=targets, by what was found. */
+    get foreignNodes() {
+      return manager.nodes.list().flatMap((one) => node.foreignMatchOf(one)?.kind ?? []);
+    },
     /** With the taint out-of-service that Fairlead set. */
     get nodesOutOfService() {
       return manager.nodes.list().filter((one) => outOfServiceOf(one) === "Fairlead's").length;

@@ -133,7 +133,7 @@ export class NodeController implements Reconciler {
     const identity = identityOf(node);
     const isForeign = !inventory.manages(identity);
     const unreadableIn = inventory.unreadableSourceOf(identity);
-    const match = this.#options.foreignNodes?.match(node);
+    const match = this.#options.foreignNodes?.observe(node);
     const notices = isSelected(node) ? nodeNotices(node, { isForeign, unreadableIn, match }) : [];
     // What was reported about it stays until the cloud has answered.
     const isAwaited = match?.kind === "awaited";

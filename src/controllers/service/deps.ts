@@ -75,7 +75,7 @@ export interface ServiceControllerDeps {
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
   /** Undefined unless Nodes of k3s and RKE2 are targets. */
-  readonly foreignNodes?: Pick<ForeignNodes, "match"> | undefined;
+  readonly foreignNodes?: Pick<ForeignNodes, "observe"> | undefined;
   readonly machines: {
     readonly check: (node: Node) => Answer;
     /** Whether no answer is expected soon: the last request that could have shown the machine failed, or none is ever sent. */

@@ -250,6 +250,23 @@ const cases: readonly (readonly [
     "runs with --cloud-provider=external or without the flag",
   ],
   [
+    "NodesOfDistribution",
+    "warning",
+    {
+      cluster: {
+        nodes: {
+          value: [
+            nodeFact("a", { providerID: "k3s://a" }),
+            nodeFact("b", { providerID: "rke2://b" }),
+            nodeFact("c", { providerID: "k3s://c", isSelected: false }),
+          ],
+        },
+      },
+    },
+    "2 Nodes have the provider ID of k3s or RKE2: a, b.",
+    "with --disable-cloud-controller, and every server and agent with --kubelet-arg=cloud-provider=external.",
+  ],
+  [
     "KubeletNewerThanApiServer",
     "warning",
     { cluster: { nodes: { value: [nodeFact("a", { kubeletVersion: "v1.36.0" })] } } },

@@ -149,7 +149,7 @@ export class Targets {
       return answer.kind === "gone" && answer.asOf > (seen.get(keyOf(node)) ?? now);
     };
     this.#seen.since = seen;
-    const matches = new Map(selected.map((node) => [node, foreignNodes?.match(node)]));
+    const matches = new Map(selected.map((node) => [node, foreignNodes?.observe(node)]));
     this.#isAwaited = [...matches.values()].some((match) => match?.kind === "awaited" && match.isHolding);
     this.#gone = new Set(selected.filter(isGone).map(({ metadata }) => metadata.name));
     const { departures: known, candidates } = this.#seen;

@@ -1,10 +1,13 @@
 // Nodes of k3s on cloud servers with --foreign-nodes=targets: the provider id names no server, and never changes.
 
 import { describe, expect, test } from "bun:test";
+import { asTransport } from "#ccm/testing";
+import { hetzner } from "../../../providers/hetzner/index.ts";
 import type { Node } from "../../../src/kube/objects.ts";
 import type { KubeObject } from "../../../src/testing/apiserver/objects/kube-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { toNode } from "../../support/api-server-nodes.ts";
+import { runCommandIn } from "../../support/command-world.ts";
 import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";
 
 const flag = "--foreign-nodes=targets";
@@ -121,6 +124,43 @@ describe("with --foreign-nodes=targets", () => {
     await h.world.pass(180);
     expect(targets(h)).toContain(server.id);
   });
+});
+
+test("explain and plan say what was found, and plan changes nothing [F110]", async () => {
+  const { h } = worldOf();
+  putNode(h, "home", "192.168.1.7");
+  const run = (...args: readonly string[]) =>
+    runCommandIn(h.world, [...args, "--master=http://test-api-server", "--config-set=token=hetzner", flag], {
+      provider: hetzner,
+      cloud: asTransport(h.cloud),
+    });
+  h.cloud.tokens.add("hetzner");
+  h.world.create("web");
+  const planned = await run(
+    "plan",
+    "--controllers=service,cloud-node",
+    "--config-set=load-balancers-location=fsn1",
+  );
+  expect(planned.out).toContain("label topology.kubernetes.io/region");
+  expect(planned.out).toContain("create load balancer");
+  expect(changes(h)).toEqual([]);
+  const { out } = await run("explain", "node", "k3s-0");
+  expect(out.replaceAll(/\s+/g, " ")).toContain("By its name, its instance is k3s-0");
+  const home = await run("explain", "node", "home");
+  expect(home.out.replaceAll(/\s+/g, " ")).toContain("because the cloud has no instance with its name.");
+});
+
+test("a gauge counts the Nodes of k3s by what was found [F110]", async () => {
+  const { h } = worldOf();
+  putNode(h, "home", "192.168.1.7");
+  await h.start("service,cloud-node", flag);
+  await h.world.pass(60);
+  expect(h.world.manager.report().foreignNodes.toSorted()).toEqual([
+    "matched",
+    "matched",
+    "matched",
+    "unmatched",
+  ]);
 });
 
 test("by default, Nodes of k3s are left alone [F110]", async () => {

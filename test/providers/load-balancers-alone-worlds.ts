@@ -118,7 +118,7 @@ const rancher: Cloud["open"] = ({ nodes }) => {
   };
 };
 
-/** Each with a setting that its name tells. */
+/** With the settings in their names. */
 export const aloneWorlds: readonly Cloud[] = [
   { name: "Hetzner over public addresses", open: hetzner(false) },
   { name: "Hetzner over a private network", open: hetzner(true) },

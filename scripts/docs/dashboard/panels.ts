@@ -152,6 +152,10 @@ const objects: Row = {
         max("fairlead_nodes_out_of_service", "state"),
         "{{state}}",
       ]),
+      graph("Nodes of k3s and RKE2", "With --foreign-nodes=targets, by what was found.", "short", [
+        max("fairlead_foreign_nodes", "state"),
+        "{{state}}",
+      ]),
       graph("Changes of routes", "Created, removed and failed.", "ops", [
         rate("fairlead_route_changes_total", "result"),
         "{{result}}",

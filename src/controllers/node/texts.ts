@@ -186,7 +186,7 @@ export function foreignNode({ spec: { providerID } }: Node): Problem {
   };
 }
 
-/** What becomes of a Node of k3s or RKE2 with --foreign-nodes=targets. */
+/** The match of a Node of k3s or RKE2 with --foreign-nodes=targets. */
 export function foreignMatch(
   node: Node,
   match: Exclude<ForeignMatch, { readonly kind: "awaited" }>,

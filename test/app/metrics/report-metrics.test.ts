@@ -37,6 +37,7 @@ const report: Pick<
   | "findings"
   | "orphans"
   | "possibleOrphans"
+  | "foreignNodes"
   | "accounts"
   | "inventory"
   | "changes"
@@ -69,6 +70,7 @@ const report: Pick<
   ],
   orphans: [{ name: "x" }, { name: "y" }, { name: "z" }],
   possibleOrphans: [{ name: "v" }, { name: "w" }],
+  foreignNodes: ["matched", "unmatched", "matched"],
   accounts: [],
   inventory: [
     { source: "machines", objects: 3, ageSeconds: 12.5, failure: undefined },
@@ -111,6 +113,8 @@ test("the leader counts Nodes, Services and load balancers that need attention [
     'fairlead_removals_recent{kind="load-balancers"} 1',
     'fairlead_removals_recent{kind="routes"} 1',
     "fairlead_services_with_problems 2",
+    'fairlead_foreign_nodes{state="matched"} 2',
+    'fairlead_foreign_nodes{state="unmatched"} 1',
     'fairlead_problems{object="Node",reason="IncompleteInstance"} 1',
     'fairlead_problems{object="Node",reason="PodCIDRTaken"} 2',
     'fairlead_problems{object="Node",reason="RouteCreatedButNotListed"} 1',

@@ -149,17 +149,22 @@ export class Targets {
       return answer.kind === "gone" && answer.asOf > (seen.get(keyOf(node)) ?? now);
     };
     this.#seen.since = seen;
-    const matches = new Map(selected.map((node) => [node, foreignNodes?.observe(node)]));
-    this.#isAwaited = [...matches.values()].some((match) => match?.kind === "awaited" && match.isHolding);
+    const matches = foreignNodes && new Map(selected.map((node) => [node, foreignNodes.observe(node)]));
+    const awaits = [...(matches?.values() ?? [])].some(
+      (match) => match?.kind === "awaited" && match.isHolding,
+    );
+    this.#isAwaited = awaits;
     this.#gone = new Set(selected.filter(isGone).map(({ metadata }) => metadata.name));
     const { departures: known, candidates } = this.#seen;
     const departures = departuresOf(selected, known, (name) => candidates.has(name), clock.now());
-    const matched = (node: Node) => matches.get(node) ?? { machine: machineOf(node), ips: ipsOf(node) };
     const targets = targetsOf(
       selected,
-      (node) => matched(node).machine,
+      (node) => {
+        const match = matches?.get(node);
+        return match === undefined ? machineOf(node) : match.machine;
+      },
       (name) => departures.has(name),
-      (node) => matched(node).ips,
+      (node) => matches?.get(node)?.ips ?? ipsOf(node),
     );
     this.#seen.departures = departures;
     this.#seen.candidates = new Set(targets.map(({ node }) => node));

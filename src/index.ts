@@ -75,6 +75,8 @@ export * from "./kit/outcomes.ts";
 export * from "./kit/pages.ts";
 export * from "./kit/rate-limit-headers.ts";
 export { resolveOnce } from "./kit/resolve-once.ts";
+export * from "./kit/shared-balancer.ts";
+export * from "./kit/sharers.ts";
 export * from "./kit/sign.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";
 export type * from "./provider/call.ts";

@@ -118,7 +118,7 @@ export function hetznerApi(settings: Settings, { account, inputs }: Context) {
     server: (id: string, call: Call) => read<ApiServer>("servers", id, call),
     networks: (call: Call, query?: Query) => pages<ApiNetwork>("networks", call, query),
     network: (id: number, call: Call) => read<ApiNetwork>("networks", id, call),
-    loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
+    loadBalancers: (call: Call, query?: Query) => pages<ApiLoadBalancer>("load_balancers", call, query),
     loadBalancer: (id: number | string, call: Call) => read<ApiLoadBalancer>("load_balancers", id, call),
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
     volumes: (call: Call) => pages<ApiVolume>("volumes", call),

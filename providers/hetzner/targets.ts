@@ -56,7 +56,7 @@ function publicIPv4({ machine, addresses, internalIPs }: BalancerTarget): string
   return addresses.find((ip) => ipFamily(ip) === "IPv4" && !internalIPs.includes(ip));
 }
 
-function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
+export function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
   if (type === "server") return `server ${server?.id}`;
   return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
 }

@@ -83,13 +83,13 @@ export interface Contradiction {
   readonly name: string;
   readonly wanted: unknown;
   readonly current: unknown;
-  /** The marks of the Services that want something else, or may. Empty: something else than Services uses the load balancer. */
+  /** The marks of the Services that do not want the same. Empty: something else than Services uses the load balancer. */
   readonly whose: readonly string[];
 }
 
 /**
- * The settings that differ from those of the load balancer while not all of its Services want that. An undefined value asks for
- * nothing, and what is not known of the load balancer contradicts nothing.
+ * The settings that differ from those of the load balancer while not all of its Services want the same. A Service that sets nothing has
+ * what the load balancer has, and does not agree to a change. What is not known of the load balancer contradicts nothing.
  */
 export function contradictionsIn(
   wanted: Settings,
@@ -100,11 +100,7 @@ export function contradictionsIn(
   return Object.entries(wanted).flatMap(([name, value]) => {
     const is = current[name];
     if (value === undefined || is === undefined || is === value) return [];
-    const whose = [...sharers].flatMap(([mark, other]) => {
-      const theirs = other?.[name];
-      const agrees = other !== undefined && (theirs === undefined || theirs === value);
-      return agrees ? [] : mark;
-    });
+    const whose = [...sharers].flatMap(([mark, other]) => (other?.[name] === value ? [] : mark));
     return whose.length > 0 || hasStrangers ? [{ name, wanted: value, current: is, whose }] : [];
   });
 }

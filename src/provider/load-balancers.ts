@@ -181,9 +181,9 @@ export interface LoadBalancers<
   prefetchKey?(desired: DesiredLoadBalancer<A>): string | undefined;
   /**
    * Pure. Whether this Service names this load balancer as the one to adopt, whatever its mark. Only an unmarked one is adopted.
-   * If two Services name it, neither adopts it.
+   * If two Services name it, neither adopts it, unless both answers are `shared`: the Services agree to share it.
    */
-  adopts?(desired: DesiredLoadBalancer<A>, found: O): boolean;
+  adopts?(desired: DesiredLoadBalancer<A>, found: O): boolean | "shared";
   /**
    * Pure. What this Service asks to adopt, as its user wrote it: an id or a name. Undefined: nothing. If it cannot be adopted, no
    * load balancer is created, and the Service reports why. Implement it together with `adopts`.

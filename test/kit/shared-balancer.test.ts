@@ -126,8 +126,9 @@ describe("a setting of the whole load balancer", () => {
   test.each([
     ["is as wanted", lb11, { blog: { type: "lb31" } }, []],
     ["is not asked for", {}, { blog: lb11 }, []],
-    ["is wanted by all", { type: "lb21" }, { blog: { type: "lb21" }, shop: {} }, []],
-    ["is that of another Service", { type: "lb21" }, { blog: lb11, shop: {} }, ["blog"]],
+    ["is wanted by all", { type: "lb21" }, { blog: { type: "lb21" }, shop: { type: "lb21" } }, []],
+    ["is that of another Service", { type: "lb21" }, { blog: lb11, shop: { type: "lb21" } }, ["blog"]],
+    ["is not set in another Service", { type: "lb21" }, { shop: {} }, ["shop"]],
     ["may be that of a Service that is not planned yet", { type: "lb21" }, { blog: undefined }, ["blog"]],
     ["is not known of the load balancer", { algorithm: "x" }, { blog: lb11 }, []],
   ] as const)("that %s [F38]", (_, wanted, sharers, whose) => {

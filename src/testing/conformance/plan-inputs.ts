@@ -65,7 +65,8 @@ export function adoptableOf(
 ): ObservedLoadBalancer | undefined {
   if (desired === undefined || desired.ending !== undefined) return undefined;
   const matches = listed.filter(
-    (balancer) => balancer.ownership === "unmarked" && balancers.adopts?.(desired, balancer) === true,
+    (balancer) =>
+      balancer.ownership === "unmarked" && (balancers.adopts?.(desired, balancer) ?? false) !== false,
   );
   if (matches.length > 1) throw new Error(`${matches.length} load balancers match an adoption, expected 1.`);
   return matches[0];

@@ -10,5 +10,6 @@ import { harness } from "../../../providers/hetzner/simulator/harness.ts";
 
 instancesConformance("hetzner", harness);
 loadBalancersConformance("hetzner", harness);
+loadBalancersConformance("hetzner, shared", harness, { name: "shared", shared: "cluster" });
 routesConformance("hetzner", harness);
 volumesConformance("hetzner", harness);

@@ -1,0 +1,555 @@
+// Several Services on one load balancer, and Services beside what Terraform has put there, with a whole manager.
+
+import { describe, expect, test } from "bun:test";
+import { ownerLabel } from "../../../providers/hetzner/marks.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";
+
+const prefix = "load-balancer.hetzner.cloud/";
+const tcp = (port: number, nodePort = (port < 1000 ? 30_000 : 31_000) + (port % 1000)) => ({
+  name: `p${port}`,
+  port,
+  protocol: "TCP",
+  nodePort,
+});
+const draft = (annotations: Readonly<Record<string, string>>, ...ports: readonly object[]) => ({
+  annotations: Object.fromEntries(
+    Object.entries(annotations).map(([name, value]) => [name.includes("/") ? name : prefix + name, value]),
+  ),
+  spec: { ports: ports as never },
+});
+const sharing = (more: Readonly<Record<string, string>> = {}) => ({
+  name: "edge",
+  shared: "namespace",
+  ...more,
+});
+
+class SharedWorld extends HetznerWorld {
+  static async open(options: HetznerWorldOptions = {}): Promise<SharedWorld> {
+    const h = new SharedWorld({ nodes: 2, ...options });
+    await h.start("service");
+    return h;
+  }
+
+  /** `web` on port 80 and `blog` on port 8080 share the load balancer `edge`. */
+  static async shared(options: HetznerWorldOptions = {}): Promise<SharedWorld> {
+    const h = await SharedWorld.open(options);
+    h.world.create("web", draft(sharing(), tcp(80)));
+    h.world.create("blog", draft(sharing(), tcp(8080)));
+    await h.settle();
+    h.forget();
+    return h;
+  }
+
+  async settle(seconds = 90): Promise<void> {
+    await this.world.pass(seconds);
+  }
+
+  async restart(): Promise<void> {
+    await this.world.stop();
+    await this.start("service");
+    await this.settle();
+  }
+
+  get all() {
+    return this.cloud.project.balancers.list();
+  }
+
+  get only() {
+    const [balancer, ...others] = this.all;
+    if (balancer === undefined || others.length > 0) throw new Error("Expected one load balancer.");
+    return balancer;
+  }
+
+  get ports(): readonly number[] {
+    return this.only.services.map(({ listen_port }) => listen_port).toSorted((a, b) => a - b);
+  }
+
+  /** The Services in the labels of ports: "80 web". */
+  get marks(): readonly string[] {
+    return Object.keys(this.only.labels)
+      .flatMap((key) => /^(\d+)\..*\.fairlead\.dev\/(.*)$/.exec(key)?.slice(1).join(" ") ?? [])
+      .toSorted();
+  }
+
+  get changes(): readonly string[] {
+    return this.requests.filter((one) => !one.startsWith("GET ")).map((one) => one.split("/").at(-1) ?? "");
+  }
+
+  events(name: string): string {
+    return this.world.events(name).join("\n");
+  }
+
+  nodeLabels(name: string, labels: Readonly<Record<string, string>>): void {
+    this.world.changeNode(name, (node) => ({ ...node, metadata: { ...node.metadata, labels } }));
+  }
+
+  get serversOfTargets(): readonly string[] {
+    const { servers } = this.cloud.project;
+    return this.only.targets
+      .flatMap((target) => (target.type === "server" ? servers.existing(target.server).name : target.type))
+      .toSorted();
+  }
+}
+
+const listener = (listen_port: number, destination_port = listen_port) => ({
+  protocol: "tcp" as const,
+  listen_port,
+  destination_port,
+  proxyprotocol: false,
+  health_check: { protocol: "tcp" as const, port: destination_port, interval: 15, timeout: 10, retries: 3 },
+});
+
+/** The load balancer of Terraform, with the API server on port 6443 and a control plane that is no Node. */
+function addTerraform(h: HetznerWorld) {
+  const { balancers, servers } = h.cloud.project;
+  const control = servers.add("control-plane", {});
+  return balancers.add("edge", {
+    labels: { team: "platform" },
+    services: [listener(6443)],
+    targets: [{ type: "server", server: control.id, usesPrivateIp: false }],
+  });
+}
+
+describe("Services that agree to share", () => {
+  test("make one load balancer, whichever is first, and have its address [F38 N13]", async () => {
+    const h = await SharedWorld.shared();
+    expect(h.only.name).toBe("edge");
+    expect([h.ports, h.marks, h.only.targets.length]).toEqual([[80, 8080], ["80 web", "8080 blog"], 2]);
+    expect(h.only.labels[ownerLabel]).toBeUndefined();
+    expect(h.world.addressesOf("blog")).toEqual(h.world.addressesOf("web") as string[]);
+    expect(h.world.addressesOf("web")).toHaveLength(2);
+    await h.settle(1800);
+    expect(h.changes).toEqual([]);
+  });
+
+  test("cause no change after a restart [F38]", async () => {
+    const h = await SharedWorld.shared();
+    await h.restart();
+    expect(h.changes).toEqual([]);
+    expect(h.world.written.filter((what) => !what.includes("/events"))).toEqual([]);
+  });
+
+  test("leave one after the other, and the last one deletes it [F38 N13]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.delete("web");
+    await h.settle();
+    expect(h.world.find("web")).toBeUndefined();
+    expect([h.ports, h.marks]).toEqual([[8080], ["8080 blog"]]);
+    expect(h.changes).not.toContain("DELETE");
+    expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
+    h.world.delete("blog");
+    await h.settle();
+    expect([h.world.find("blog"), h.all]).toEqual([undefined, []]);
+  });
+
+  test("leave at the same time, and nothing is left [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.delete("web");
+    h.world.delete("blog");
+    await h.settle(180);
+    expect([h.world.find("web"), h.world.find("blog"), h.all]).toEqual([undefined, undefined, []]);
+  });
+
+  test("change only their own ports [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.editSpec("blog", { ports: [tcp(8081)] as never });
+    await h.settle();
+    expect([h.ports, h.marks]).toEqual([
+      [80, 8081],
+      ["80 web", "8081 blog"],
+    ]);
+    expect(h.only.services.find(({ listen_port }) => listen_port === 80)?.destination_port).toBe(30_080);
+  });
+
+  test("have the union of their targets, and the last one that stops needing a target removes it [F38]", async () => {
+    const h = await SharedWorld.open({ nodes: 3 });
+    for (const [name, pool] of [["node-0", "a"] as const, ["node-1", "b"] as const, ["node-2", "b"] as const])
+      h.nodeLabels(name, { pool });
+    const select = (pool: string) => sharing({ "node-selector": `pool in (${pool})` });
+    h.world.create("web", draft(select("a,b"), tcp(80)));
+    h.world.create("blog", draft(select("b"), tcp(8080)));
+    await h.settle();
+    expect(h.serversOfTargets).toEqual(["node-0", "node-1", "node-2"]);
+    h.world.annotate("web", { [`${prefix}node-selector`]: "pool in (a)" });
+    await h.settle();
+    expect(h.serversOfTargets).toEqual(["node-0", "node-1", "node-2"]);
+    h.world.annotate("blog", { [`${prefix}node-selector`]: "pool in (none)" });
+    await h.settle();
+    expect(h.serversOfTargets).toEqual(["node-0"]);
+    h.nodeLabels("node-0", { pool: "c" });
+    await h.world.stop();
+    await h.start("service");
+    await h.settle();
+    expect(h.serversOfTargets).toEqual([]);
+  });
+
+  test("add a Node that joins once, and drop one that leaves [F38 F42]", async () => {
+    const h = await SharedWorld.shared();
+    h.addNode("more");
+    await h.settle();
+    expect(h.serversOfTargets).toEqual(["more", "node-0", "node-1"]);
+    // The cloud refuses the second one while the first one runs.
+    expect(h.cloud.seen.filter(({ mutates, status }) => mutates && status < 400)).toHaveLength(1);
+    expect(h.events("web") + h.events("blog")).not.toContain("locked");
+    h.nodeLabels("more", { "node.kubernetes.io/exclude-from-external-load-balancers": "true" });
+    await h.settle();
+    expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
+  });
+
+  test("refuse a port of another one until that gives it up [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.create("late", draft(sharing(), tcp(8080, 30_777)));
+    await h.settle();
+    expect(h.events("late")).toContain(
+      "has other listeners on port 8080 (of default/blog). The Service does not join it. Use other ports, or remove those listeners.",
+    );
+    expect(h.world.addressesOf("late")).toEqual([]);
+    h.world.delete("blog");
+    await h.settle(300);
+    expect([h.ports, h.marks]).toEqual([
+      [80, 8080],
+      ["80 web", "8080 late"],
+    ]);
+    expect(h.world.addressesOf("late")).toEqual(h.world.addressesOf("web") as string[]);
+  });
+
+  test("serve their other ports while one is taken [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.editSpec("blog", { ports: [tcp(8080), tcp(80, 30_777), tcp(8443)] as never });
+    await h.settle();
+    expect(h.ports).toEqual([80, 8080, 8443]);
+    expect(h.only.services.find(({ listen_port }) => listen_port === 80)?.destination_port).toBe(30_080);
+    expect(h.events("blog")).toContain("on port 80 (of default/web). These ports are not served");
+  });
+
+  test("count the ports of all before the limit of the type is reached [F38 N13]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.create("many", draft(sharing(), tcp(5), tcp(6), tcp(7), tcp(8)));
+    await h.settle();
+    expect(h.events("many")).toContain("there is no room for port 8. The Service does not join it.");
+    h.world.editSpec("blog", { ports: [8080, 1, 2, 3, 4].map((port) => tcp(port)) as never });
+    await h.settle();
+    expect(h.ports).toEqual([1, 2, 3, 80, 8080]);
+    expect(h.events("blog")).toContain("there is no room for port 4. These ports are not served");
+    expect(h.cloud.seen.filter(({ status }) => status === 403)).toEqual([]);
+  });
+
+  test("count the targets of all before the limit of the type is reached [F38 F44]", async () => {
+    const h = await SharedWorld.open({ nodes: 40 });
+    for (let index = 0; index < 40; index += 1)
+      h.nodeLabels(`node-${index}`, { pool: index < 20 ? "a" : "b" });
+    const select = (pool: string) => sharing({ "node-selector": `pool=${pool}` });
+    h.world.create("web", draft(select("a"), tcp(80)));
+    h.world.create("blog", draft(select("b"), tcp(8080)));
+    await h.settle(600);
+    expect(h.only.targets).toHaveLength(25);
+    expect(h.cloud.seen.filter(({ status }) => status === 403)).toEqual([]);
+    expect(h.events("web") + h.events("blog")).toContain("its type lb11 accepts 25");
+  });
+
+  test("say whose setting another one contradicts, and apply it when all agree [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.annotate("web", { [`${prefix}algorithm-type`]: "least_connections" });
+    await h.settle();
+    expect(h.only.algorithm).toBe("round_robin");
+    expect(h.events("web")).toContain(
+      'has algorithm-type "round_robin", and the Service needs "least_connections", which default/blog does not request. It stays as it is.',
+    );
+    h.world.create("late", draft(sharing({ "algorithm-type": "least_connections" }), tcp(81)));
+    await h.settle();
+    expect(h.events("late")).toContain("The Service does not join it.");
+    h.world.annotate("blog", { [`${prefix}algorithm-type`]: "least_connections" });
+    await h.settle(300);
+    expect(h.only.algorithm).toBe("least_connections");
+    expect(h.ports).toEqual([80, 81, 8080]);
+  });
+
+  test("do not join with a public interface when one of them needs it off", async () => {
+    const h = await SharedWorld.shared({ hasNetwork: true });
+    h.world.create(
+      "private",
+      draft(sharing({ "disable-public-network": "true", "use-private-ip": "true" }), tcp(81)),
+    );
+    await h.settle();
+    expect(h.world.addressesOf("private")).toEqual([]);
+    expect(h.events("private")).toContain("has disable-public-network false, and the Service needs true");
+  });
+
+  test("have the ipMode of their own ports [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.annotate("blog", { [`${prefix}uses-proxyprotocol`]: "true" });
+    await h.settle();
+    const modes = (name: string) =>
+      h.world.get(name).status.loadBalancer?.ingress?.map(({ ipMode }) => ipMode);
+    expect([modes("web"), modes("blog")]).toEqual([
+      ["VIP", "VIP"],
+      ["Proxy", "Proxy"],
+    ]);
+  });
+});
+
+describe("A Service without the agreement", () => {
+  test.each([
+    ["has no annotation", {}],
+    ["has an invalid one", { shared: "everybody" }],
+  ])("gets no share of a load balancer by its name alone: it %s [F38]", async (_, more) => {
+    const h = await SharedWorld.shared();
+    h.world.create("evil", draft({ name: "edge", ...more }, tcp(443)));
+    await h.settle();
+    expect([h.ports, h.marks]).toEqual([
+      [80, 8080],
+      ["80 web", "8080 blog"],
+    ]);
+    expect(h.world.addressesOf("evil")).toEqual([]);
+  });
+
+  test("keeps its load balancer to itself [F38]", async () => {
+    const h = await SharedWorld.open();
+    h.world.create("web", draft({ name: "edge" }, tcp(80)));
+    await h.settle();
+    const before = h.only;
+    h.world.create("evil", draft(sharing({ shared: "cluster" }), tcp(443)));
+    await h.settle();
+    expect(h.only).toEqual(before);
+    expect(h.events("evil")).toContain("The project has another load balancer with the name edge");
+    // Now it agrees, and the address stays.
+    h.world.annotate("web", { [`${prefix}shared`]: "cluster" });
+    await h.settle(1000);
+    expect([h.ports, h.marks]).toEqual([
+      [80, 443],
+      ["443 evil", "80 web"],
+    ]);
+    expect([h.only.id, h.only.ipv4]).toEqual([before.id, before.ipv4]);
+    expect(h.only.labels[ownerLabel]).toBeUndefined();
+  });
+
+  test("that stops sharing keeps its place, and lets no other one join [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.annotate("web", { [`${prefix}shared`]: undefined });
+    await h.settle();
+    expect(h.events("web")).toContain("is still shared with default/blog, although");
+    h.world.create("late", draft(sharing(), tcp(81)));
+    await h.settle();
+    expect(h.events("late")).toContain("is used by default/web, without load-balancer.hetzner.cloud/shared.");
+    expect(h.ports).toEqual([80, 8080]);
+    h.world.delete("blog");
+    await h.settle();
+    // Alone, it has the label of the Go manager again.
+    expect(h.only.labels[ownerLabel]).toBe(h.world.get("web").metadata.uid);
+  });
+});
+
+describe("A load balancer of Terraform", () => {
+  test.each(["without sharing", "with sharing"])(
+    "keeps its port, target and labels when a Service adopts it and leaves it: %s [F108]",
+    async (how) => {
+      const h = new SharedWorld({ nodes: 2 });
+      const { id } = addTerraform(h);
+      await h.start("service");
+      h.forget();
+      h.world.create("web", draft(how === "with sharing" ? sharing() : { name: "edge" }, tcp(80)));
+      await h.settle();
+      const control = ["control-plane", "node-0", "node-1"];
+      expect([h.only.id, h.ports, h.serversOfTargets]).toEqual([id, [80, 6443], control]);
+      expect(h.only.labels["team"]).toBe("platform");
+      h.world.editSpec("web", { ports: [tcp(81)] as never });
+      await h.settle();
+      expect(h.ports).toEqual([81, 6443]);
+      await h.restart();
+      expect([h.ports, h.serversOfTargets]).toEqual([[81, 6443], control]);
+      h.world.delete("web");
+      await h.settle();
+      expect(h.world.find("web")).toBeUndefined();
+      expect([h.only.id, h.ports, h.serversOfTargets]).toEqual([id, [6443], ["control-plane"]]);
+      expect(h.only.labels).toEqual({ team: "platform" });
+    },
+  );
+
+  test("is not taken by a Service that needs a port of it, which says whose it is [F108]", async () => {
+    const h = new SharedWorld({ nodes: 2 });
+    addTerraform(h);
+    await h.start("service");
+    h.forget();
+    h.world.create("evil", draft({ name: "edge" }, tcp(6443)));
+    await h.settle();
+    expect(h.changes).toEqual([]);
+    expect(h.events("evil")).toContain(
+      "has other listeners on port 6443 (that no label of a Service covers, and that forwards to port 6443). The Service does not join it.",
+    );
+    h.cloud.project.balancers.change(h.only.id, { services: [] });
+    await h.settle(2400);
+    expect([h.ports, h.world.addressesOf("evil").length]).toEqual([[6443], 2]);
+  });
+
+  test("is adopted as before if it forwards to node ports only, as one that another cluster released [F39 F41]", async () => {
+    const h = new SharedWorld({ nodes: 2 });
+    h.cloud.project.balancers.add("edge", { services: [listener(80, 31_111)] });
+    await h.start("service");
+    h.world.create("web", draft({ name: "edge" }, tcp(80)));
+    await h.settle();
+    expect(h.only.labels).toEqual({ [ownerLabel]: h.world.get("web").metadata.uid });
+    expect(h.only.services.map(({ destination_port }) => destination_port)).toEqual([30_080]);
+  });
+
+  test("keeps its type and algorithm, and a Service that needs others does not join [F108]", async () => {
+    const h = new SharedWorld({ nodes: 2 });
+    addTerraform(h);
+    await h.start("service");
+    h.world.create("web", draft({ name: "edge", type: "lb31" }, tcp(80)));
+    await h.settle();
+    expect(h.only.type).toBe("lb11");
+    expect(h.events("web")).toContain(
+      'has type "lb11", and the Service needs "lb31", and something else than Services uses it',
+    );
+    h.world.annotate("web", { [`${prefix}type`]: "lb11" });
+    await h.settle();
+    expect(h.ports).toEqual([80, 6443]);
+  });
+
+  test("that gets a listener from a user after Services share it stays with it [F108]", async () => {
+    const h = await SharedWorld.shared();
+    h.cloud.project.balancers.change(h.only.id, { services: [...h.only.services, listener(6443)] });
+    await h.settle(2400);
+    expect(h.ports).toEqual([80, 6443, 8080]);
+    h.world.delete("web");
+    h.world.delete("blog");
+    await h.settle(180);
+    expect([h.world.find("web"), h.world.find("blog")]).toEqual([undefined, undefined]);
+    expect([h.ports, h.marks]).toEqual([[6443], []]);
+  });
+});
+
+describe("A Service with the name of an earlier one", () => {
+  test("gets its ports back, although the earlier one vanished while no manager ran [F38]", async () => {
+    const h = await SharedWorld.shared();
+    await h.world.stop();
+    const { server } = h.world;
+    const blog = server.store.get("services", "default", "blog");
+    if (blog !== undefined) server.store.remove(resourceNamed("services"), blog);
+    h.world.create("blog", draft(sharing(), tcp(8080, 30_778)));
+    await h.start("service");
+    await h.settle(180);
+    expect([h.ports, h.marks]).toEqual([
+      [80, 8080],
+      ["80 web", "8080 blog"],
+    ]);
+    const { uid } = h.world.get("blog").metadata;
+    expect(Object.values(h.only.labels)).toContain(`${uid}_namespace`);
+    expect(h.only.services.find(({ listen_port }) => listen_port === 8080)?.destination_port).toBe(30_778);
+    expect(h.world.addressesOf("blog")).toEqual(h.world.addressesOf("web") as string[]);
+  });
+});
+
+describe("A load balancer that Services share", () => {
+  test("is released by one of them without a change for the others [F41 F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.annotate("blog", { "fairlead.dev/on-delete": "release" });
+    h.world.delete("blog");
+    await h.settle();
+    expect([h.world.find("blog"), h.ports, h.marks]).toEqual([undefined, [80, 8080], ["80 web"]]);
+    expect(h.events("blog")).toContain("ReleasedLoadBalancer");
+  });
+
+  test("gets its marks back when Terraform removes all labels [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.cloud.project.balancers.change(h.only.id, { labels: {} });
+    await h.settle(2400);
+    expect([h.ports, h.marks]).toEqual([
+      [80, 8080],
+      ["80 web", "8080 blog"],
+    ]);
+  });
+
+  test("is repaired after a Go manager has adopted it for one of them [F38]", async () => {
+    const h = await SharedWorld.shared();
+    const { uid } = h.world.get("web").metadata;
+    const { balancers } = h.cloud.project;
+    // It finds the load balancer by the name, adds its label, and deletes the listeners of the others.
+    await h.world.stop();
+    balancers.change(h.only.id, {
+      labels: { ...h.only.labels, [ownerLabel]: uid },
+      services: h.only.services.filter(({ listen_port }) => listen_port === 80),
+    });
+    await h.start("service");
+    await h.settle();
+    expect([h.ports, h.marks]).toEqual([
+      [80, 8080],
+      ["80 web", "8080 blog"],
+    ]);
+    expect(h.only.labels[ownerLabel]).toBeUndefined();
+  });
+
+  test.each([
+    [{ "80.default.other-cluster.fairlead.dev/web": "some-uid_cluster" }, "of another cluster"],
+    [{ "80.other.KEY.fairlead.dev/web": "some-uid_namespace" }, "shared in its namespace only"],
+    [{ "80.other.KEY.fairlead.dev/web": "some-uid" }, "without load-balancer.hetzner.cloud/shared"],
+  ])("of others is not joined: %j [F38]", async (labels, why) => {
+    const donor = await SharedWorld.shared();
+    const own = /^80\.default\.([^.]+)\./.exec(Object.keys(donor.only.labels).toSorted()[0] ?? "")?.[1] ?? "";
+    const h = new SharedWorld({ nodes: 2 });
+    h.cloud.project.balancers.add("edge", {
+      services: [listener(80, 30_080)],
+      labels: Object.fromEntries(
+        Object.entries(labels).map(([key, value]) => [key.replace("KEY", own), value]),
+      ),
+    });
+    await h.start("service");
+    h.forget();
+    h.world.create("blog", draft(sharing({ shared: "cluster" }), tcp(8080)));
+    await h.settle();
+    expect(h.changes).toEqual([]);
+    expect(h.events("blog")).toContain(why);
+  });
+
+  test.each([
+    { "0.default.x.fairlead.dev/web": "u_cluster" },
+    { "99999.default.x.fairlead.dev/web": "u_cluster" },
+    { "80.default.x.fairlead.dev/web": "" },
+    { "80.default.x.fairlead.dev/web": "u_everything" },
+    { "fairlead.dev/web": "u_cluster" },
+  ])("is not recognized by a label of another form: %j [F38]", async (labels) => {
+    const h = new SharedWorld({ nodes: 1 });
+    h.cloud.project.balancers.add("edge", { labels: labels as never });
+    await h.start("service");
+    h.world.create("web", draft({ name: "edge" }, tcp(80)));
+    await h.settle();
+    expect(h.only.labels[ownerLabel]).toBe(h.world.get("web").metadata.uid);
+  });
+});
+
+describe("A manager that dies", () => {
+  test.each([1, 2, 3, 4, 5, 6])(
+    "after change %p of a join leaves what the next one completes [F38]",
+    async (after) => {
+      const h = await SharedWorld.open();
+      h.world.create("web", draft(sharing(), tcp(80)));
+      await h.settle();
+      h.forget();
+      h.world.create("blog", draft(sharing({ "node-selector": "pool notin (x)" }), tcp(8080), tcp(8081)));
+      h.world.create("shop", draft(sharing(), tcp(8082)));
+      const count = () => h.changes.length;
+      await h.world.until(() => count() >= after || h.world.addressesOf("shop").length > 0, "changes");
+      await h.restart();
+      expect([h.ports, h.marks]).toEqual([
+        [80, 8080, 8081, 8082],
+        ["80 web", "8080 blog", "8081 blog", "8082 shop"],
+      ]);
+      expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
+    },
+  );
+
+  test.each([1, 2, 3])(
+    "after change %p of a leave leaves what the next one completes [F38 F108]",
+    async (after) => {
+      const h = await SharedWorld.shared();
+      h.world.delete("blog");
+      await h.world.until(() => h.changes.length >= after || h.world.find("blog") === undefined, "changes");
+      await h.restart();
+      await h.settle(180);
+      expect(h.world.find("blog")).toBeUndefined();
+      expect([h.ports, h.marks]).toEqual([[80], ["80 web"]]);
+      expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
+    },
+  );
+});

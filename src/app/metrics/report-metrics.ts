@@ -140,6 +140,12 @@ const gauges: readonly ReportGauge[] = [
     read: ({ possibleOrphans }) => possibleOrphans.length,
   },
   {
+    name: "fairlead_load_balancers_shared",
+    help: "Load balancers that several Services of this cluster share.",
+    onLeader: true,
+    read: ({ sharedBalancers }) => sharedBalancers.length,
+  },
+  {
     name: "fairlead_cloud_budget_remaining",
     help: "Remaining requests, as reported by the cloud.",
     labels: ["account"],

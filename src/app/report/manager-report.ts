@@ -272,6 +272,7 @@ export function reportOf(manager: ReportedManager) {
     })),
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),
+    sharedBalancers: (service?.shared ?? []).map((name) => ({ name })),
     /** The result of the last sync of each route table. */
     routes: route?.syncs ?? [],
     eventsWaiting: manager.pendingEvents(),

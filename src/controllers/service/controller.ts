@@ -42,6 +42,8 @@ export interface ServiceReport extends ControllerReport {
   readonly orphans: readonly ObservedLoadBalancer[];
   /** Their marks name no cluster, and a Service that this process never saw: orphans, or load balancers of another cluster. */
   readonly possibleOrphans: readonly ObservedLoadBalancer[];
+  /** The names of load balancers that several Services share. */
+  readonly shared: readonly string[];
   /** What the cloud lists for a Service that is gone from the API, by its key. */
   leftOf(key: string): readonly ObservedLoadBalancer[];
   /** The key of a Service in the queue. */
@@ -176,6 +178,7 @@ export class ServiceController implements Reconciler {
       holds: records.all.flatMap(({ key, hold }) => (hold === undefined ? [] : [[key, hold] as const])),
       orphans: this.orphans(),
       possibleOrphans: this.#unowned().filter((one) => this.#mayBeForeign(one)),
+      shared: sharedIn(this.#parts.inventory),
       leftOf: (key) => this.#leftOf(key),
       nameOf: (uid) => this.nameOf(uid),
       knowledgeOf: (service) => knowledgeOf(this.#parts, service),
@@ -229,6 +232,14 @@ function onHold({ warn, note }: ServiceControllerDeps, held: Held | undefined): 
   else warn(describeMassHold(held), {});
 }
 
+/** A load balancer that several Services share is listed once for each. */
+function sharedIn({ marked }: BalancerInventory): readonly string[] {
+  const byName = Map.groupBy(marked, ({ name }) => name);
+  return [...byName].flatMap(([name, views]) =>
+    new Set(views.flatMap(({ owners }) => owners[0] ?? [])).size > 1 ? name : [],
+  );
+}
+
 export interface ServiceKnowledge {
   /** The key of its queue. */
   readonly uid: ServiceUID;
@@ -237,6 +248,8 @@ export interface ServiceKnowledge {
   readonly listedAt: number | undefined;
   /** The Nodes that should be targets; undefined if they cannot be chosen. Chosen when it is read, which takes time. */
   readonly targets: readonly string[] | undefined;
+  /** The other Services that have its load balancer. */
+  readonly sharers: readonly string[];
   /** The change in progress. */
   readonly change: ChangeKind | undefined;
   /** What applies now, also about waiting. */
@@ -253,12 +266,18 @@ function knowledgeOf(
   const { uid } = state;
   const { managed, change } = state.session;
   const listed = inventory.of(uid);
+  const balancer = listed.find(({ name }) => name === managed?.name) ?? listed[0];
   return {
     uid,
-    balancer: listed.find(({ name }) => name === managed?.name) ?? listed[0],
+    balancer,
     listedAt: Number.isFinite(inventory.beganAt) ? inventory.beganAt : undefined,
     get targets() {
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
+    },
+    get sharers() {
+      const others = inventory.marked.filter(({ name }) => name === balancer?.name);
+      const uids = new Set(others.flatMap(({ owners }) => (owners.includes(uid) ? [] : owners)));
+      return [...uids].map((other) => records.get(other)?.key ?? other);
     },
     change,
     problems: problemsOf(state),

@@ -183,6 +183,9 @@ function balancerText({ balancer, listedAt }: ServiceKnowledge, now: number): st
   return `${shown}, as listed ${roughDuration((now - listedAt) / 1000)} ago`;
 }
 
+const sharersText = ({ sharers }: ServiceKnowledge): string | undefined =>
+  sharers.length === 0 ? undefined : shortList(sharers, 120);
+
 function targetsText(targets: readonly string[] | undefined): string | undefined {
   if (targets === undefined) return undefined;
   if (targets.length === 0) return "none: no Node is a target";
@@ -220,6 +223,7 @@ function factsOf({ service, knowledge, listingFailure, now }: KnownService): Des
     Addresses: addresses.length === 0 ? "none" : addresses.join(", "),
     Ports: (spec.ports ?? []).map(({ port, protocol = "TCP" }) => `${port}/${protocol}`).join(" "),
     "Load balancer": knowledge && balancerText(knowledge, now),
+    "Shared with": knowledge && sharersText(knowledge),
     Listings: knowledge && listingsText(listingFailure, now),
     Targets: targetsText(targets),
     Deletion: metadata.deletionTimestamp,

@@ -37,6 +37,7 @@ const report: Pick<
   | "findings"
   | "orphans"
   | "possibleOrphans"
+  | "sharedBalancers"
   | "accounts"
   | "inventory"
   | "changes"
@@ -69,6 +70,7 @@ const report: Pick<
   ],
   orphans: [{ name: "x" }, { name: "y" }, { name: "z" }],
   possibleOrphans: [{ name: "v" }, { name: "w" }],
+  sharedBalancers: [{ name: "u" }],
   accounts: [],
   inventory: [
     { source: "machines", objects: 3, ageSeconds: 12.5, failure: undefined },
@@ -118,6 +120,7 @@ test("the leader counts Nodes, Services and load balancers that need attention [
     'fairlead_problems{object="Service",reason="TargetLimit"} 1',
     "fairlead_load_balancers_orphaned 3",
     "fairlead_load_balancers_possibly_orphaned 2",
+    "fairlead_load_balancers_shared 1",
     ...ofReplica,
   ]);
 });

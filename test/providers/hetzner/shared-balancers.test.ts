@@ -2,114 +2,9 @@
 
 import { describe, expect, test } from "bun:test";
 import { ownerLabel } from "../../../providers/hetzner/marks.ts";
+import { describeObject } from "../../../src/inspect/explain/describe-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
-import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";
-
-const prefix = "load-balancer.hetzner.cloud/";
-const tcp = (port: number, nodePort = (port < 1000 ? 30_000 : 31_000) + (port % 1000)) => ({
-  name: `p${port}`,
-  port,
-  protocol: "TCP",
-  nodePort,
-});
-const draft = (annotations: Readonly<Record<string, string>>, ...ports: readonly object[]) => ({
-  annotations: Object.fromEntries(
-    Object.entries(annotations).map(([name, value]) => [name.includes("/") ? name : prefix + name, value]),
-  ),
-  spec: { ports: ports as never },
-});
-const sharing = (more: Readonly<Record<string, string>> = {}) => ({
-  name: "edge",
-  shared: "namespace",
-  ...more,
-});
-
-class SharedWorld extends HetznerWorld {
-  static async open(options: HetznerWorldOptions = {}): Promise<SharedWorld> {
-    const h = new SharedWorld({ nodes: 2, ...options });
-    await h.start("service");
-    return h;
-  }
-
-  /** `web` on port 80 and `blog` on port 8080 share the load balancer `edge`. */
-  static async shared(options: HetznerWorldOptions = {}): Promise<SharedWorld> {
-    const h = await SharedWorld.open(options);
-    h.world.create("web", draft(sharing(), tcp(80)));
-    h.world.create("blog", draft(sharing(), tcp(8080)));
-    await h.settle();
-    h.forget();
-    return h;
-  }
-
-  async settle(seconds = 90): Promise<void> {
-    await this.world.pass(seconds);
-  }
-
-  async restart(): Promise<void> {
-    await this.world.stop();
-    await this.start("service");
-    await this.settle();
-  }
-
-  get all() {
-    return this.cloud.project.balancers.list();
-  }
-
-  get only() {
-    const [balancer, ...others] = this.all;
-    if (balancer === undefined || others.length > 0) throw new Error("Expected one load balancer.");
-    return balancer;
-  }
-
-  get ports(): readonly number[] {
-    return this.only.services.map(({ listen_port }) => listen_port).toSorted((a, b) => a - b);
-  }
-
-  /** The Services in the labels of ports: "80 web". */
-  get marks(): readonly string[] {
-    return Object.keys(this.only.labels)
-      .flatMap((key) => /^(\d+)\..*\.fairlead\.dev\/(.*)$/.exec(key)?.slice(1).join(" ") ?? [])
-      .toSorted();
-  }
-
-  get changes(): readonly string[] {
-    return this.requests.filter((one) => !one.startsWith("GET ")).map((one) => one.split("/").at(-1) ?? "");
-  }
-
-  events(name: string): string {
-    return this.world.events(name).join("\n");
-  }
-
-  nodeLabels(name: string, labels: Readonly<Record<string, string>>): void {
-    this.world.changeNode(name, (node) => ({ ...node, metadata: { ...node.metadata, labels } }));
-  }
-
-  get serversOfTargets(): readonly string[] {
-    const { servers } = this.cloud.project;
-    return this.only.targets
-      .flatMap((target) => (target.type === "server" ? servers.existing(target.server).name : target.type))
-      .toSorted();
-  }
-}
-
-const listener = (listen_port: number, destination_port = listen_port) => ({
-  protocol: "tcp" as const,
-  listen_port,
-  destination_port,
-  proxyprotocol: false,
-  health_check: { protocol: "tcp" as const, port: destination_port, interval: 15, timeout: 10, retries: 3 },
-});
-
-/** The load balancer of Terraform, with the API server on port 6443 and a control plane that is no Node. */
-function addTerraform(h: HetznerWorld) {
-  const { balancers, servers } = h.cloud.project;
-  const control = servers.add("control-plane", {});
-  return balancers.add("edge", {
-    labels: { team: "platform" },
-    services: [listener(6443)],
-    targets: [{ type: "server", server: control.id, usesPrivateIp: false }],
-  });
-}
+import { addTerraform, draft, listener, prefix, SharedWorld, sharing, tcp } from "./shared-world.ts";
 
 describe("Services that agree to share", () => {
   test("make one load balancer, whichever is first, and have its address [F38 N13]", async () => {
@@ -519,17 +414,20 @@ describe("A load balancer that Services share", () => {
 });
 
 describe("A manager that dies", () => {
-  test.each([1, 2, 3, 4, 5, 6])(
-    "after change %p of a join leaves what the next one completes [F38]",
-    async (after) => {
+  const places = [1, 2, 3, 4, 5, 6].flatMap((count) =>
+    (["before", "after"] as const).map((when) => [when, count] as const),
+  );
+
+  test.each(places)(
+    "%s change %p of a join leaves what the next one completes [F38]",
+    async (when, count) => {
       const h = await SharedWorld.open();
       h.world.create("web", draft(sharing(), tcp(80)));
       await h.settle();
-      h.forget();
-      h.world.create("blog", draft(sharing({ "node-selector": "pool notin (x)" }), tcp(8080), tcp(8081)));
+      h.crashAt(count, when);
+      h.world.create("blog", draft(sharing(), tcp(8080), tcp(8081)));
       h.world.create("shop", draft(sharing(), tcp(8082)));
-      const count = () => h.changes.length;
-      await h.world.until(() => count() >= after || h.world.addressesOf("shop").length > 0, "changes");
+      await h.settle();
       await h.restart();
       expect([h.ports, h.marks]).toEqual([
         [80, 8080, 8081, 8082],
@@ -539,12 +437,13 @@ describe("A manager that dies", () => {
     },
   );
 
-  test.each([1, 2, 3])(
-    "after change %p of a leave leaves what the next one completes [F38 F108]",
-    async (after) => {
+  test.each(places.slice(0, 6))(
+    "%s change %p of a leave leaves what the next one completes [F38 F108]",
+    async (when, count) => {
       const h = await SharedWorld.shared();
+      h.crashAt(count, when);
       h.world.delete("blog");
-      await h.world.until(() => h.changes.length >= after || h.world.find("blog") === undefined, "changes");
+      await h.settle(30);
       await h.restart();
       await h.settle(180);
       expect(h.world.find("blog")).toBeUndefined();
@@ -552,4 +451,102 @@ describe("A manager that dies", () => {
       expect(h.serversOfTargets).toEqual(["node-0", "node-1"]);
     },
   );
+
+  test.each(places.slice(0, 4))(
+    "%s change %p when both make the load balancer leaves one [F38]",
+    async (when, count) => {
+      const h = await SharedWorld.open();
+      h.crashAt(count, when);
+      h.world.create("web", draft(sharing(), tcp(80)));
+      h.world.create("blog", draft(sharing(), tcp(8080)));
+      await h.settle(60);
+      await h.restart();
+      await h.settle(180);
+      expect([h.ports, h.marks]).toEqual([
+        [80, 8080],
+        ["80 web", "8080 blog"],
+      ]);
+    },
+  );
+
+  test.each(places.slice(0, 4))(
+    "%s change %p of an adoption leaves what Terraform has put there [F108]",
+    async (when, count) => {
+      const h = new SharedWorld({ nodes: 2 });
+      addTerraform(h);
+      await h.start("service");
+      h.crashAt(count, when);
+      h.world.create("web", draft({ name: "edge" }, tcp(80)));
+      await h.settle(60);
+      h.world.delete("web");
+      await h.restart();
+      await h.settle(180);
+      expect(h.world.find("web")).toBeUndefined();
+      expect(h.ports).toEqual([6443]);
+      expect(h.serversOfTargets).toContain("control-plane");
+      expect(h.only.labels).toEqual({ team: "platform" });
+    },
+  );
+});
+
+describe("What a user sees", () => {
+  test("explain names the Services that share the load balancer, and a metric counts it [F38 F89]", async () => {
+    const h = await SharedWorld.shared();
+    const described = describeObject(h.world.manager, "Service", "default/web");
+    expect(described).toMatchObject({ facts: { "Shared with": "default/blog" } });
+    expect(h.world.manager.metrics.text()).toContain("\nfairlead_load_balancers_shared 1\n");
+    h.world.delete("blog");
+    await h.settle();
+    expect(h.world.manager.metrics.text()).toContain("\nfairlead_load_balancers_shared 0\n");
+  });
+
+  test("observe mode says that a Service would join, and changes nothing [F38]", async () => {
+    const h = await SharedWorld.shared();
+    await h.world.stop();
+    h.world.create("late", draft(sharing(), tcp(81)));
+    await h.start("service", "--mode=observe");
+    await h.settle();
+    expect(h.changes).toEqual([]);
+    const { journal } = h.world.manager.report();
+    expect(journal.map(({ action }) => action)).toContain("join load balancer");
+  });
+
+  test("a cluster whose uid cannot be read shares nothing, and says what to grant [F38]", async () => {
+    const h = new SharedWorld({
+      nodes: 1,
+      authorize: (_, { resource }) => resource !== "namespaces",
+    });
+    await h.start("service");
+    h.world.create("web", draft(sharing(), tcp(80)));
+    await h.settle();
+    expect(h.all).toEqual([]);
+    expect(h.events("web")).toContain("the namespace kube-system cannot be read");
+  });
+
+  test("one that was deleted in the cloud is made once again, with the ports of all [F38]", async () => {
+    const h = await SharedWorld.shared();
+    await h.settle(300);
+    h.cloud.project.balancers.remove(h.only.id);
+    await h.settle(3600);
+    expect([h.ports, h.marks]).toEqual([
+      [80, 8080],
+      ["80 web", "8080 blog"],
+    ]);
+    expect(h.world.addressesOf("blog")).toEqual(h.world.addressesOf("web") as string[]);
+  });
+
+  test("a redirect to HTTPS needs port 80, which another Service has [F37 F38]", async () => {
+    const h = await SharedWorld.shared();
+    const { id } = h.cloud.project.certificates.add("shop");
+    const https = { protocol: "https", "http-certificates": String(id), "http-redirect-http": "true" };
+    h.world.create("shop", draft(sharing(https), tcp(443)));
+    await h.settle();
+    expect(h.events("shop")).toContain("on port 80 (of default/web)");
+    h.world.delete("web");
+    await h.settle(300);
+    expect([h.ports, h.marks]).toEqual([
+      [443, 8080],
+      ["443 shop", "80 shop", "8080 blog"],
+    ]);
+  });
 });

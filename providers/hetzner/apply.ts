@@ -12,33 +12,19 @@ import {
   inProgress,
   type KeyedLock,
   milliseconds,
-  type SharerMemory,
   type StepOutcome,
   seconds,
   whileMarked,
 } from "#ccm";
 import { type HetznerApi, outcomeOf } from "./api.ts";
 import type { HetznerStep } from "./balancer.ts";
-import { isMarkedFor, isShared, ownerLabel, portMarksOf } from "./marks.ts";
+import { isMarkedFor, isShared, ownerLabel } from "./marks.ts";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
-import type { WantedOfBalancer } from "./sharing.ts";
 import { keyOf } from "./targets.ts";
-
-/** What load balancers that Services share need besides the API. */
-export interface Sharing {
-  readonly locks: KeyedLock;
-  readonly sharers: SharerMemory<WantedOfBalancer>;
-}
 
 /** Only the label of the Go manager is there. */
 const isOwned = (balancer: ApiLoadBalancer): boolean =>
   balancer.labels[ownerLabel] !== undefined && !isShared(balancer);
-
-/** Since the plan, another Service may have been planned that wants the target. */
-function isWantedBy({ sharers }: Sharing, balancer: ApiLoadBalancer | undefined, target = ""): boolean {
-  const uids = balancer === undefined ? [] : portMarksOf(balancer).map(({ uid }) => uid);
-  return [...sharers.of(uids).values()].some((wanted) => wanted?.targets.has(target) === true);
-}
 
 const deletion = "delete load balancer";
 const soon = milliseconds(100);
@@ -47,7 +33,7 @@ const removals = new Set([deletion, "delete service", "remove target", "detach f
 /** Applies a step to a shared load balancer only while it has the labels that the plan saw. */
 function applyToShared(
   api: HetznerApi,
-  sharing: Sharing,
+  locks: KeyedLock,
   step: HetznerStep,
   rest: NonNullable<HetznerStep["whileMarked"]>,
   call: Call,
@@ -73,12 +59,11 @@ function applyToShared(
   const key = rest.id === undefined ? rest.name : String(rest.id);
   const planned = rest.id === undefined ? undefined : textsOf(rest.labels, rest.ports);
   const marked = { step, operation, key, noun: "labels", planned, read };
-  return whileMarked(sharing.locks, marked, call, async (found) => {
+  return whileMarked(locks, marked, call, async (found) => {
     const { target } = step;
     const isThere = found?.balancer.targets.some((one) => keyOf(one) === target) === true;
     const isAddition = step.targets?.adds !== undefined;
-    const isWanted = () => isWantedBy(sharing, found?.balancer, target);
-    if (target !== undefined && (isAddition ? isThere : !isThere || isWanted())) return done();
+    if (target !== undefined && isAddition === isThere) return done();
     return applyAlone(api, step, call).catch((error: unknown) => {
       // A change for another Service is still running.
       const isLocked = CloudError.is(error) && error.kind === "busy" && step.do !== deletion;
@@ -151,12 +136,12 @@ async function applyWithoutRefused(api: HetznerApi, step: HetznerStep, call: Cal
 
 export function applyStep(
   api: HetznerApi,
-  sharing: Sharing,
+  locks: KeyedLock,
   step: HetznerStep,
   call: Call,
 ): Promise<StepOutcome> {
   const { whileMarked: rest } = step;
-  return rest === undefined ? applyAlone(api, step, call) : applyToShared(api, sharing, step, rest, call);
+  return rest === undefined ? applyAlone(api, step, call) : applyToShared(api, locks, step, rest, call);
 }
 
 function applyAlone(api: HetznerApi, step: HetznerStep, call: Call): Promise<StepOutcome> {

@@ -8,7 +8,6 @@ import {
   type LoadBalancers,
   parseIp,
   type ServiceUID,
-  SharerMemory,
 } from "#ccm";
 import type { HetznerApi } from "./api.ts";
 import { applyStep } from "./apply.ts";
@@ -28,8 +27,8 @@ import { creation, hasAddresses, planLoadBalancer } from "./plan-balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { NetworkID } from "./routes.ts";
 import { hasRobotAccess, type Settings } from "./settings.ts";
-import { type SharingContext, shareOf, type WantedOfBalancer, wantedSettings } from "./sharing.ts";
-import { keyOf, reach, wantedTargets } from "./targets.ts";
+import { type SharingContext, shareOf } from "./sharing.ts";
+import { reach } from "./targets.ts";
 
 /** One view for each Service that has the load balancer, and one that a Service may adopt or join. */
 function toObserved(balancer: ApiLoadBalancer, cluster: string | undefined): readonly Observed[] {
@@ -75,8 +74,8 @@ export function hetznerLoadBalancers(
   mark: Context["mark"],
 ): LoadBalancers<Annotations, Observed, HetznerStep, Prefetched> {
   const readsRobot = hasRobotAccess(operator);
-  const sharing = { locks: new KeyedLock(), sharers: new SharerMemory<WantedOfBalancer>() };
-  const context = (): SharingContext => ({ cluster: mark.clusterUID, sharers: sharing.sharers });
+  const locks = new KeyedLock();
+  const context = (): SharingContext => ({ cluster: mark.clusterUID, operator });
   const chosen = <D extends Pick<Desired, "owner" | "ports" | "settings">>(
     desired: D,
     observed: Observed | undefined,
@@ -85,28 +84,10 @@ export function hetznerLoadBalancers(
     const share = observed && shareOf(requested, observed.balancer, context());
     return possible(share?.desired ?? requested, observed?.balancer);
   };
-  /** The plans of the other Services need it. One that leaves wants nothing. */
-  const note = (desired: Desired | undefined, observed: Observed): void => {
-    const uid = desired?.owner.uid ?? observed.owners[0];
-    if (uid === undefined || !isShared(observed.balancer)) return;
-    const isServed = desired !== undefined && desired.ending === undefined;
-    const specs = isServed ? wantedTargets(chosen(desired, observed), readsRobot).specs : [];
-    const targets = new Set(specs.map(({ target }) => keyOf(target)));
-    const settings = isServed ? wantedSettings(withDefaults(desired, operator)) : {};
-    sharing.sharers.note(String(observed.balancer.id), uid, { settings, targets });
-  };
   return {
     list: async function* (call) {
-      const all: Observed[] = [];
-      for await (const page of api.loadBalancers(call)) {
-        const views = page.flatMap((balancer) => toObserved(balancer, mark.clusterUID));
-        all.push(...views.filter(({ balancer }) => isShared(balancer)));
-        yield views;
-      }
-      sharing.sharers.retain(
-        new Set(all.map(({ balancer }) => String(balancer.id))),
-        new Set(all.flatMap(({ owners }) => owners)),
-      );
+      for await (const page of api.loadBalancers(call))
+        yield page.flatMap((balancer) => toObserved(balancer, mark.clusterUID));
     },
     // The label of the Go manager has no place for the cluster, and several clusters may share a project.
     marksNameCluster: false,
@@ -125,11 +106,9 @@ export function hetznerLoadBalancers(
     },
     targetLimit: (desired, observed) =>
       targetLimit(chosen(desired, observed).settings.type, observed?.balancer.load_balancer_type),
-    plan: (desired, observed, prefetched) => {
-      if (observed !== undefined) note(desired, observed);
-      return planLoadBalancer(desired, observed, prefetched, operator, context());
-    },
-    apply: (step, call) => applyStep(api, sharing, step, call),
+    plan: (desired, observed, prefetched) =>
+      planLoadBalancer(desired, observed, prefetched, operator, context()),
+    apply: (step, call) => applyStep(api, locks, step, call),
     publish: (desired, observed) => {
       if (observed === undefined || !hasAddresses(observed.balancer))
         return { kind: "wait", waitingFor: creation };

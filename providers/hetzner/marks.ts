@@ -1,8 +1,11 @@
 // The labels that say whose a load balancer is. The Go manager's label covers all of it, for one Service. Labels of ports cover single
-// listeners: of Services that share it, or of one beside what something else has put there. They must never change. Pure.
+// listeners: of Services that share it, or of one beside what something else has put there. Then labels of targets say which targets are
+// those of Services. They must never change. Pure.
 
 import type { ServiceUID } from "#ccm";
 import type { ApiLoadBalancer } from "./resources.ts";
+
+type Labels = ApiLoadBalancer["labels"];
 
 /** The label that the Go manager puts on every load balancer and certificate: the uid of the Service. */
 export const ownerLabel = "hcloud-ccm/service-uid";
@@ -76,4 +79,19 @@ export function ownPart(balancer: ApiLoadBalancer, uid: string | undefined): Api
   if (marks.length === 0) return balancer;
   const ports = new Set(marks.filter((mark) => mark.uid === uid).map(({ port }) => port));
   return { ...balancer, services: balancer.services.filter(({ listen_port }) => ports.has(listen_port)) };
+}
+
+const targetLabel = /^(server|ip)-([\d-]{1,20})\.([a-z0-9-]{1,63})\.fairlead\.dev\/target$/;
+
+/** The label of a target: `server-123.<uid of the cluster>.fairlead.dev/target`, or `ip-192-0-2-1` and so on. `target`: as `keyOf` names it. */
+export const labelOfTarget = (target: string, cluster: string): string =>
+  `${target.replaceAll(/[ .]/g, "-")}.${cluster}.fairlead.dev/target`;
+
+/** The labels of targets, by target. */
+export function targetLabelsOf(labels: Labels): ReadonlyMap<string, string> {
+  const found = Object.keys(labels).flatMap((label) => {
+    const [, type, id = ""] = targetLabel.exec(label) ?? [];
+    return type === undefined ? [] : [[`${type} ${id.replaceAll("-", ".")}`, label] as const];
+  });
+  return new Map(found);
 }

@@ -92,12 +92,12 @@ export function planLoadBalancer(
 function planShare(
   wanted: Wanted,
   balancer: ApiLoadBalancer,
-  { labels, isMember, view }: Share<Desired>,
+  { isMember, view }: Share<Desired>,
 ): Pick<Plan<HetznerStep>, "steps" | "refused"> {
   const rest = whileMarked(balancer);
   const title = isMember ? "change marks" : "join load balancer";
+  const { labels, ...seen } = view(wanted.targets);
   if (labels !== undefined) return { steps: [rest(change(balancer, { labels }, title))] };
-  const seen = view(wanted.targets);
   if (seen.refused.length > 0) return { steps: [], refused: seen.refused };
   // Others may need the network in which it is.
   const networkID = balancer.private_net[0]?.network ?? wanted.networkID;

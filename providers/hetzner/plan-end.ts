@@ -14,11 +14,11 @@ export function planEnd(
 ): Plan<HetznerStep> {
   if (uid === undefined) return { steps: [] };
   const isProtected = balancer.protection.delete;
-  const labels = labelsWithout(balancer, uid);
+  const leave = desired?.ending === "release" ? undefined : leaveOf(balancer, uid, desired?.sharers, sharing);
+  const labels = labelsWithout(balancer, uid, leave?.targets);
   const release = { ...change(balancer, { labels }), unmarks: uid };
   const rest = isShared(balancer) ? whileMarked(balancer) : (step: HetznerStep) => step;
   if (desired?.ending === "release") return { steps: [rest(release)] };
-  const leave = leaveOf(balancer, uid, sharing);
   if (leave !== undefined) {
     const services = leave.services.map((service) => deleteService(balancer, service));
     const targets = leave.targets.map((target) => removeTarget(balancer, target));

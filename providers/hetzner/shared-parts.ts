@@ -6,7 +6,9 @@ import { ownerLabel, type PortMark, portMarksOf, serviceOf } from "./marks.ts";
 import type { ApiLoadBalancer, ApiService } from "./resources.ts";
 import { portsOf } from "./services.ts";
 
-export type Request = Pick<Desired, "owner" | "ports"> & { readonly settings: Partial<Desired["settings"]> };
+export type Request = Pick<Desired, "owner" | "ports" | "sharers"> & {
+  readonly settings: Partial<Desired["settings"]>;
+};
 
 /** The default range of node ports: a listener that forwards there was left by a Service, for example by one that released it. */
 const isNodePort = (port: number): boolean => port >= 30_000 && port <= 32_767;

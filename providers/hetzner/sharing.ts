@@ -8,13 +8,13 @@ import {
   type ProviderProblem,
   type RefusedTarget,
   type ServiceUID,
-  type SharerMemory,
-  type Sharers,
 } from "#ccm";
-import { isShared, labelOf, ownerLabel, portMarksOf } from "./marks.ts";
-import { fitsType, portLimit } from "./placement.ts";
+import { withDefaults } from "./balancer.ts";
+import { isShared, labelOf, labelOfTarget, ownerLabel, portMarksOf, targetLabelsOf } from "./marks.ts";
+import { fitsType, portLimit, possible } from "./placement.ts";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 import { portsOf } from "./services.ts";
+import { hasRobotAccess, type Settings as OperatorSettings } from "./settings.ts";
 import { choosePorts, needs, type Parts, partsOf, type Request } from "./shared-parts.ts";
 import {
   contradictionProblem,
@@ -23,20 +23,14 @@ import {
   stillShared,
   withoutIdentity,
 } from "./sharing-problems.ts";
-import { keyOf, type WantedTargets } from "./targets.ts";
+import { keyOf, type WantedTargets, wantedTargets } from "./targets.ts";
 
 type Settings = Readonly<Record<string, unknown>>;
-
-/** What a Service wants of the whole load balancer. */
-export interface WantedOfBalancer {
-  readonly settings: Settings;
-  readonly targets: ReadonlySet<string>;
-}
 
 export interface SharingContext {
   /** The uid of the cluster; undefined while it cannot be read. */
   readonly cluster: string | undefined;
-  readonly sharers: Pick<SharerMemory<WantedOfBalancer>, "of" | "wasWanted">;
+  readonly operator: OperatorSettings;
 }
 
 type Labels = ApiLoadBalancer["labels"];
@@ -47,14 +41,16 @@ export interface Share<D extends Request> {
   readonly desired: D;
   readonly problems: readonly ProviderProblem[];
   readonly isMember: boolean;
-  /** Those that it needs, if they differ. They are written before anything else is changed. */
+  readonly view: (targets: WantedTargets) => ShareView;
+}
+
+interface ShareView {
+  /** Those that the Service needs, if they differ. They are written before anything else is changed. */
   readonly labels: Labels | undefined;
   /** Only with what the Service may change. */
-  readonly view: (targets: WantedTargets) => {
-    readonly balancer: ApiLoadBalancer;
-    /** Targets for which it has no room. */
-    readonly refused: readonly RefusedTarget[];
-  };
+  readonly balancer: ApiLoadBalancer;
+  /** Targets for which it has no room. */
+  readonly refused: readonly RefusedTarget[];
 }
 
 const ofAll = ["name", "type", "algorithm-type", "private-ipv4", "disable-public-network"] as const;
@@ -62,7 +58,7 @@ const pointers = ["ipv4-rdns", "ipv6-rdns"] as const;
 const perTarget = "use-private-ip";
 
 /** The settings of the whole load balancer that a Service has. */
-export function wantedSettings({ settings }: Pick<Request, "settings">): Settings {
+function wantedSettings({ settings }: Pick<Request, "settings">): Settings {
   return {
     ...Object.fromEntries([...ofAll, ...pointers].map((name) => [name, settings[name]])),
     [perTarget]: settings[perTarget] ?? false,
@@ -92,11 +88,35 @@ function currentSettings(
   };
 }
 
+/** What another Service wants of the load balancer. */
+interface Wanted {
+  readonly settings: Settings;
+  readonly targets: ReadonlySet<string>;
+}
+
+/** What the other Services want, by uid. Undefined: it is not known. */
+function othersOf(
+  { sharers }: Request,
+  balancer: ApiLoadBalancer,
+  uids: readonly string[],
+  operator: OperatorSettings,
+): ReadonlyMap<string, Wanted | undefined> {
+  const wantedOf = (uid: string): Wanted | undefined => {
+    const desired = sharers?.get(uid as ServiceUID);
+    if (desired === undefined) return undefined;
+    const requested = withDefaults(desired, operator);
+    const { specs } = wantedTargets(possible(requested, balancer), hasRobotAccess(operator));
+    const targets = desired.ending === undefined ? specs.map(({ target }) => keyOf(target)) : [];
+    return { settings: wantedSettings(requested), targets: new Set(targets) };
+  };
+  return new Map(uids.map((uid) => [uid, wantedOf(uid)]));
+}
+
 /** Undefined: all of the load balancer belongs to the Service, as the Go manager has it. */
 export function shareOf<D extends Request>(
   requested: D,
   balancer: ApiLoadBalancer,
-  { cluster, sharers }: SharingContext,
+  { cluster, operator }: SharingContext,
 ): Share<D> | undefined {
   const { owner, settings } = requested;
   const isAlone = settings.shared === undefined && !isShared(balancer);
@@ -105,10 +125,10 @@ export function shareOf<D extends Request>(
   const { strangers, view, isMember, mine } = parts;
   const hasStrangers = strangers.length > 0;
   if (isAlone && !hasStrangers) return undefined;
-  const known = sharers.of(view.others);
-  const others = new Map([...known].map(([mark, wanted]) => [mark, wanted?.settings]));
-  const current = currentSettings(balancer, [...others.values()], hasStrangers);
-  const held = contradictionsIn(wantedSettings(requested), current, others, hasStrangers).filter(
+  const others = othersOf(requested, balancer, view.others, operator);
+  const theirs = new Map([...others].map(([uid, wanted]) => [uid, wanted?.settings]));
+  const current = currentSettings(balancer, [...theirs.values()], hasStrangers);
+  const held = contradictionsIn(wantedSettings(requested), current, theirs, hasStrangers).filter(
     ({ name, whose }) => name !== perTarget || whose.length > 0,
   );
   const kept = Object.fromEntries(held.map(({ name, current: value }) => [name, value]));
@@ -137,33 +157,70 @@ export function shareOf<D extends Request>(
       ...held.map((one) => contradictionProblem(one, balancer, parts)),
       ...portProblems(requested, balancer, parts, { ...ports, isSmall }),
     ],
-    labels:
-      home === undefined
-        ? undefined
-        : changedLabels(requested, balancer, parts, { home, ports: ports.served }),
-    view: (targets) =>
-      viewWith(balancer, parts, targets, freeTargets(balancer, known, sharers, hasStrangers)),
+    view: (targets) => {
+      const targetsOf = [...others.values()].map((wanted) => wanted?.targets);
+      const own = ownTargets(balancer, targetsOf, hasStrangers);
+      const labels = changedLabels(requested, balancer, parts, { home, ports: ports.served, targets, own });
+      return { labels, ...viewWith(balancer, parts, targets, own.isFree) };
+    },
   };
+}
+
+interface OwnTargets {
+  /** Whether no other Service needs it. */
+  readonly isUnwanted: (target: string) => boolean;
+  /** Whether the Service may remove a target that it does not want. */
+  readonly isFree: (target: ApiTarget) => boolean;
+  /** Those of Services have labels, and all others stay. */
+  readonly areMarked: boolean;
+}
+
+function ownTargets(
+  { labels }: ApiLoadBalancer,
+  others: readonly (ReadonlySet<string> | undefined)[],
+  hasStrangers: boolean,
+): OwnTargets {
+  const marked = targetLabelsOf(labels);
+  // Something else may have targets although its listener is being replaced.
+  const areMarked = hasStrangers || marked.size > 0;
+  const isUnwanted = (target: string): boolean => isRemovable(target, others);
+  const isFree = (target: ApiTarget): boolean =>
+    target.type !== "label_selector" &&
+    isUnwanted(keyOf(target)) &&
+    (!areMarked || marked.has(keyOf(target)));
+  return { isUnwanted, isFree, areMarked };
+}
+
+interface NeededLabels {
+  readonly home: string | undefined;
+  readonly ports: readonly number[];
+  readonly targets: WantedTargets;
+  readonly own: OwnTargets;
 }
 
 function changedLabels(
   requested: Request,
-  { labels }: ApiLoadBalancer,
+  { labels, targets: existing }: ApiLoadBalancer,
   { view, mine, taken }: Parts,
-  { home, ports }: { readonly home: string; readonly ports: readonly number[] },
+  { home, ports, targets: { specs }, own }: NeededLabels,
 ): Labels | undefined {
+  if (home === undefined) return undefined;
   const { owner, settings } = requested;
   const needed = [...ports.flatMap((port) => needs(requested, port)), ...view.own.flatMap(portsOf)];
   // Without any port, the Service keeps its place.
   const marked = needed.length > 0 ? needed.filter((port) => !taken.has(port)) : mine.map(({ port }) => port);
-  const own = new Set(mine.map((mark) => labelOf(mark)[0]));
-  const rest = Object.entries(labels).filter(([key, value]) => {
-    const isOwner = value === owner.uid || view.others.includes(value);
-    return key === ownerLabel ? !isOwner : !own.has(key);
-  });
+  const has = new Set(existing.map(keyOf));
+  const gone = [...targetLabelsOf(labels)].filter(([target]) => !has.has(target) && own.isUnwanted(target));
+  const dropped = new Set([...mine.map((mark) => labelOf(mark)[0]), ...gone.map(([, label]) => label)]);
+  const isOwner = (uid: string): boolean => uid === owner.uid || view.others.includes(uid);
+  const rest = Object.entries(labels).filter(([key, value]) =>
+    key === ownerLabel ? !isOwner(value) : !dropped.has(key),
+  );
+  const wanted = own.areMarked ? specs.map(({ target }) => labelOfTarget(keyOf(target), home)) : [];
   const next = Object.fromEntries([
     ...rest,
     ...[...new Set(marked)].map((port) => labelOf({ port, cluster: home, ...owner, scope: settings.shared })),
+    ...wanted.map((label) => [label, ""]),
     ...applicable(settings.shared === undefined && view.others.length === 0 && [ownerLabel, owner.uid]),
   ]) as Labels;
   const isSame =
@@ -181,27 +238,12 @@ export function newLabels(requested: Request, cluster: string | undefined): Labe
   return Object.fromEntries(tcp.map((port) => labelOf({ port, cluster, ...owner, scope: settings.shared })));
 }
 
-/** Which targets the Service may remove if it does not want them. */
-function freeTargets(
-  { id }: ApiLoadBalancer,
-  others: Sharers<WantedOfBalancer>,
-  sharers: SharingContext["sharers"],
-  hasStrangers: boolean,
-): (target: ApiTarget) => boolean {
-  const rule = {
-    others: [...others.values()].map((wanted) => wanted?.targets),
-    hasStrangers,
-    wasWanted: (target: string) => sharers.wasWanted(String(id), target),
-  };
-  return (target) => target.type !== "label_selector" && isRemovable(keyOf(target), rule);
-}
-
 function viewWith(
   balancer: ApiLoadBalancer,
   { view, occupied }: Parts,
   { specs }: WantedTargets,
   isFree: (target: ApiTarget) => boolean,
-): ReturnType<Share<Request>["view"]> {
+): Omit<ShareView, "labels"> {
   const { targets, load_balancer_type: type } = balancer;
   const wanted = new Set(specs.map(({ target }) => keyOf(target)));
   const seen = targets.filter((target) => wanted.has(keyOf(target)) || isFree(target));
@@ -225,18 +267,36 @@ function viewWith(
 export function leaveOf(
   balancer: ApiLoadBalancer,
   uid: ServiceUID,
-  { sharers }: SharingContext,
+  sharers: Request["sharers"],
+  { operator }: SharingContext,
 ): Pick<ApiLoadBalancer, "services" | "targets"> | undefined {
-  const owner = { uid, namespace: "", name: "" };
-  const { view, strangers } = partsOf({ owner, ports: [], settings: {} }, balancer, undefined);
+  const leaving = { owner: { uid, namespace: "", name: "" }, ports: [], settings: {}, sharers };
+  const { view, strangers } = partsOf(leaving, balancer, undefined);
   if (view.isLast) return undefined;
-  const isFree = freeTargets(balancer, sharers.of(view.others), sharers, strangers.length > 0);
+  const others = [...othersOf(leaving, balancer, view.others, operator).values()];
+  const { isFree } = ownTargets(
+    balancer,
+    others.map((wanted) => wanted?.targets),
+    strangers.length > 0,
+  );
   return { services: view.own, targets: balancer.targets.filter(isFree) };
 }
 
-/** Without those of this Service. */
-export function labelsWithout(balancer: ApiLoadBalancer, uid: string): Labels {
-  const own = new Set(portMarksOf(balancer).flatMap((mark) => (mark.uid === uid ? labelOf(mark)[0] : [])));
+/** Without those of this Service, and of targets that it removes; without those of all targets if it is the last one. */
+export function labelsWithout(
+  balancer: ApiLoadBalancer,
+  uid: string,
+  removed: readonly ApiTarget[] = [],
+): Labels {
+  const marks = portMarksOf(balancer);
+  const isLast = marks.every((mark) => mark.uid === uid);
+  const targets = new Set(removed.map(keyOf));
+  const own = new Set([
+    ...marks.flatMap((mark) => (mark.uid === uid ? labelOf(mark)[0] : [])),
+    ...[...targetLabelsOf(balancer.labels)].flatMap(([target, label]) =>
+      isLast || targets.has(target) ? label : [],
+    ),
+  ]);
   return Object.fromEntries(
     Object.entries(balancer.labels).filter(([key, value]) =>
       key === ownerLabel ? value !== uid : !own.has(key),

@@ -55,25 +55,13 @@ export function viewOf<L>({
   };
 }
 
-/** What the other Services of a load balancer wanted when they were planned last, by mark. Undefined: not planned since the start. */
-export type Sharers<W> = ReadonlyMap<string, W | undefined>;
-
-interface UnwantedTarget {
-  /** What each of the other Services wants. */
-  readonly others: Iterable<ReadonlySet<string> | undefined>;
-  /** Something else than Services uses the load balancer, and may have put targets there. */
-  readonly hasStrangers: boolean;
-  /** What a Service of the load balancer has wanted since the start. */
-  readonly wasWanted: (target: string) => boolean;
-}
-
 /**
- * Whether a Service may remove a target that it does not want. The targets are the union of those that the Services want. Whatever the
- * order in which they are planned, the last one that stops wanting a target sees that all others have stopped.
+ * Whether a Service may remove a target that it does not want: the targets of a load balancer are the union of those that its Services
+ * want. `others`: what each of the other Services wants, undefined while that is not known.
  */
-export function isRemovable(target: string, { others, hasStrangers, wasWanted }: UnwantedTarget): boolean {
+export function isRemovable(target: string, others: Iterable<ReadonlySet<string> | undefined>): boolean {
   for (const wanted of others) if (wanted === undefined || wanted.has(target)) return false;
-  return !hasStrangers || wasWanted(target);
+  return true;
 }
 
 type Settings = Readonly<Record<string, unknown>>;
@@ -94,13 +82,13 @@ export interface Contradiction {
 export function contradictionsIn(
   wanted: Settings,
   current: Settings,
-  sharers: Sharers<Settings>,
+  others: ReadonlyMap<string, Settings | undefined>,
   hasStrangers: boolean,
 ): readonly Contradiction[] {
   return Object.entries(wanted).flatMap(([name, value]) => {
     const is = current[name];
     if (value === undefined || is === undefined || is === value) return [];
-    const whose = [...sharers].flatMap(([mark, other]) => (other?.[name] === value ? [] : mark));
+    const whose = [...others].flatMap(([mark, other]) => (other?.[name] === value ? [] : mark));
     return whose.length > 0 || hasStrangers ? [{ name, wanted: value, current: is, whose }] : [];
   });
 }

@@ -70,6 +70,11 @@ export interface DesiredLoadBalancer<A extends Fields> {
   /** What steps have stored with `remember`. */
   readonly facts: Facts;
   /**
+   * The other Services that have the same load balancer, as listed; undefined while it is not known what one needs, for example because it
+   * is paused or belongs to another cluster. Absent: no other Service has it.
+   */
+  readonly sharers?: ReadonlyMap<ServiceUID, DesiredLoadBalancer<A> | undefined> | undefined;
+  /**
    * Set when the load balancer must be removed: its Service is deleted or has another type. `delete`: delete it. `release`: keep it and remove the mark; only with
    * `release` in `LoadBalancers.supports`.
    */

@@ -178,7 +178,7 @@ export class ServiceController implements Reconciler {
       holds: records.all.flatMap(({ key, hold }) => (hold === undefined ? [] : [[key, hold] as const])),
       orphans: this.orphans(),
       possibleOrphans: this.#unowned().filter((one) => this.#mayBeForeign(one)),
-      shared: sharedIn(this.#parts.inventory),
+      shared: this.#parts.inventory.shared,
       leftOf: (key) => this.#leftOf(key),
       nameOf: (uid) => this.nameOf(uid),
       knowledgeOf: (service) => knowledgeOf(this.#parts, service),
@@ -232,14 +232,6 @@ function onHold({ warn, note }: ServiceControllerDeps, held: Held | undefined): 
   else warn(describeMassHold(held), {});
 }
 
-/** A load balancer that several Services share is listed once for each. */
-function sharedIn({ marked }: BalancerInventory): readonly string[] {
-  const byName = Map.groupBy(marked, ({ name }) => name);
-  return [...byName].flatMap(([name, views]) =>
-    new Set(views.flatMap(({ owners }) => owners[0] ?? [])).size > 1 ? name : [],
-  );
-}
-
 export interface ServiceKnowledge {
   /** The key of its queue. */
   readonly uid: ServiceUID;
@@ -275,9 +267,8 @@ function knowledgeOf(
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
     },
     get sharers() {
-      const others = inventory.marked.filter(({ name }) => name === balancer?.name);
-      const uids = new Set(others.flatMap(({ owners }) => (owners.includes(uid) ? [] : owners)));
-      return [...uids].map((other) => records.get(other)?.key ?? other);
+      const others = balancer === undefined ? [] : inventory.sharedWith(balancer, uid);
+      return others.flatMap(({ owners }) => owners.map((other) => records.get(other)?.key ?? other));
     },
     change,
     problems: problemsOf(state),

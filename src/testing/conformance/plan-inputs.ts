@@ -90,6 +90,23 @@ export function withChosenTargets(
   return { ...desired, targets: refused.withhold(targets, now).targets };
 }
 
+/** With the other Services that have the same load balancer. `desiredOf`: undefined for one that is not known. */
+export function withSharers(
+  desired: Desired,
+  observed: ObservedLoadBalancer | undefined,
+  listed: readonly ObservedLoadBalancer[],
+  desiredOf: (uid: ServiceUID, view: ObservedLoadBalancer) => Desired | undefined,
+): Desired {
+  const { uid } = desired.owner;
+  // One that could be joined shows that it is shared, although a wrong listing lacks its other Services.
+  const views = listed.filter(({ name, owners }) => name === observed?.name && !owners.includes(uid));
+  if (views.length === 0 || observed?.ownership !== "ours") return desired;
+  const sharers = views.flatMap((view) =>
+    view.ownership === "ours" ? view.owners.map((one) => [one, desiredOf(one, view)] as const) : [],
+  );
+  return { ...desired, sharers: new Map(sharers) };
+}
+
 export function saveFacts({ savedFacts }: Lab, uid: ServiceUID, changes: FactChanges | undefined): void {
   const merged = Object.entries({ ...savedFacts.get(uid), ...changes });
   savedFacts.set(uid, Object.fromEntries(merged.filter(([, fact]) => fact !== undefined)) as Facts);

@@ -302,6 +302,54 @@ describe("A load balancer of Terraform", () => {
     expect(h.ports).toEqual([80, 6443]);
   });
 
+  test("keeps its targets while its listener is being replaced, and loses those of Nodes that leave [F108 F42]", async () => {
+    const h = new SharedWorld({ nodes: 3 });
+    addTerraform(h);
+    await h.start("service");
+    h.world.create("web", draft({ name: "edge" }, tcp(80)));
+    await h.settle();
+    const { balancers } = h.cloud.project;
+    const { services } = h.only;
+    balancers.change(h.only.id, { services: services.filter(({ listen_port }) => listen_port !== 6443) });
+    await h.settle(2400);
+    h.nodeLabels("node-2", { "node.kubernetes.io/exclude-from-external-load-balancers": "true" });
+    await h.restart();
+    expect(h.serversOfTargets).toEqual(["control-plane", "node-0", "node-1"]);
+    balancers.change(h.only.id, { services });
+    await h.settle(2400);
+    expect([h.ports, h.serversOfTargets]).toEqual([
+      [80, 6443],
+      ["control-plane", "node-0", "node-1"],
+    ]);
+  });
+
+  test("keeps how its targets are reached, whatever the Service needs for its own [F108]", async () => {
+    const h = new SharedWorld({ nodes: 2, hasNetwork: true });
+    const { id } = addTerraform(h);
+    await h.start("service");
+    h.world.create("web", draft({ name: "edge", "use-private-ip": "true" }, tcp(80)));
+    await h.settle(180);
+    const ways = () => h.only.targets.map((one) => one.type === "server" && one.usesPrivateIp);
+    expect([h.only.id, ways()]).toEqual([id, [false, true, true]]);
+    h.world.annotate("web", { [`${prefix}use-private-ip`]: "false" });
+    await h.settle(180);
+    expect(ways()).toEqual([false, false, false]);
+  });
+
+  test("that is in another network stays there [F108]", async () => {
+    const h = new SharedWorld({ nodes: 1, hasNetwork: true });
+    const { id } = addTerraform(h);
+    const { networks, balancers } = h.cloud.project;
+    const other = networks.add("other").id;
+    const ip = networks.reserve(other, { type: "load_balancer", id }, { zone: "eu-central" });
+    balancers.change(id, { privateNets: [{ network: other, ip }] });
+    await h.start("service");
+    h.world.create("web", draft({ name: "edge" }, tcp(80)));
+    await h.settle();
+    expect(h.only.privateNets).toEqual([{ network: other, ip }]);
+    expect(h.ports).toEqual([80, 6443]);
+  });
+
   test("that gets a listener from a user after Services share it stays with it [F108]", async () => {
     const h = await SharedWorld.shared();
     h.cloud.project.balancers.change(h.only.id, { services: [...h.only.services, listener(6443)] });
@@ -337,6 +385,23 @@ describe("A Service with the name of an earlier one", () => {
 });
 
 describe("A load balancer that Services share", () => {
+  test("is not deleted for the last Service if a user adds a port just before [F108]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.delete("blog");
+    await h.settle();
+    h.world.onCrossing = (what, when) => {
+      if (!/^DELETE .*load_balancers/.test(what) || when !== "before") return;
+      throw new Error("The load balancer must not be deleted.");
+    };
+    const { balancers } = h.cloud.project;
+    h.cloud.faults.add({ kind: "slow", operation: "GET /load_balancers/{id}", milliseconds: 3000 });
+    h.world.delete("web");
+    await h.world.until(() => h.requests.at(-1) === "GET /load_balancers/{id}", "the reading of the labels");
+    balancers.change(h.only.id, { services: [...h.only.services, listener(6443)] });
+    await h.settle(180);
+    expect([h.world.find("web"), h.ports]).toEqual([undefined, [6443]]);
+  });
+
   test("is released by one of them without a change for the others [F41 F38]", async () => {
     const h = await SharedWorld.shared();
     h.world.annotate("blog", { "fairlead.dev/on-delete": "release" });
@@ -483,7 +548,7 @@ describe("A manager that dies", () => {
       await h.settle(180);
       expect(h.world.find("web")).toBeUndefined();
       expect(h.ports).toEqual([6443]);
-      expect(h.serversOfTargets).toContain("control-plane");
+      expect(h.serversOfTargets).toEqual(["control-plane"]);
       expect(h.only.labels).toEqual({ team: "platform" });
     },
   );

@@ -136,8 +136,7 @@ class Storm {
     );
     const targets = h.all.length === 0 ? [] : h.serversOfTargets.filter((one) => one !== "control-plane");
     for (const index of selected) expect(targets).toContain(`node-${index}`);
-    // Beside Terraform, a restart forgets which targets are those of Services.
-    if (!this.hasTerraform) expect(targets).toHaveLength(selected.size);
+    expect(targets).toHaveLength(selected.size);
   }
 }
 

@@ -1,11 +1,9 @@
-// What a provider needs besides views to let Services share a load balancer: the marks, read again under a lock before each change that rests
-// on them, and what the other Services wanted when they were planned last.
+// Marks of a shared load balancer are read again, under a lock, before each change that rests on them.
 
 import type { Call } from "../provider/call.ts";
 import { CloudError } from "../provider/errors.ts";
 import type { Step } from "../provider/plan.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
-import type { Sharers } from "./shared-balancer.ts";
 
 /** A load balancer as it is now. */
 interface Marked {
@@ -54,37 +52,4 @@ export function whileMarked<T, B extends Marked>(
         : `The load balancer ${title} has the ${noun} ${listed(found.marks)}, and had ${listed(planned)} when the step was planned: a Service has joined or left it, or a user has changed them. "${step.do}" is not applied. Fairlead plans again with these ${noun}.`;
     throw new CloudError("busy", text, { operation });
   });
-}
-
-/** What a Service wants of the load balancer as a whole: its targets, and what else the provider compares. */
-export interface WantedOfAll {
-  readonly targets: ReadonlySet<string>;
-}
-
-/** What Services wanted of shared load balancers when they were planned last. A start forgets it, and each Service is planned after a start. */
-export class SharerMemory<W extends WantedOfAll> {
-  readonly #latest = new Map<string, W>();
-  /** By load balancer. */
-  readonly #targets = new Map<string, Set<string>>();
-
-  note(balancer: string, mark: string, wanted: W): void {
-    this.#latest.set(mark, wanted);
-    const had = this.#targets.get(balancer) ?? new Set<string>();
-    for (const target of wanted.targets) had.add(target);
-    this.#targets.set(balancer, had);
-  }
-
-  of(marks: readonly string[]): Sharers<W> {
-    return new Map(marks.map((mark) => [mark, this.#latest.get(mark)]));
-  }
-
-  wasWanted(balancer: string, target: string): boolean {
-    return this.#targets.get(balancer)?.has(target) === true;
-  }
-
-  /** Forgets all other load balancers, and the Services that no longer have one. */
-  retain(balancers: ReadonlySet<string>, marks: ReadonlySet<string>): void {
-    for (const mark of this.#latest.keys()) if (!marks.has(mark)) this.#latest.delete(mark);
-    for (const balancer of this.#targets.keys()) if (!balancers.has(balancer)) this.#targets.delete(balancer);
-  }
 }

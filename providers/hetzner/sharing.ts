@@ -128,9 +128,7 @@ export function shareOf<D extends Request>(
   const others = othersOf(requested, balancer, view.others, operator);
   const theirs = new Map([...others].map(([uid, wanted]) => [uid, wanted?.settings]));
   const current = currentSettings(balancer, [...theirs.values()], hasStrangers);
-  const held = contradictionsIn(wantedSettings(requested), current, theirs, hasStrangers).filter(
-    ({ name, whose }) => name !== perTarget || whose.length > 0,
-  );
+  const held = contradictionsIn(wantedSettings(requested), current, theirs, hasStrangers);
   const kept = Object.fromEntries(held.map(({ name, current: value }) => [name, value]));
   const agreed = { ...requested, settings: { ...settings, ...kept } };
   const { type } = agreed.settings;

@@ -15,9 +15,6 @@ export const markOf = (cluster: string, { namespace, name }: Owner): string =>
 
 export const isMark = (name: string): boolean => name.startsWith(prefix);
 
-/** For a load balancer that stays for what something else has put there. */
-export const formerName = (mark: string): string => cut(`former_${mark}`);
-
 /** The names of Kubernetes have no underscore, and those of clusters may. Undefined: no name, or one that was cut. */
 export function readMark(mark: string): (Owner & { readonly cluster: string }) | undefined {
   const [, cluster, namespace, name] = /^kube_service_(.*)_([^_]+)_([^_]+)$/.exec(mark) ?? [];

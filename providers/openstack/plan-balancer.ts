@@ -25,15 +25,7 @@ import {
 } from "./balancer.ts";
 import { conflictsOf, partSteps } from "./changes.ts";
 import { classOf, familyOf, floatingOf, isInternal, isProblem, type Place, placeOf } from "./choices.ts";
-import {
-  descriptionOf,
-  formerName,
-  isMark,
-  isOwnFloating,
-  isSameService,
-  markOf,
-  readMark,
-} from "./names.ts";
+import { descriptionOf, isMark, isOwnFloating, isSameService, markOf, readMark } from "./names.ts";
 import type { ApiFloatingIP } from "./resources.ts";
 import { groupRemoval, groupSteps } from "./security-group.ts";
 import { reasons, type Settings } from "./settings.ts";
@@ -71,7 +63,7 @@ function planEnd(
     if (isErrored) return errored(balancer);
     const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
     // Without tags, the name would be a mark.
-    const name = others.length === 0 && balancer.name === mark ? formerName(mark) : undefined;
+    const name = others.length === 0 && balancer.name === mark ? `former_${mark}`.slice(0, 255) : undefined;
     const removal = steps.balancer("remove tag", { tags, name });
     return { steps: [...group, ...partSteps(observed, [], steps), removal] };
   }

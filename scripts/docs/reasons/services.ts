@@ -37,7 +37,7 @@ export const onServices: Reasons = {
   },
   WaitingForCloud: {
     type: "Normal",
-    when: "The cloud is still applying a change, or a paused Service shares the load balancer",
+    when: "The cloud is still applying a change, maybe one for another Service of the same load balancer",
   },
   LoadBalancerMissing: {
     type: "Warning",

@@ -166,7 +166,10 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["N10", "Offline conformance suite with fault injection and virtual time"],
       ["N11", "Generated RBAC and cloud policies, checked at run time"],
       ["N12", "Endpoint- and limit-aware target selection in the framework"],
-      ["N13", "Services that share a load balancer: settings, targets and limits of all, on every cloud whose API carries it"],
+      [
+        "N13",
+        "Services that share a load balancer: settings, targets and limits of all, on every cloud whose API carries it",
+      ],
       ["N14", "Fencing of cloud writes after lost leadership, without a process exit"],
       ["N15", "Several clouds, accounts and regions in one cluster"],
       ["N16", "systemd integration: readiness, watchdog, credentials"],

@@ -36,14 +36,10 @@ export interface BalancerView<L> {
  * @example
  * const { own, taken, isLast } = viewOf({ mark, marks, listeners, marksOf: ({ tags }) => tags.filter(isMark) });
  */
-export function viewOf<L>({
-  mark,
-  marks,
-  listeners,
-  marksOf,
-  isSame = (one, other) => one === other,
-}: SharedBalancer<L>): BalancerView<L> {
-  const isOwn = (other: string): boolean => mark !== undefined && isSame(other, mark);
+export function viewOf<L>(balancer: SharedBalancer<L>): BalancerView<L> {
+  const { mark, marks, listeners, marksOf, isSame } = balancer;
+  const isOwn = (other: string): boolean =>
+    mark !== undefined && (isSame === undefined ? other === mark : isSame(other, mark));
   const all = listeners.map((listener) => ({ listener, marks: marksOf(listener) }));
   const taken = all.filter((one) => !one.marks.some(isOwn));
   const others = marks.filter((other) => !isOwn(other));
@@ -64,7 +60,8 @@ export function isRemovable(target: string, others: Iterable<ReadonlySet<string>
   return true;
 }
 
-type Settings = Readonly<Record<string, unknown>>;
+/** Values of settings of a whole load balancer, by name. */
+export type SettingsOfAll = Readonly<Record<string, unknown>>;
 
 /** A setting of the whole load balancer that a Service cannot change alone. */
 export interface Contradiction {
@@ -80,9 +77,9 @@ export interface Contradiction {
  * what the load balancer has, and does not agree to a change. What is not known of the load balancer contradicts nothing.
  */
 export function contradictionsIn(
-  wanted: Settings,
-  current: Settings,
-  others: ReadonlyMap<string, Settings | undefined>,
+  wanted: SettingsOfAll,
+  current: SettingsOfAll,
+  others: ReadonlyMap<string, SettingsOfAll | undefined>,
   hasStrangers: boolean,
 ): readonly Contradiction[] {
   return Object.entries(wanted).flatMap(([name, value]) => {

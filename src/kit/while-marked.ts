@@ -6,13 +6,13 @@ import type { Step } from "../provider/plan.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 
 /** A load balancer as it is now. */
-interface Marked {
+export interface MarkedBalancer {
   readonly name: string;
   readonly marks: readonly string[];
 }
 
 /** A step that rests on the marks of a load balancer. */
-export interface MarkedStep<B extends Marked> {
+export interface MarkedStep<B extends MarkedBalancer> {
   readonly step: Step;
   readonly operation: string;
   /** The id of the load balancer, or the name that a new one gets. */
@@ -34,7 +34,7 @@ const listed = (marks: readonly string[] = []): string => marks.join(", ") || "n
  * @example
  * whileMarked(locks, { step, operation, key: id, noun: "tags", planned: tags, read }, call, () => send(step, call));
  */
-export function whileMarked<T, B extends Marked>(
+export function whileMarked<T, B extends MarkedBalancer>(
   locks: KeyedLock,
   { step, operation, key, noun, planned, read }: MarkedStep<B>,
   call: Call,

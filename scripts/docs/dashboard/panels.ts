@@ -138,11 +138,12 @@ const objects: Row = {
         [max("fairlead_removals_recent", "kind"), "{{kind}} recent"],
       ),
       graph(
-        "Load balancers without a Service",
-        "Orphans, and those that another cluster may own, because their marks name no cluster.",
+        "Load balancers without a Service, or with several",
+        "Orphans, those that another cluster may own, because their marks name no cluster, and those that several Services share.",
         "short",
         ["max(fairlead_load_balancers_orphaned{SEL})", "orphaned"],
         ["max(fairlead_load_balancers_possibly_orphaned{SEL})", "possibly orphaned"],
+        ["max(fairlead_load_balancers_shared{SEL})", "shared"],
       ),
       graph("Kept Nodes without an instance", "By the reason why they are not deleted.", "short", [
         max("fairlead_node_deletions_held", "reason"),

@@ -158,8 +158,11 @@ export function shareOf<D extends Request>(
     view: (targets) => {
       const targetsOf = [...others.values()].map((wanted) => wanted?.targets);
       const own = ownTargets(balancer, targetsOf, hasStrangers);
-      const labels = changedLabels(requested, balancer, parts, { home, ports: ports.served, targets, own });
-      return { labels, ...viewWith(balancer, parts, targets, own.isFree) };
+      const seen = viewWith(balancer, parts, targets, own.isFree);
+      const refused = new Set(seen.refused.map(({ node }) => node));
+      const specs = targets.specs.filter(({ node }) => !refused.has(node));
+      const labels = changedLabels(requested, balancer, parts, { home, ports: ports.served, specs, own });
+      return { labels, ...seen };
     },
   };
 }
@@ -192,7 +195,7 @@ function ownTargets(
 interface NeededLabels {
   readonly home: string | undefined;
   readonly ports: readonly number[];
-  readonly targets: WantedTargets;
+  readonly specs: WantedTargets["specs"];
   readonly own: OwnTargets;
 }
 
@@ -200,7 +203,7 @@ function changedLabels(
   requested: Request,
   { labels, targets: existing }: ApiLoadBalancer,
   { view, mine, taken }: Parts,
-  { home, ports, targets: { specs }, own }: NeededLabels,
+  { home, ports, specs, own }: NeededLabels,
 ): Labels | undefined {
   if (home === undefined) return undefined;
   const { owner, settings } = requested;

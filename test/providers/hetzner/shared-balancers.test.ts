@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { ownerLabel } from "../../../providers/hetzner/marks.ts";
-import { milliseconds } from "../../../src/core/brand.ts";
+import { milliseconds, seconds } from "../../../src/core/brand.ts";
 import { describeObject } from "../../../src/inspect/explain/describe-object.ts";
 import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { addTerraform, draft, listener, prefix, SharedWorld, sharing, tcp } from "./shared-world.ts";
@@ -607,6 +607,45 @@ describe("What a user sees", () => {
     await h.settle();
     expect(h.all).toEqual([]);
     expect(h.events("web")).toContain("the namespace kube-system cannot be read");
+  });
+
+  test("drift report reports no drift when other Services join, change and leave [F38]", async () => {
+    const h = new SharedWorld({ nodes: 2 });
+    await h.start("service", "--load-balancer-drift=report");
+    h.world.create("web", draft(sharing(), tcp(80)));
+    await h.settle();
+    h.world.create("blog", draft(sharing(), tcp(8080)));
+    await h.settle();
+    h.addNode("more");
+    h.world.editSpec("blog", { ports: [tcp(8081)] as never });
+    await h.settle();
+    expect([h.ports, h.only.targets.length]).toEqual([[80, 8081], 3]);
+    h.world.delete("blog");
+    await h.settle();
+    expect([h.ports, h.marks, h.only.targets.length]).toEqual([[80], ["80 web"], 3]);
+    expect(h.events("web") + h.events("blog")).not.toContain("LoadBalancerDrift");
+  });
+
+  test("a managed certificate keeps port 443 for its Service while it is issued [F37 F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.cloud.project.actions.time = seconds(200);
+    const managed = {
+      protocol: "https",
+      "certificate-type": "managed",
+      "http-managed-certificate-domains": "example.com",
+    };
+    h.world.create("shop", draft(sharing(managed), tcp(443)));
+    await h.settle(60);
+    expect([h.ports, h.marks]).toEqual([
+      [80, 8080],
+      ["443 shop", "80 web", "8080 blog"],
+    ]);
+    h.world.create("late", draft(sharing(), tcp(443, 30_777)));
+    await h.settle(30);
+    expect(h.events("late")).toContain("on port 443 (of default/shop)");
+    h.cloud.project.actions.time = seconds(1);
+    await h.settle(600);
+    expect(h.ports).toEqual([80, 443, 8080]);
   });
 
   test("one that was deleted in the cloud is made once again, with the ports of all [F38]", async () => {

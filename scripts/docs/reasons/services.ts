@@ -248,3 +248,12 @@ export const onServices: Reasons = {
     whatToDo: "name one load balancer on one Service",
   },
 };
+
+export const onServiceLease: Reasons = {
+  FirewallChangeHeld: {
+    type: "Warning",
+    when: "More ports of the Nodes would be closed than `--removal-limit` allows, and too few Services were seen to be deleted or changed. No port is closed; ports of new Services are opened",
+    whatToDo:
+      "check which cluster the kubeconfig names, and whether etcd was restored; to close the ports anyway, set `--removal-limit=off` until they are closed",
+  },
+};

@@ -35,7 +35,7 @@ import { creation, hasAddresses, planLoadBalancer } from "./plan-balancer.ts";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 import type { NetworkID } from "./routes.ts";
 import { hasRobotAccess, type Settings } from "./settings.ts";
-import { reach } from "./targets.ts";
+import { reach, targetChecks, wantedTargets } from "./targets.ts";
 
 function toObserved(balancer: ApiLoadBalancer): Observed {
   const { id, name, labels } = balancer;
@@ -173,6 +173,12 @@ export function hetznerLoadBalancers(
     },
     targetLimit: (desired, observed) =>
       targetLimit(chosen(desired, observed).settings.type, observed?.balancer.load_balancer_type),
+    healthOf: (desired, { balancer }) =>
+      targetChecks(wantedTargets(withDefaults(desired, operator), readsRobot), balancer.targets),
+    observeHealth: async (_, observed, call) => ({
+      ...observed,
+      balancer: await api.loadBalancer(observed.balancer.id, call),
+    }),
     plan: (desired, observed, prefetched) => planLoadBalancer(desired, observed, prefetched, operator),
     apply: (step, call) => apply(api, step, call),
     publish: (desired, observed) =>

@@ -6,6 +6,7 @@ import {
   diffByKey,
   ipFamily,
   type ProviderProblem,
+  type TargetCheck,
   warningProblem,
 } from "#ccm";
 import type { Desired } from "./balancer.ts";
@@ -99,6 +100,24 @@ export function diffTargets({ specs, unknown }: WantedTargets, observed: readonl
     isSame: ({ target }, existing) =>
       target.type !== "server" || target.use_private_ip === (existing.use_private_ip === true),
   });
+}
+
+/** What the health checks say, of the targets by Node and by label selector alike. */
+export function targetChecks(
+  { specs }: WantedTargets,
+  observed: readonly ApiTarget[],
+): readonly TargetCheck[] {
+  const nodes = new Map(specs.map(({ node, target }) => [keyOf(target), node]));
+  return observed
+    .flatMap((target) => (target.type === "label_selector" ? (target.targets ?? []) : target))
+    .flatMap((target) => {
+      const key = keyOf(target);
+      return (target.health_status ?? []).flatMap(({ listen_port: port, status }) =>
+        status === "healthy" || status === "unhealthy"
+          ? { target: nodes.get(key) ?? key, isHealthy: status === "healthy", text: `port ${port}` }
+          : [],
+      );
+    });
 }
 
 /** Dedicated servers that cannot be reached over the private network, although it was requested. */

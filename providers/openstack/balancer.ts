@@ -9,6 +9,7 @@ import {
   observedValues,
   type ServiceUID,
   type Step,
+  type TargetCheck,
   type Values,
 } from "#ccm";
 import { type Annotations, annotations, keyOf } from "./annotations.ts";
@@ -233,6 +234,19 @@ export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
   return observedValues(annotations, (name) => {
     const member = name.replaceAll("-", "_");
     return found[name] ?? listener?.[member] ?? ofMonitor?.[member.replace(/^health_monitor_/, "")];
+  });
+}
+
+/** What the health monitors of the Service say. A member has the name of its Node. */
+export function healthOf(observed: Observed): readonly TargetCheck[] {
+  return observed.listeners.flatMap((listener) => {
+    const pool = isOwnListener(observed, listener) ? poolOf(observed, listener) : undefined;
+    const members = observed.members?.[pool?.id ?? ""] ?? [];
+    return members.flatMap(({ name, address, protocol_port: port, operating_status: status }) =>
+      status === "ONLINE" || status === "ERROR"
+        ? { target: name || address, isHealthy: status === "ONLINE", text: `port ${port}` }
+        : [],
+    );
   });
 }
 

@@ -23,6 +23,7 @@ import {
   type Annotations,
   type Desired,
   type Floating,
+  healthOf,
   idOf,
   isOwnListener,
   type Observed,
@@ -332,6 +333,8 @@ export function octaviaLoadBalancers(
           }
         );
       },
+    healthOf: (_, observed) => healthOf(observed),
+    observeHealth: async (_, observed, call) => (await completed(api, observed, undefined, call)) ?? observed,
     plan: (desired, observed, prefetched) =>
       planLoadBalancer(desired, observed, { prefetched, operator, cluster }),
     apply: (step, call) => applyWhileTagged(api, locks, step, call),

@@ -33,6 +33,7 @@ import {
   type OpenNodes,
 } from "./steps.ts";
 import type { Network } from "./subnets.ts";
+import { healthOf, observeHealth } from "./target-health.ts";
 
 /** The ids of what earlier requests of the step have created, by what stands for them. */
 type Created = Map<string, string>;
@@ -277,6 +278,8 @@ export function awsLoadBalancers(
       () =>
       ({ machine }) =>
         machine === undefined || machine.key.startsWith("i-") || { byDesign: "they are no EC2 instances" },
+    healthOf,
+    observeHealth: (_, observed, call) => observeHealth(api, observed, call),
     plan: (desired, observed, network) => planLoadBalancer(desired, observed, { operator, network }),
     apply: async (step, call) => new Sender(api, await identity(call), call).apply(step),
     publish: (desired, observed) => {

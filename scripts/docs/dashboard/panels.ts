@@ -128,6 +128,12 @@ const objects: Row = {
         [max("fairlead_routes", "table"), "{{table}} routes"],
         [max("fairlead_routes_limit", "table"), "{{table}} limit"],
       ),
+      graph(
+        "Health of targets",
+        "Targets of load balancers, as the health checks of the cloud see them.",
+        "short",
+        [max("fairlead_load_balancer_targets", "health"), "{{health}}"],
+      ),
     ],
     [
       graph(

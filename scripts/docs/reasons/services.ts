@@ -185,6 +185,12 @@ export const onServices: Reasons = {
     when: "The load balancer cannot reach some Nodes, because of their network, region or kind of machine; the message has the causes. They are not its targets",
     whatToDo: "correct the Nodes or the settings of the Service, or select other Nodes by label",
   },
+  AllTargetsUnhealthy: {
+    type: "Warning",
+    when: "The health checks of the cloud fail for all targets of the load balancer, two minutes or more after its last change; the message has the targets and what the cloud says. Requests to its address fail. Reported once, from the listings of load balancers, so up to 30 minutes later",
+    whatToDo:
+      "check that the Service has ready pods that listen on its target ports, and that no firewall blocks the node ports. `explain service` shows the health as it is now",
+  },
   TargetRefused: {
     type: "Warning",
     when: "The cloud refuses some Nodes as targets, or ignores them, while it accepts the others; the message has its answers. The load balancer works without them. They are tried again after 1 minute to 1 hour, and when the Node or the Service changes",

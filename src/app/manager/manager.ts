@@ -60,6 +60,8 @@ export interface Manager extends ReportedManager {
   /** Upstream's `leaderElection` health check; undefined when healthy. */
   leadershipHealth(): string | undefined;
   isIdle(): boolean;
+  /** Reads the health of the targets of one Service as it is now. Undefined if there is nothing to read, such as on a standby replica. */
+  askHealth(service: string): Promise<void> | undefined;
   /** Runs until the signal that it was created with is aborted. */
   run(): Promise<void>;
   /**
@@ -245,6 +247,8 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     isIdle,
     cloudProblem,
     report,
+    askHealth: (service: string) =>
+      leads() ? composed.service.current?.askHealth?.(service, life.signal) : undefined,
     run,
     nodes,
     services,

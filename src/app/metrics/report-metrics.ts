@@ -140,6 +140,14 @@ const gauges: readonly ReportGauge[] = [
     read: ({ possibleOrphans }) => possibleOrphans.length,
   },
   {
+    name: "fairlead_load_balancer_targets",
+    help: "Targets of the load balancers of all Services, by what the health checks of the cloud said when it was last read: healthy or unhealthy. Only for clouds that say it. The events of Services have the names.",
+    labels: ["health"],
+    onLeader: true,
+    read: ({ targetHealth }) =>
+      Object.entries(targetHealth ?? {}).map(([health, count]) => [{ health }, count]),
+  },
+  {
     name: "fairlead_cloud_budget_remaining",
     help: "Remaining requests, as reported by the cloud.",
     labels: ["account"],

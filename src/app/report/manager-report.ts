@@ -270,6 +270,8 @@ export function reportOf(manager: ReportedManager) {
       // A command, without the quotes of a sentence.
       howToRelease: manager.removals.howToRelease(kind).replaceAll("`", ""),
     })),
+    /** Of all load balancers, as last observed. */
+    targetHealth: service?.targetHealth,
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),
     /** The result of the last sync of each route table. */

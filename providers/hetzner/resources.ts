@@ -2,12 +2,29 @@
 
 type Labels = Readonly<Record<string, string>>;
 
+export interface ApiDeprecation {
+  readonly announced: string;
+  readonly unavailable_after: string;
+}
+
 export interface ApiServer {
   readonly id: number;
   readonly name: string;
   readonly status: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly server_type: { readonly name: string };
+  readonly server_type: {
+    readonly name: string;
+    readonly deprecation?: ApiDeprecation | null;
+    /** A type may end in some locations only. */
+    readonly locations?: readonly { readonly name: string; readonly deprecation?: ApiDeprecation | null }[];
+  };
+  /** Null: it was deleted. */
+  readonly image?: {
+    readonly id: number;
+    readonly name: string | null;
+    /** Since when. */
+    readonly deprecated: string | null;
+  } | null;
   readonly location: { readonly name: string };
   /** Servers may have neither of them. */
   readonly public_net: {

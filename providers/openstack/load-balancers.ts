@@ -11,6 +11,7 @@ import {
   type JobState,
   jobStarted,
   KeyedLock,
+  knownValues,
   type LoadBalancers,
   type Pending,
   parseIp,
@@ -296,15 +297,19 @@ async function lookUp(
 export function octaviaLoadBalancers(
   api: OpenStackApi,
   operator: Settings,
-  { cluster }: Context["mark"],
+  { mark: { cluster }, announce }: Pick<Context, "mark" | "announce">,
 ): LoadBalancers<Annotations, Observed, OpenStackStep, Prefetched> {
   const { balancing } = api;
   const locks = new KeyedLock();
+  const check = knownValues(announce, "loadbalancer.provisioning_status", [
+    ...["ACTIVE", "DELETED", "ERROR", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE"],
+  ]);
   return {
     ownKeys: ownKeys(cluster),
     list: async function* (call) {
       const project = await balancing.projectID(call);
       const all = await collect(balancing.listOwn<ApiBalancer>(collection, call));
+      for (const { provisioning_status: status } of all) check(status);
       const parts = await readParts(api, call);
       yield all.filter((one) => isShown(one, project)).flatMap((one) => toObserved(one, parts, cluster));
     },

@@ -195,6 +195,10 @@ const cloud: Row = {
         max("fairlead_cloud_requests_waiting", "account"),
         "{{account}}",
       ]),
+      graph("Deprecations", "What the cloud and the API server have announced within a day.", "short", [
+        max("fairlead_deprecations", "api, what"),
+        "{{api}} {{what}}",
+      ]),
       graph("Open change streams", "1 while the cloud reports changes before the next listing.", "short", [
         "max(fairlead_change_stream_open{SEL})",
         "open",

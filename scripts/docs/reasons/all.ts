@@ -65,6 +65,12 @@ export const onLeases: Reasons = {
     whatToDo:
       "if the new name is a mistake, restart all replicas with the former one. If the cluster was renamed, and the event is a warning, move the marks with the command `marks`, as its page says",
   },
+  DeprecationAnnounced: {
+    type: "Warning",
+    when: "The cloud or the API server has announced, within a day, that an operation, a type or an image in use is deprecated; has warned about a request; or has returned a value that this version does not know. The message has all of them. Nothing is changed because of it",
+    whatToDo:
+      "replace deprecated types and images that are in use. For requests and unknown values, check whether a newer version of Fairlead knows them, and report it otherwise",
+  },
   LeaseDeleted: {
     type: "Warning",
     when: "The Lease was deleted. The leader created it again, with what the mass limits remember, and keeps leading",

@@ -3,6 +3,7 @@
 
 import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { Announcement } from "../../core/announcements.ts";
 import type { Problem } from "../../core/problem.ts";
 import { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -118,6 +119,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       platform: { ...platform, redaction },
       log,
       report: instruments.onCloudCall,
+      announce: (found: Announcement) => instruments.deprecations.note("cloud", found),
       mayWrite,
       budgets: new Map<string, Budget>(),
       clusterUID: () => access.identity.uid,
@@ -155,6 +157,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       return sessions.main.current.inventory;
     },
     contact,
+    deprecations: instruments.deprecations,
     get queues() {
       return composed.queues;
     },

@@ -148,6 +148,15 @@ const gauges: readonly ReportGauge[] = [
       Object.entries(targetHealth ?? {}).map(([health, count]) => [{ health }, count]),
   },
   {
+    name: "fairlead_deprecations",
+    help: "What the cloud and the API server have announced within a day: deprecated operations, types and images in use, warnings, and values that this version does not know, each once. The log and the event DeprecationAnnounced on the Lease have the names.",
+    labels: ["api", "what"],
+    read: ({ deprecations }) =>
+      [...Map.groupBy(deprecations, ({ api, what }) => `${api} ${what}`).values()].flatMap((same) =>
+        same[0] === undefined ? [] : [[{ api: same[0].api, what: same[0].what }, same.length] as const],
+      ),
+  },
+  {
     name: "fairlead_cloud_budget_remaining",
     help: "Remaining requests, as reported by the cloud.",
     labels: ["account"],

@@ -1,5 +1,6 @@
 // The public API for provider authors, imported as "#ccm". Everything else in src may change at any time.
 
+export type { AnnouncedKind, Announcement } from "./core/announcements.ts";
 export {
   type Brand,
   type Cidr,
@@ -63,6 +64,7 @@ export type {
   ValueOf,
   Values,
 } from "./core/settings.ts";
+export * from "./kit/announcements.ts";
 export * from "./kit/changed-targets.ts";
 export * from "./kit/deletions.ts";
 export { type GcfgOptions, readGcfg } from "./kit/gcfg.ts";

@@ -28,7 +28,7 @@ import type { ApiLoadBalancer } from "./resources.ts";
 import type { NetworkID } from "./routes.ts";
 import { hasRobotAccess, type Settings } from "./settings.ts";
 import { type SharingContext, shareOf } from "./sharing.ts";
-import { reach } from "./targets.ts";
+import { reach, targetChecks, wantedTargets } from "./targets.ts";
 
 /** One view for each Service that has the load balancer, and one that a Service may adopt or join. */
 function toObserved(balancer: ApiLoadBalancer, cluster: string | undefined): readonly Observed[] {
@@ -106,6 +106,15 @@ export function hetznerLoadBalancers(
     },
     targetLimit: (desired, observed) =>
       targetLimit(chosen(desired, observed).settings.type, observed?.balancer.load_balancer_type),
+    healthOf: (desired, { balancer }) =>
+      targetChecks(
+        wantedTargets(withDefaults(desired, operator), readsRobot),
+        ownPart(balancer, desired.owner.uid),
+      ),
+    observeHealth: async (_, observed, call) => ({
+      ...observed,
+      balancer: await api.loadBalancer(observed.balancer.id, call),
+    }),
     plan: (desired, observed, prefetched) =>
       planLoadBalancer(desired, observed, prefetched, operator, context()),
     apply: (step, call) => applyStep(api, locks, step, call),

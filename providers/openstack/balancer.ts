@@ -10,6 +10,7 @@ import {
   observedValues,
   type ServiceUID,
   type Step,
+  type TargetCheck,
   type Values,
   viewOf,
 } from "#ccm";
@@ -240,6 +241,18 @@ export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
   return observedValues(annotations, (name) => {
     const member = name.replaceAll("-", "_");
     return found[name] ?? listener?.[member] ?? ofMonitor?.[member.replace(/^health_monitor_/, "")];
+  });
+}
+
+/** What the health monitors of the Service say. A member has the name of its Node. */
+export function healthOf(observed: Observed): readonly TargetCheck[] {
+  return viewFor(observed).own.flatMap((listener) => {
+    const members = observed.members?.[poolOf(observed, listener)?.id ?? ""] ?? [];
+    return members.flatMap(({ name, address, protocol_port: port, operating_status: status }) =>
+      status === "ONLINE" || status === "ERROR"
+        ? { target: name || address, isHealthy: status === "ONLINE", text: `port ${port}` }
+        : [],
+    );
   });
 }
 

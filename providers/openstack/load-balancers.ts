@@ -11,6 +11,7 @@ import {
   type JobState,
   jobStarted,
   KeyedLock,
+  knownValues,
   type LoadBalancers,
   type Pending,
   parseIp,
@@ -24,6 +25,7 @@ import {
   type Annotations,
   type Desired,
   type Floating,
+  healthOf,
   idOf,
   type Observed,
   type OpenStackStep,
@@ -288,15 +290,19 @@ async function lookUp(
 export function octaviaLoadBalancers(
   api: OpenStackApi,
   operator: Settings,
-  { cluster }: Context["mark"],
+  { mark: { cluster }, announce }: Pick<Context, "mark" | "announce">,
 ): LoadBalancers<Annotations, Observed, OpenStackStep, Prefetched> {
   const { balancing } = api;
   const locks = new KeyedLock();
+  const check = knownValues(announce, "loadbalancer.provisioning_status", [
+    ...["ACTIVE", "DELETED", "ERROR", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE"],
+  ]);
   return {
     ownKeys: ownKeys(cluster),
     list: async function* (call) {
       const project = await balancing.projectID(call);
       const all = await collect(balancing.listOwn<ApiBalancer>(collection, call));
+      for (const { provisioning_status: status } of all) check(status);
       const parts = await readParts(api, call);
       yield all.filter((one) => isShown(one, project)).flatMap((one) => toObserved(one, parts, cluster));
     },
@@ -325,6 +331,8 @@ export function octaviaLoadBalancers(
           }
         );
       },
+    healthOf: (_, observed) => healthOf(observed),
+    observeHealth: async (_, observed, call) => (await completed(api, observed, undefined, call)) ?? observed,
     plan: (desired, observed, prefetched) =>
       planLoadBalancer(desired, observed, { prefetched, operator, cluster }),
     apply: (step, call) => applyWhileTagged(api, locks, step, call),

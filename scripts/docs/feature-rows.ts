@@ -81,6 +81,7 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["F56", "Removes orphaned load balancers"],
       ["F57", "Gateway API"],
       ["F105", "Serves a `loadBalancerClass`, and can leave Services without a class to others"],
+      ["F115", "Health of targets as the cloud sees it: event, condition, metric and `explain`"],
     ],
   },
   {

@@ -132,6 +132,15 @@ export interface ObservedLoadBalancer {
   readonly shallow?: true | undefined;
 }
 
+/** A health check of one target, with a result. */
+export interface TargetCheck {
+  /** `BalancerTarget.node`, or what the cloud calls a target that is none of the desired ones. */
+  readonly target: string;
+  readonly isHealthy: boolean;
+  /** What is checked, and why it fails if the cloud says so: `port 443: connection refused`. */
+  readonly text: string;
+}
+
 /**
  * What a Service may request and some clouds lack.
  *
@@ -265,6 +274,16 @@ export interface LoadBalancers<
     parts: readonly string[],
     call: Call,
   ): Promise<O | undefined>;
+  /**
+   * Pure. What the health checks of the cloud say about the targets, as far as it was observed: any number of checks for each target. Leave
+   * out what has no result yet, and what is not checked. Absent: the cloud does not say it.
+   */
+  healthOf?(desired: DesiredLoadBalancer<A>, observed: O): readonly TargetCheck[];
+  /**
+   * What was observed, with the health of the targets as it is now. Called when a person asks about one Service, and never by a reconcile.
+   * Together with `healthOf`.
+   */
+  observeHealth?(desired: DesiredLoadBalancer<A>, observed: O, call: Call): Promise<O>;
   /**
    * Pure. The steps from the observed to the desired state. With `ending`, and for a Service that is gone (undefined), the load balancer
    * is removed; when all steps are done, nothing of it may be left that a listing could hide. `prefetched`: the result of `prefetch`.

@@ -85,6 +85,7 @@ export class Lab {
     const context: Context = {
       account: (account) => this.#open(account),
       inputs: this.#harness.inputs ?? noInputs,
+      announce: () => undefined,
       mark: { cluster, owner: "fairlead", clusterUID: `uid-of-${cluster}` },
     };
     this.cloud = definition.connect(values, context);

@@ -44,6 +44,7 @@ const report: Pick<
   | "caches"
   | "awaitedCaches"
   | "pendingRestart"
+  | "deprecations"
 > = {
   leads: true,
   nodesUninitialized: 2,
@@ -80,6 +81,7 @@ const report: Pick<
   caches: {},
   awaitedCaches: ["nodes"],
   pendingRestart: ["--cluster-name"],
+  deprecations: [],
 };
 
 const linesOf = (changes: Partial<ManagerReport> = {}): readonly string[] => {
@@ -148,4 +150,25 @@ test("there are no gauges of the report before there is a manager", () => {
   const metrics = new Metrics();
   addReportMetrics(metrics, () => undefined);
   expect(metrics.text()).not.toMatch(/^fairlead/m);
+});
+
+test("announcements are counted by API and kind, on every replica [N21]", () => {
+  const type = { api: "cloud", what: "type", text: "" } as const;
+  const warning = { api: "kubernetes", what: "warning", text: "" } as const;
+  const lines = linesOf({ leads: false, deprecations: [type, warning, type] });
+  expect(lines.filter((line) => line.startsWith("fairlead_deprecations"))).toEqual([
+    'fairlead_deprecations{api="cloud",what="type"} 2',
+    'fairlead_deprecations{api="kubernetes",what="warning"} 1',
+  ]);
+});
+
+test("targets are counted by health, on the leader of a cloud that says it [F115]", () => {
+  const ofTargets = (changes: Partial<ManagerReport>) =>
+    linesOf(changes).filter((line) => line.startsWith("fairlead_load_balancer_targets"));
+  const targetHealth = { healthy: 3, unhealthy: 1 };
+  expect(ofTargets({ leads: true, targetHealth })).toEqual([
+    'fairlead_load_balancer_targets{health="healthy"} 3',
+    'fairlead_load_balancer_targets{health="unhealthy"} 1',
+  ]);
+  expect([ofTargets({ leads: false, targetHealth }), ofTargets({ leads: true })]).toEqual([[], []]);
 });

@@ -61,6 +61,7 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["F37", "TLS termination and certificates"],
       ["F38", "Several Services on one load balancer or address"],
       ["F39", "Adopts an existing load balancer"],
+      ["F108", "Leaves alone what others put on a shared or adopted load balancer"],
       ["F40", "Stable id recorded on the Service"],
       ["F41", "Releases a load balancer without deleting it"],
       ["F42", "Target Node selector"],
@@ -81,6 +82,7 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["F57", "Gateway API"],
       ["F110", "Nodes of k3s and RKE2 are targets and get labels, without being owned"],
       ["F105", "Serves a `loadBalancerClass`, and can leave Services without a class to others"],
+      ["F115", "Health of targets as the cloud sees it: event, condition, metric and `explain`"],
     ],
   },
   {
@@ -166,7 +168,10 @@ export const featureGroups: readonly FeatureGroup[] = [
       ["N10", "Offline conformance suite with fault injection and virtual time"],
       ["N11", "Generated RBAC and cloud policies, checked at run time"],
       ["N12", "Endpoint- and limit-aware target selection in the framework"],
-      ["N13", "Load balancer sharing in the framework"],
+      [
+        "N13",
+        "Services that share a load balancer: settings, targets and limits of all, on every cloud whose API carries it",
+      ],
       ["N14", "Fencing of cloud writes after lost leadership, without a process exit"],
       ["N15", "Several clouds, accounts and regions in one cluster"],
       ["N16", "systemd integration: readiness, watchdog, credentials"],

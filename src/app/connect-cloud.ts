@@ -39,6 +39,7 @@ export function connectCloud(
       accounts.push(opened);
       return opened;
     },
+    announce: accountContext.announce ?? (() => undefined),
     inputs: { file: (path) => settings.inputFiles?.get(path) },
     mark: {
       cluster: settings.cluster,

@@ -1,6 +1,7 @@
 // Access for commands: the settings and the kubeconfig that kubectl would use, read-only clients, and the cloud. Nothing in the cloud
 // changes before a confirmation.
 
+import type { AccountContext } from "../cloud/account.ts";
 import type { CloudCallReport } from "../cloud/governed-transport.ts";
 import { type Milliseconds, minutes } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
@@ -107,6 +108,7 @@ export function cloudOf(
   access: "read" | "change",
   clusterUID: string | undefined,
   report: (call: CloudCallReport) => void = () => undefined,
+  announce: AccountContext["announce"] = () => undefined,
 ): AnyCloud {
   const { clock, random, environment, cloudTransport } = platform;
   const { "cluster-name": cluster, "cloud-call-timeout": deadline } = settings.flags;
@@ -122,6 +124,7 @@ export function cloudOf(
       transport: isReading ? new ReadOnlyTransports().cloud(cloudTransport) : cloudTransport,
       mayMutate: () => (isReading ? { reason: "nothing is changed before it is confirmed." } : true),
       report,
+      announce,
     },
   );
   if (connected === undefined) throw new ConfigurationError(problems);

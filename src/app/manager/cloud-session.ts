@@ -35,6 +35,7 @@ export interface CloudSessionOptions {
   readonly platform: ManagerPlatform;
   readonly log: Log;
   readonly report: AccountContext["report"];
+  readonly announce: NonNullable<AccountContext["announce"]>;
   readonly mayWrite: WriteGate;
   /** What the cloud has said about its limits stays valid for the next session. */
   readonly budgets: NonNullable<AccountContext["budgets"]>;
@@ -47,7 +48,7 @@ export interface CloudSessionOptions {
 
 /** Sends no requests. Throws a ConfigurationError for invalid settings. */
 export function openCloudSession(options: CloudSessionOptions, settings: ReadFlags): CloudSession {
-  const { provider, platform, log, report, mayWrite, budgets, clusterUID } = options;
+  const { provider, platform, log, report, announce, mayWrite, budgets, clusterUID } = options;
   const { flags } = settings;
   const { clock, random, environment, redaction = new Redaction() } = platform;
   const { controller, unlink } = linkedController(options.life);
@@ -61,6 +62,7 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
       clock,
       random,
       report,
+      announce,
       signal: life,
       deadline: flags["cloud-call-timeout"],
       mayMutate: () => {

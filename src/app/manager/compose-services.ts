@@ -76,6 +76,8 @@ function reportOrphans(
 export interface ComposedServices
   extends Task,
     Pick<ServiceController, "queue" | "report" | "nameOf" | "requestForHints"> {
+  /** Undefined if the cloud does not say more than listings. */
+  readonly askHealth: ServiceController["askHealth"] | undefined;
   readonly listing: SharedListing<ObservedLoadBalancer>;
   /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
   readonly firewall: NodeFirewallController | undefined;
@@ -273,6 +275,7 @@ function composeServices(
     listing,
     report: () => controller.report(),
     nameOf: (uid) => controller.nameOf(uid),
+    askHealth: balancers.observeHealth && ((key, signal) => controller.askHealth(key, signal)),
     requestForHints: (groups, since) => controller.requestForHints(groups, since),
     run,
   };

@@ -33,6 +33,7 @@ import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { judgeLease, type LeaseFact } from "../leadership/judge-leases.ts";
 import { type CloudContact, reasonOfFailure } from "./cloud-contact.ts";
+import type { Deprecations } from "./deprecations.ts";
 
 /** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */
 export interface ControllerReports {
@@ -64,6 +65,7 @@ export interface ReportedManager {
   readonly removals: RemovalMemory;
   readonly inventory: Inventory;
   readonly contact: Pick<CloudContact, "requests" | "stateOf">;
+  readonly deprecations: Pick<Deprecations, "all">;
   readonly accounts: readonly GovernedAccount<unknown>[];
   readonly queues: Readonly<Record<string, WorkQueue>>;
   /** Undefined if the cloud has no load balancers. */
@@ -230,6 +232,8 @@ export function reportOf(manager: ReportedManager) {
     })),
     /** Requests to the cloud since the start of the process, by account and operation. */
     requests: manager.contact.requests,
+    /** What the cloud and the API server have announced within a day. */
+    deprecations: manager.deprecations.all,
     get nodesUninitialized() {
       const isOurs = (one: Node): boolean =>
         manager.isSelected(one) && manager.inventory.manages(identityOf(one));
@@ -276,8 +280,11 @@ export function reportOf(manager: ReportedManager) {
       // A command, without the quotes of a sentence.
       howToRelease: manager.removals.howToRelease(kind).replaceAll("`", ""),
     })),
+    /** Of all load balancers, as last observed. */
+    targetHealth: service?.targetHealth,
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),
+    sharedBalancers: (service?.shared ?? []).map((name) => ({ name })),
     /** The result of the last sync of each route table. */
     routes: route?.syncs ?? [],
     eventsWaiting: manager.pendingEvents(),

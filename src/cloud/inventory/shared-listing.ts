@@ -1,7 +1,7 @@
 // A listing shared by many callers: requests are collected briefly and answered by one listing that began after the last of
 // them. Subscribers are notified of the result, so no worker is blocked.
 
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { milliseconds, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Call, Urgency } from "../../provider/call.ts";
@@ -18,8 +18,6 @@ export interface SharedListingOptions<T> {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** How long requests are collected before they are answered together. */
-  readonly collectFor?: Milliseconds;
   readonly onListenerError?: (error: unknown) => void;
 }
 
@@ -32,8 +30,10 @@ export interface ListingFailure {
   readonly retryAt: number;
 }
 
+/** How long requests are collected before they are answered together. */
+const collectFor = milliseconds(20);
 /** The interval between the starts of two listings, as a multiple of the first one's duration, but at most a second. */
-const pauseFactor = 2;
+const pauseFactor = 4;
 const longestPause = seconds(1);
 /** After a failed listing, however many requests arrive: they would cause listings without end. */
 const failureBackoff = { first: seconds(1), cap: seconds(15) };
@@ -89,7 +89,6 @@ export class SharedListing<T> {
   }
 
   #startAt(): number {
-    const { collectFor = milliseconds(20) } = this.#options;
     const [first] = this.#requests;
     if (first === undefined) return Number.POSITIVE_INFINITY;
     return Math.max(first.at + collectFor, this.#failure?.retryAt ?? this.#endOfPause);

@@ -85,7 +85,8 @@ export class Lab {
     const context: Context = {
       account: (account) => this.#open(account),
       inputs: this.#harness.inputs ?? noInputs,
-      mark: { cluster, owner: "fairlead" },
+      announce: () => undefined,
+      mark: { cluster, owner: "fairlead", clusterUID: `uid-of-${cluster}` },
     };
     this.cloud = definition.connect(values, context);
     return this.cloud;

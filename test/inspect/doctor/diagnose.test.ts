@@ -85,9 +85,10 @@ test("finds nothing in a set-up without problems, with exit code 0 [N7 S14]", ()
     "cloud: ok",
     "clocks: ok",
     "ports: ok",
+    "deprecations: ok",
   ]);
   expect(diagnosisExitCode(diagnosis)).toBe(0);
-  expect(diagnosisText(diagnosis)).toEndWith("ports: ok\n\nDoctor: 0 errors, 0 warnings.\n");
+  expect(diagnosisText(diagnosis)).toEndWith("deprecations: ok\n\nDoctor: 0 errors, 0 warnings.\n");
 });
 
 const cases: readonly (readonly [
@@ -97,6 +98,13 @@ const cases: readonly (readonly [
   problem: string,
   fix: string,
 ])[] = [
+  [
+    "DeprecationAnnounced",
+    "warning",
+    { announced: [{ api: "cloud", what: "type", text: "cloud: the server type cx11 in use is deprecated" }] },
+    "1 announcement of the cloud and the API server: cloud: the server type cx11 in use is deprecated.",
+    "Replace deprecated types and images that are in use.",
+  ],
   [
     "KubernetesTooOld",
     "error",
@@ -681,6 +689,7 @@ describe("doctor", () => {
       "cloud: error",
       "clocks: unchecked",
       "ports: ok",
+      "deprecations: ok",
     ]);
     expect(diagnosisExitCode(diagnosis)).toBe(3);
   });

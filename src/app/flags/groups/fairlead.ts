@@ -116,6 +116,11 @@ export const ownFields = {
       { max: minutes(60) },
       { fallback: milliseconds(0) },
     ),
+    "unhealthy-targets-condition": goInteger(
+      "Percentage of unhealthy targets from which a Service has the condition TargetsUnhealthy, as the health checks of the cloud see them; 100: only while all are unhealthy; 0: never. With externalTrafficPolicy: Local, Nodes without a pod of the Service are unhealthy by design. That all targets are unhealthy is always an event.",
+      { min: 0, max: 100 },
+      { fallback: 0 },
+    ),
     "cloud-call-timeout": duration(
       "Deadline for a single request to the cloud.",
       { min: milliseconds(100) },

@@ -103,9 +103,9 @@ export class DesiredServices {
   }
 
   /** Undefined when the provider cannot read the Service. */
-  tryOf(service: Service): Member | undefined {
+  tryOf(service: Service, observed?: ObservedLoadBalancer): Member | undefined {
     try {
-      return this.of(service);
+      return this.of(service, observed);
     } catch {
       return undefined;
     }

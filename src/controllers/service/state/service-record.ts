@@ -3,6 +3,7 @@
 
 import { afterSteps, type Observation } from "../../../cloud/inventory/balancer-observation.ts";
 import type { Cidr, ServiceUID } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -21,6 +22,7 @@ import {
   type Fingerprint,
   type Hold,
   type ManagedBalancer,
+  type ObservedHealth,
   type RunningStep,
   SessionPart,
   type StartedOperation,
@@ -36,7 +38,8 @@ export type EventTopic =
   | "waiting"
   | "drift"
   | "absence"
-  | "duplicates";
+  | "duplicates"
+  | "health";
 
 /** Keeps the watch of EndpointSlices open for one Service. */
 export interface EndpointSubscription {
@@ -265,6 +268,19 @@ export class ServiceRecord {
   lossSeenAt(now: number): number {
     this.session.targetsLostAt ??= now;
     return this.session.targetsLostAt;
+  }
+
+  /** What a reconcile has observed may be older than what a person has asked for since. */
+  noteHealth(health: Omit<ObservedHealth, "asked">): void {
+    const { session } = this;
+    const { at = Number.NEGATIVE_INFINITY, asked } = session.health ?? {};
+    if (health.at >= at) session.health = { ...health, asked };
+  }
+
+  noteHealthQuestion(at: number, failure?: string): void {
+    const { session } = this;
+    const { health = { at: Number.NEGATIVE_INFINITY, summary: undefined } } = session;
+    session.health = { ...health, asked: defined({ at, failure }) };
   }
 
   noteDrift(spec: string): void {

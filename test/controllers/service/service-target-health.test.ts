@@ -117,6 +117,41 @@ describe("targets that fail their health checks", () => {
     expect([h.conditions(), h.w.written.length]).toEqual([[], 3]);
   });
 
+  test("that fail now and then cause few writes and reports, however often the cloud is listed [F115]", async () => {
+    const h = await served("--unhealthy-targets-condition=50");
+    const up = h.cloud.states;
+    h.w.create("other");
+    await h.w.pass(minutes(3));
+    h.w.forget();
+    // Another tenant changes a Service all the time, and each change needs a listing.
+    for (let round = 0; round < 60; round += 1) {
+      h.cloud.states = h.cloud.states === up ? down : up;
+      h.w.editSpec("other", { ports: [{ port: 8000 + round, protocol: "TCP", nodePort: 30_081 }] });
+      await h.w.pass(65);
+    }
+    const logged = h.w.logged.filter(
+      (line) => line.includes("AllTargetsUnhealthy") && line.includes("/web"),
+    ).length;
+    const written = h.w.written.filter((path) => path.includes("/web")).length;
+    // Two changes in ten minutes.
+    expect([logged <= 7, written <= 14]).toEqual([true, true]);
+  });
+
+  test("have their present state reported although they failed now and then before [F115]", async () => {
+    const h = await served("--unhealthy-targets-condition=50");
+    const up = h.cloud.states;
+    h.w.create("other");
+    await h.w.pass(minutes(3));
+    for (const [index, states] of [down, up, down].entries()) {
+      h.cloud.states = states;
+      h.w.editSpec("other", { ports: [{ port: 8000 + index, protocol: "TCP", nodePort: 30_081 }] });
+      await h.w.pass(65);
+    }
+    expect(h.conditions()).toEqual([]);
+    await h.w.pass(listingPause);
+    expect(h.conditions()).toEqual(["TargetsUnhealthy AllTargetsUnhealthy"]);
+  });
+
   test("lose the condition when the flag no longer asks for it [F115]", async () => {
     const h = await served("--unhealthy-targets-condition=100");
     h.cloud.states = down;

@@ -19,7 +19,7 @@ const never = Number.NEGATIVE_INFINITY;
 
 /** Returns what the condition says; undefined while that is not known. */
 export function noteHealth(
-  { controller: { balancers, settings }, inventory, reporter, state }: ReconcileContext,
+  { controller: { balancers, clock, settings }, inventory, reporter, state }: ReconcileContext,
   { service, desired }: Pick<Member, "service" | "desired">,
   observed: ObservedLoadBalancer | undefined,
 ): readonly Problem[] | undefined {
@@ -33,11 +33,15 @@ export function noteHealth(
   const problem = summary && unhealthyTargets(service, summary);
   if (problem !== undefined && at < (state.changedAt ?? never) + settlesWithin) return undefined;
   const isAll = summary !== undefined && areAllUnhealthy(summary);
-  reporter.report(service, "health", problem !== undefined && isAll ? [problem] : []);
   const { healthy = 0, unhealthy = 0 } = summary ?? {};
   const { unhealthyCondition: percentage } = settings;
   const isShown = percentage > 0 && unhealthy * 100 >= percentage * (healthy + unhealthy);
-  return problem !== undefined && isShown ? [problem] : [];
+  const reported = problem !== undefined && isAll ? [problem] : [];
+  const shown = problem !== undefined && isShown ? [problem] : [];
+  const reasons = [...reported, ...shown].map(({ reason }) => reason);
+  if (!state.noteHealthReport(reasons.join(), clock.monotonic())) return undefined;
+  reporter.report(service, "health", reported);
+  return shown;
 }
 
 /** A person waits for the answer. */

@@ -70,6 +70,16 @@ export interface ObservedHealth {
   readonly asked?: { readonly at: number; readonly failure?: string } | undefined;
 }
 
+const never = Number.NEGATIVE_INFINITY;
+
+/** What was last reported of the health of the targets. */
+export interface ReportedHealth {
+  readonly what: string;
+  /** When this and the report before it were, monotonic. */
+  readonly at: number;
+  readonly beforeAt: number;
+}
+
 /** What one leadership session has observed, requested and completed. Another replica may have changed the load balancer before it. */
 export class SessionPart {
   /** Targets that the cloud refused. */
@@ -86,6 +96,7 @@ export class SessionPart {
   /** The last completed desired state; any other difference is drift. Before the first one, the next difference is not. */
   lastCompleted: Fingerprint | undefined;
   health: ObservedHealth | undefined;
+  reportedHealth: ReportedHealth = { what: "", at: never, beforeAt: never };
   /** When the load balancer was first seen to have lost targets, until it is complete again. */
   targetsLostAt: number | undefined;
   /** The change in progress. */

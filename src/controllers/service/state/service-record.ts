@@ -2,7 +2,7 @@
 // it. A restart loses it; the Service and the next listings then show what matters.
 
 import { afterSteps, type Observation } from "../../../cloud/inventory/balancer-observation.ts";
-import type { Cidr, ServiceUID } from "../../../core/brand.ts";
+import { type Cidr, minutes, type ServiceUID } from "../../../core/brand.ts";
 import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
@@ -61,6 +61,9 @@ export interface Said extends LastValid {
    */
   readonly onDelete: Desired | "on hold" | undefined;
 }
+
+/** The time in which two changes of the health of targets are reported. A later plan reports what applies then. */
+const healthFlapsWithin = minutes(10);
 
 /** All times are monotonic. */
 export class ServiceRecord {
@@ -275,6 +278,15 @@ export class ServiceRecord {
     const { session } = this;
     const { at = Number.NEGATIVE_INFINITY, asked } = session.health ?? {};
     if (health.at >= at) session.health = { ...health, asked };
+  }
+
+  /** Returns false if two changes were reported lately: targets that fail now and then are not news each time. */
+  noteHealthReport(what: string, now: number): boolean {
+    const { what: known, at, beforeAt } = this.session.reportedHealth;
+    if (what === known) return true;
+    if (now < beforeAt + healthFlapsWithin) return false;
+    this.session.reportedHealth = { what, at: now, beforeAt: at };
+    return true;
   }
 
   noteHealthQuestion(at: number, failure?: string): void {

@@ -87,7 +87,7 @@ describe("the record of a Service", () => {
     expect(record.session).toEqual(new ServiceRecord("default/web", uid).session);
     expect(Object.keys(record.session).toSorted()).toEqual([
       ...["backoffUntil", "change", "duplicates", "health", "lastCompleted"],
-      ...["managed", "observation", "refused", "targetsLostAt"],
+      ...["managed", "observation", "refused", "reportedHealth", "targetsLostAt"],
     ]);
   });
 

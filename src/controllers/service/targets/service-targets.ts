@@ -104,11 +104,11 @@ export class Targets {
     const rules = readTargetRules(service, read, settings, annotations) ?? state.said.lastTargetRules;
     const answer = rules?.policy === "endpoints" ? this.#endpoints.nodesOf(state) : undefined;
     const candidates = this.#candidates(rules?.drain ?? settings.targetDrain);
-    const endpointNodes = answer?.kind === "known" ? answer.nodes : undefined;
+    const endpoints = answer?.kind === "known" ? answer : undefined;
     const policy: TargetPolicy = {
       ...(rules ?? { policy: "all" }),
       ...cloud,
-      ...defined({ endpointNodes }),
+      ...defined({ endpoints }),
     };
     const chosen = this.#chooseFrom(candidates.targets, policy, state);
     const { targets, retryAt } = state.session.refused.withhold(chosen.targets, clock.monotonic());

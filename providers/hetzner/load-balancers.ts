@@ -126,6 +126,7 @@ export function hetznerLoadBalancers(
     },
     // Robot alone knows the public addresses of dedicated servers. The API refuses servers that it cannot reach.
     needsHandles: readsRobot ? undefined : false,
-    supports: ["release"],
+    // The check of the node port: kube-proxy drops it on a Node without an endpoint.
+    supports: ["healthCheckNodePort", "release"],
   };
 }

@@ -63,6 +63,8 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly requestedAddress?: IpAddress;
   readonly externalTrafficPolicy: "Cluster" | "Local";
   readonly healthCheckNodePort?: number;
+  /** Only Nodes with an endpoint are targets, so that no health check has to find them for `externalTrafficPolicy: Local`. */
+  readonly targetsHaveEndpoints?: true;
   /** Set with `sessionAffinity: ClientIP`. */
   readonly sessionAffinitySeconds?: number;
   /** The values of the provider's annotations. */

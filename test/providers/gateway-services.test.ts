@@ -119,6 +119,16 @@ describe("the Service of Envoy Gateway", () => {
     },
   );
 
+  test("has on AWS the Elastic IPs of the annotation, one for each subnet [F57]", async () => {
+    const cloud = await gatewayClouds.AWS();
+    const ids = ["eipalloc-1", "eipalloc-2", "eipalloc-3"];
+    const annotations = { ...nlb, [`${ofAWS}eip-allocations`]: ids.join() };
+    const service = await apply(cloud, envoyGateway({ annotations }));
+    expect([isServed(service), said(cloud, service)]).toEqual([true, []]);
+    const mappings = ids.map((allocation) => expect.objectContaining({ allocation }));
+    expect(cloud.balancers()).toEqual([expect.objectContaining({ mappings })]);
+  });
+
   test.each<[CloudName, readonly string[], string]>([
     ["DigitalOcean", ["TCP 80", "TCP 443", "UDP 443"], ""],
     ["OpenStack", ["TCP 80", "TCP 443", "UDP 443"], ""],

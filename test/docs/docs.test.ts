@@ -61,7 +61,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   // kubeadm.
   [undefined, ["client-name"]],
   // kubelet and kubectl.
-  [undefined, ["node-ip", "provider-id", "tcp", "field-selector", "from-literal"]],
+  [undefined, ["node-ip", "provider-id", "hostname-override", "tcp", "field-selector", "from-literal"]],
   // krew and npx.
   [undefined, ["manifest-url", "package"]],
   // Sidecars of CSI, and kube-controller-manager.

@@ -209,8 +209,9 @@ export const onServices: Reasons = {
   },
   NoEndpoints: {
     type: "Warning",
-    when: "No Node has a ready endpoint of the Service. All Nodes stay targets until one has",
-    whatToDo: "check the pods of the Service",
+    when: "No Node has a ready endpoint of the Service, or its ready endpoints name no Node, as those of a Gateway of Cilium. All Nodes stay targets until one has",
+    whatToDo:
+      "check the pods of the Service; where traffic is forwarded on every Node, set the annotation `fairlead.dev/target-policy` to `all`",
   },
   EndpointsUnreadable: {
     type: "Warning",

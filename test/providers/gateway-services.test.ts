@@ -296,31 +296,51 @@ describe("the Service of Traefik", () => {
   });
 });
 
-describe("two Gateways on one load balancer of OpenStack", () => {
-  const share = async (port: number) => {
-    const cloud = await gatewayClouds.OpenStack();
-    const first = await apply(cloud, envoyGateway({ annotations: monitored }));
-    const id = first.metadata.annotations?.[`${ofOpenStack}load-balancer-id`] ?? "";
-    const annotations = { ...monitored, [`${ofOpenStack}load-balancer-id`]: id };
-    const ports = [{ name: `tcp-${port}`, port, targetPort: 10_000 + port, protocol: "TCP" }];
-    const second = await apply(cloud, envoyGateway({ name: "eg-2", annotations, ports }));
-    return { cloud, first, second };
-  };
+describe("two Gateways on one load balancer", () => {
+  const onePort = (port: number) => [
+    { name: `tcp-${port}`, port, targetPort: 10_000 + port, protocol: "TCP" },
+  ];
 
-  test("have the same address, and the second one stays when the first one is deleted [F57 F38]", async () => {
-    const { cloud, first, second } = await share(5432);
-    expect([isServed(second), said(cloud, second)]).toEqual([true, []]);
-    expect(second.status.loadBalancer?.ingress).toEqual(first.status.loadBalancer?.ingress as []);
-    expect(cloud.forwarded()).toEqual(["TCP 80", "TCP 443", "TCP 5432"]);
-    cloud.world.delete("eg");
-    await cloud.world.pass(150);
-    expect(cloud.forwarded()).toEqual(["TCP 5432"]);
-    expect(cloud.world.get("eg-2").status).toEqual(second.status);
-  });
+  /** With the annotations of `spec.infrastructure` of both. */
+  const share = {
+    OpenStack: async (port: number) => {
+      const cloud = await gatewayClouds.OpenStack();
+      const first = await apply(cloud, envoyGateway({ annotations: monitored }));
+      const id = first.metadata.annotations?.[`${ofOpenStack}load-balancer-id`] ?? "";
+      const annotations = { ...monitored, [`${ofOpenStack}load-balancer-id`]: id };
+      const second = await apply(cloud, envoyGateway({ name: "eg-2", annotations, ports: onePort(port) }));
+      return { cloud, first, second };
+    },
+    Hetzner: async (port: number) => {
+      const cloud = await gatewayClouds.Hetzner();
+      const annotations = { [`${ofHetzner}name`]: "edge", [`${ofHetzner}shared`]: "namespace" };
+      const first = await apply(cloud, envoyGateway({ annotations }));
+      const second = await apply(cloud, envoyGateway({ name: "eg-2", annotations, ports: onePort(port) }));
+      return { cloud, first, second };
+    },
+  } as const;
+  type Sharing = keyof typeof share;
 
-  test("cannot have the same port, and the second one says so [F57 F38]", async () => {
-    const { cloud, second } = await share(443);
+  test.each<Sharing>(["OpenStack", "Hetzner"])(
+    "have the same address on %s, and the second one stays when the first one is deleted [F57 F38]",
+    async (name) => {
+      const { cloud, first, second } = await share[name](5432);
+      expect([isServed(second), said(cloud, second), cloud.balancers().length]).toEqual([true, [], 1]);
+      expect(second.status.loadBalancer?.ingress).toEqual(first.status.loadBalancer?.ingress as []);
+      expect(cloud.forwarded().toSorted()).toEqual(["TCP 443", "TCP 5432", "TCP 80"]);
+      cloud.world.delete("eg");
+      await cloud.world.pass(150);
+      expect(cloud.forwarded()).toEqual(["TCP 5432"]);
+      expect(cloud.world.get("eg-2").status).toEqual(second.status);
+    },
+  );
+
+  test.each<[Sharing, string]>([
+    ["OpenStack", "has listeners of others on port 443"],
+    ["Hetzner", "PortConflict"],
+  ])("cannot have the same port on %s, and the second one says so [F57 F38]", async (name, text) => {
+    const { cloud, second } = await share[name](443);
     expect([isServed(second), cloud.forwarded()]).toEqual([false, ["TCP 80", "TCP 443"]]);
-    expect(said(cloud, second).join()).toContain("has listeners of others on port 443");
+    expect(said(cloud, second).join()).toContain(text);
   });
 });

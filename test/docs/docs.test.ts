@@ -50,7 +50,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
     "scripts/release/options.ts",
     ["cloud", "target", "downloads", "key", "tag", "make-key", "no-image", "lock-image"],
   ],
-  ["scripts/new-provider.ts", ["dir"]],
+  ["scripts/new-provider.ts", ["dir", "hard"]],
   ["scripts/bench/options.ts", ["count", "clouds", "runs", "action", "flag", "output", "json", "write"]],
   ["scripts/all-tests.ts", ["nightly"]],
   [

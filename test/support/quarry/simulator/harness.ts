@@ -2,12 +2,12 @@
 
 import type { Transport } from "#ccm";
 import type { Clock, Harness } from "#ccm/testing";
-import { quarry } from "./quarry.ts";
-import { QuarryCloud } from "./quarry-cloud.ts";
+import { quarryCloud } from "../index.ts";
+import { RegionCloud } from "./cloud.ts";
 
 export const regionNames = ["east", "west"] as const;
 
-export const quarryConfig = {
+export const simulatedConfig = {
   token: "t",
   regions: JSON.stringify(
     regionNames.map((name) => ({ name, endpoint: `https://${name}.quarry.example`, network: `n-${name}` })),
@@ -15,8 +15,8 @@ export const quarryConfig = {
 };
 
 export function simulateRegions(clock: Clock) {
-  const east = new QuarryCloud(clock);
-  const west = new QuarryCloud(clock);
+  const east = new RegionCloud(clock);
+  const west = new RegionCloud(clock);
   const transport: Transport = async ({ method, url, headers, body }, signal) => {
     signal.throwIfAborted();
     const parsed = new URL(url);
@@ -28,9 +28,9 @@ export function simulateRegions(clock: Clock) {
 
 const pagesOf = (machines: number): number => Math.max(1, Math.ceil(machines / 3));
 
-export const quarryHarness: Harness = {
-  definition: quarry,
-  config: quarryConfig,
+export const harness: Harness = {
+  definition: quarryCloud,
+  config: simulatedConfig,
   listingRequests: (machines) => pagesOf(Math.ceil(machines / 2)) + pagesOf(Math.floor(machines / 2)),
   simulate: (clock) => {
     const { east, west, transport } = simulateRegions(clock);

@@ -24,7 +24,7 @@ const jobTime = 3000;
 const lag = 1000;
 const pageSize = 3;
 
-export class QuarryCloud {
+export class RegionCloud {
   readonly machines: { id: string; name: string; ip: string }[] = [];
   readonly pools = new Map<string, Pool>();
   /** Pools that are deleted but still listed, until then. */
@@ -156,7 +156,7 @@ export class QuarryCloud {
     return new Response(null, { status: 204 });
   }
 
-  #routes(method: string, match: string | undefined, { routes }: Pick<QuarryCloud, "routes">): Response {
+  #routes(method: string, match: string | undefined, { routes }: Pick<RegionCloud, "routes">): Response {
     if (method === "GET")
       return Response.json({ routes: this.routes }, { headers: { etag: String(this.revision) } });
     if (match !== String(this.revision)) return refuse(412, `the routes have revision ${this.revision}`);

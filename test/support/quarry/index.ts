@@ -1,14 +1,14 @@
-// The provider in docs/write-a-hard-provider.md: several regions, jobs, lagging listings, ETags and own quota headers.
+// The provider of Quarry: several regions, jobs, lagging listings, ETags and quota headers with other names.
 
 import { defineProvider } from "#ccm";
 import { openRegion } from "./api.ts";
-import { quarryJobs } from "./jobs.ts";
+import { jobsOf } from "./jobs.ts";
 import { loadBalancers } from "./load-balancers.ts";
 import { machineSource } from "./machines.ts";
 import { routeTable } from "./routes.ts";
 import { annotations, config, reasons } from "./settings.ts";
 
-export const quarry = defineProvider({
+export const quarryCloud = defineProvider({
   contract: 3,
   name: "quarry",
   schemes: ["quarry://"],
@@ -26,7 +26,7 @@ export const quarry = defineProvider({
         sources: [machineSource(first), ...others.map(machineSource)],
         matchBy: ["name"],
       },
-      pending: quarryJobs(regions),
+      pending: jobsOf(regions),
       loadBalancers: loadBalancers(regions, context.mark),
       routes: [routeTable(first, context.mark), ...others.map((region) => routeTable(region, context.mark))],
     };

@@ -1,5 +1,5 @@
 // `npm run new-provider -- <name>`: creates the skeleton of a provider, which compiles and has failing tests where code is
-// missing. `try <name|path>` runs the real manager with a provider, its simulator and a test API server.
+// missing; with --hard, a complete provider. `try <name|path>` runs the real manager with a provider, its simulator and a test API server.
 
 import { existsSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";

@@ -15,11 +15,12 @@ import { featuresPage } from "./docs/features.ts";
 import { flagsPage } from "./docs/flags-page.ts";
 import { withValuesTable } from "./docs/manifest-values.ts";
 import { metricsPage } from "./docs/metrics-page.ts";
+import { reasonPages } from "./docs/reason-pages.ts";
 import { type Recorded, sortedProofs, validProofs } from "./docs/recorded-proofs.ts";
 import { referencePage } from "./docs/reference-page.ts";
 import { resultsPage } from "./docs/results-page.ts";
 import { proofsIn, runCluster, runExecutable, runPlain, runTools } from "./docs/run-suites.ts";
-import { alertsIn, reasonPages, runbookIndex } from "./docs/runbook-pages.ts";
+import { alertsIn, runbookIndex } from "./docs/runbook-pages.ts";
 import { readReports, withReports } from "./docs/smoke-page.ts";
 import { withVersions } from "./docs/tested-versions.ts";
 
@@ -108,7 +109,7 @@ const pages = {
   "deploy/monitoring/dashboard.json": dashboard(),
   "docs/runbooks/README.md": runbookIndex(alertsIn(read("deploy/monitoring/alerts.yaml"))),
   ...Object.fromEntries(
-    Object.entries(reasonPages()).map(([name, page]) => [`docs/runbooks/reasons/${name}.md`, page]),
+    Object.entries(reasonPages()).map(([name, page]) => [`docs/runbooks/${name}.md`, page]),
   ),
 };
 let stale = 0;

@@ -1,5 +1,6 @@
 // The public API for provider authors, imported as "#ccm". Everything else in src may change at any time.
 
+export type { AnnouncedKind, Announcement } from "./core/announcements.ts";
 export {
   type Brand,
   type Cidr,
@@ -65,6 +66,7 @@ export type {
   ValueOf,
   Values,
 } from "./core/settings.ts";
+export * from "./kit/announcements.ts";
 export * from "./kit/changed-targets.ts";
 export * from "./kit/deletions.ts";
 export { type GcfgOptions, readGcfg } from "./kit/gcfg.ts";
@@ -77,8 +79,10 @@ export * from "./kit/outcomes.ts";
 export * from "./kit/pages.ts";
 export * from "./kit/rate-limit-headers.ts";
 export { resolveOnce } from "./kit/resolve-once.ts";
+export * from "./kit/shared-balancer.ts";
 export * from "./kit/sign.ts";
 export * from "./kit/soap.ts";
+export * from "./kit/while-marked.ts";
 export { many, readXml, Xml, type XmlReading, type XmlValue, xml } from "./kit/xml.ts";
 export { dashed, readYamlFile, type YamlFileOptions } from "./kit/yaml-file.ts";
 export type { TlsMaterial, Transport, TransportRequest } from "./platform/transport.ts";

@@ -43,7 +43,12 @@ export const aws = defineProvider({
     return {
       instances: { sources: [source], unreadable: [fargate], matchBy: ["name", "shortName"] },
       machineTags: instanceTags(api.ec2, settings),
-      loadBalancers: awsLoadBalancers(api, { ...settings, cluster: context.mark.cluster }, cluster),
+      loadBalancers: awsLoadBalancers(
+        api,
+        { ...settings, cluster: context.mark.cluster },
+        cluster,
+        context.announce,
+      ),
       routes: new ClusterRoutes(api.ec2, settings, cluster),
       volumes: ebsVolumes(api.ec2, settings, cluster),
     };

@@ -6,6 +6,8 @@ import {
   type Context,
   type ErrorReport,
   jsonApi,
+  knownValues,
+  mapEntries,
   numberedPages,
   objectReader,
   type Secret,
@@ -46,7 +48,11 @@ function nextPage({ links }: Paged): number | undefined {
 }
 
 /** `readToken` is called again when the cloud has rejected the token. */
-export function digitalOceanApi(endpoint: string, readToken: () => Secret, account: Context["account"]) {
+export function digitalOceanApi(
+  endpoint: string,
+  readToken: () => Secret,
+  { account, announce }: Pick<Context, "account" | "announce">,
+) {
   const fetch = async () => ({ value: readToken() });
   const { transport } = account<Secret>({
     name: "digitalocean",
@@ -61,11 +67,21 @@ export function digitalOceanApi(endpoint: string, readToken: () => Secret, accou
     query: { per_page: 200 },
     read: (body) => ({ next: nextPage(body), total: body.meta?.total }),
   });
+  const checked = <T extends { readonly status: string }>(field: string, ...values: readonly string[]) => {
+    const check = knownValues(announce, field, values);
+    return (one: T): T => {
+      check(one.status);
+      return one;
+    };
+  };
+  const droplet = checked<ApiDroplet>("droplet.status", "new", "active", "off", "archive");
+  const balancer = checked<ApiLoadBalancer>("load_balancer.status", "new", "active", "errored");
   return {
     call: api.call,
-    droplets: (call: Call, name?: string) => pages<ApiDroplet>("droplets", call, { name }),
+    droplets: (call: Call, name?: string) =>
+      mapEntries(pages<ApiDroplet>("droplets", call, { name }), droplet),
     droplet: (id: string, call: Call) => read<ApiDroplet>("droplets", id, call),
-    loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
+    loadBalancers: (call: Call) => mapEntries(pages<ApiLoadBalancer>("load_balancers", call), balancer),
     loadBalancer: (id: string, call: Call) => read<ApiLoadBalancer>("load_balancers", id, call),
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
     regions: (call: Call) => pages<{ readonly slug: string }>("regions", call),

@@ -24,7 +24,7 @@ export const digitalocean = defineProvider({
   checkConfig,
   connect: (settings, context) => {
     const readToken = () => currentValue(settings, "token", context.inputs);
-    const api = digitalOceanApi(settings.endpoint, readToken, context.account);
+    const api = digitalOceanApi(settings.endpoint, readToken, context);
     return {
       pending: pendingActions(api),
       instances: { sources: [dropletSource(api)], matchBy: ["name"] },

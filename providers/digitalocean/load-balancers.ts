@@ -30,7 +30,14 @@ import {
   toObserved,
 } from "./balancer.ts";
 import { certificateOf, needsCertificates } from "./certificates.ts";
-import { activation, checkAfter, deletionTitle, planLoadBalancer, taggingTitle } from "./plan-balancer.ts";
+import {
+  activation,
+  checkAfter,
+  deletionTitle,
+  needsHandles,
+  planLoadBalancer,
+  taggingTitle,
+} from "./plan-balancer.ts";
 import type { ApiLoadBalancer } from "./resources.ts";
 import type { Settings } from "./settings.ts";
 import { applyTag, tagOf } from "./tags.ts";
@@ -167,6 +174,7 @@ export function digitalOceanLoadBalancers(
         return { kind: "addresses", addresses: [{ hostname: hostname.toLowerCase() }] };
       return publishIPs([observed.balancer.ip, observed.balancer.ipv6], activation, ipMode);
     },
+    needsHandles: needsHandles(operator),
     supports: ["sourceRanges", "healthCheckNodePort", "UDP"],
   };
 }

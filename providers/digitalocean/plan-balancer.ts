@@ -95,9 +95,20 @@ function networkStackOf(desired: Desired, operator: Settings): string | Provider
   return errorProblem(reasons.LoadBalancerConfigError, text);
 }
 
+/** Only droplets show the region, if REGION does not name it, and whether all Nodes have IPv6, which the type REGIONAL does not need. */
+export const needsHandles = (operator: Settings): false | undefined =>
+  operator.region !== undefined && operator["default-lb-type"] === "REGIONAL" ? false : undefined;
+
 function planCreation(desired: Desired, spec: Spec, operator: Settings): BalancerPlan {
   const handles = handlesOf(desired);
-  if (handles.includes(undefined)) return waitFor("the droplets of the Nodes to be listed");
+  const { network: reach, "network-stack": stack } = desired.settings;
+  const isDecided = typeOf(desired, operator) === "REGIONAL" || reach === "INTERNAL" || stack === "IPV4";
+  if (handles.includes(undefined) && needsHandles(operator) !== false)
+    return waitFor("the droplets of the Nodes to be listed");
+  if (handles.includes(undefined) && !isDecided)
+    return waitFor(
+      `the droplets of the Nodes to be listed, or for ${keyOf("network-stack")}: IPV4 where none are listed`,
+    );
   if (handles.length === 0) return waitFor("a Node that can be a target");
   const ofNodes = [...new Set(handles.flatMap((one) => one?.["region"] ?? []))].toSorted();
   const [region = "", ...others] = operator.region === undefined ? ofNodes : [operator.region];

@@ -13,6 +13,7 @@ import {
   text,
   textOrEmpty,
 } from "#ccm";
+import { scopes } from "./marks.ts";
 
 /** Durations are also accepted as seconds. */
 const orSeconds = { orSeconds: true } as const;
@@ -20,6 +21,10 @@ const notNegative = { min: seconds(0) };
 
 const placement = {
   name: text("Name of the load balancer. A load balancer of this name without an owner is adopted."),
+  shared: oneOf(
+    "Share the load balancer with other Services that have this annotation and the same name: those of the namespace, or of the cluster. Each has its own ports. Settings of the whole load balancer must be equal.",
+    scopes,
+  ),
   "node-selector": nodeSelector("Label selector for the Nodes that are targets."),
   type: textOrEmpty(
     "Type of the load balancer, such as lb11. A change applies in place. Without it, new ones are lb11. An empty value cancels the default.",

@@ -14,6 +14,7 @@ import {
   type JsonRequest,
   jobStarted,
   jsonApi,
+  mapEntries,
   numberedPages,
   objectReader,
   pendingJobs,
@@ -21,6 +22,7 @@ import {
   rateLimitHeaders,
   type Secret,
 } from "#ccm";
+import { announcements } from "./announcements.ts";
 import type {
   ApiAction,
   ApiCertificate,
@@ -94,7 +96,7 @@ const rateLimit = rateLimitHeaders({
   full: { header: "ratelimit-reset", unit: "unix-seconds" },
 });
 
-export function hetznerApi(settings: Settings, { account, inputs }: Context) {
+export function hetznerApi(settings: Settings, { account, announce, inputs }: Context) {
   const { transport } = account<Secret>({
     name: "hcloud",
     // Again when the cloud has rejected the token.
@@ -112,13 +114,16 @@ export function hetznerApi(settings: Settings, { account, inputs }: Context) {
   });
 
   const read = objectReader(api);
+  const announced = announcements(announce);
 
   return {
-    servers: (call: Call, query?: Query) => pages<ApiServer>("servers", call, query),
+    servers: (call: Call, query?: Query) =>
+      mapEntries(pages<ApiServer>("servers", call, query), announced.server),
     server: (id: string, call: Call) => read<ApiServer>("servers", id, call),
     networks: (call: Call, query?: Query) => pages<ApiNetwork>("networks", call, query),
     network: (id: number, call: Call) => read<ApiNetwork>("networks", id, call),
-    loadBalancers: (call: Call) => pages<ApiLoadBalancer>("load_balancers", call),
+    loadBalancers: (call: Call, query?: Query) =>
+      mapEntries(pages<ApiLoadBalancer>("load_balancers", call, query), announced.balancer),
     loadBalancer: (id: number | string, call: Call) => read<ApiLoadBalancer>("load_balancers", id, call),
     certificates: (call: Call) => pages<ApiCertificate>("certificates", call),
     volumes: (call: Call) => pages<ApiVolume>("volumes", call),

@@ -11,14 +11,12 @@ import {
   withOperatorDefaults,
 } from "#ccm";
 import { annotations } from "./annotations.ts";
+import { ownPart, portMarksOf } from "./marks.ts";
 import type { ApiCertificate, ApiLoadBalancer, ApiService } from "./resources.ts";
 import { healthCheckDefaults, type Settings } from "./settings.ts";
 
 export type Annotations = typeof annotations;
 export type Desired = DesiredLoadBalancer<Annotations>;
-
-/** The label that the Go manager puts on every load balancer and certificate: the uid of the Service. */
-export const ownerLabel = "hcloud-ccm/service-uid";
 
 export interface Observed extends ObservedLoadBalancer {
   readonly balancer: ApiLoadBalancer;
@@ -27,6 +25,22 @@ export interface Observed extends ObservedLoadBalancer {
 /** One request. */
 export interface HetznerStep extends Step {
   readonly request: JsonRequest;
+  /** What the step adds or removes: not needed if another Service has just done that, or wants the target. */
+  readonly target?: string | undefined;
+  /** Removes the labels of this Service: the load balancer stays without it. */
+  readonly unmarks?: string | undefined;
+  /**
+   * The step is applied only while the load balancer has these labels, and these ports if the step deletes it: other Services may have
+   * joined or left since the plan. Without an id: while there is none of this name that it could share.
+   */
+  readonly whileMarked?:
+    | {
+        readonly id: number;
+        readonly labels: ApiLoadBalancer["labels"];
+        readonly ports?: readonly number[] | undefined;
+      }
+    | { readonly id?: undefined; readonly name: string }
+    | undefined;
 }
 
 /** What plans need besides load balancers. */
@@ -118,15 +132,16 @@ function settingsOfStatus(
 }
 
 export function settingsOf(
-  { balancer }: Observed,
+  { balancer, owners: [uid] }: Observed,
   operator: Settings,
   published: readonly string[],
 ): OwnSettings {
-  const { algorithm, public_net, private_net, services, targets } = balancer;
+  const { algorithm, public_net, private_net, services, targets } = ownPart(balancer, uid);
   const [port] = services;
   // The cloud does not return the subnet. It matters only when the load balancer is attached to the network.
   const needsSubnet = private_net.length === 0 && operator.network !== undefined;
   return {
+    shared: portMarksOf(balancer).find((mark) => mark.uid === uid)?.scope,
     "algorithm-type": choiceIn(["round_robin", "least_connections"], algorithm.type),
     "disable-public-network": !public_net.enabled,
     "use-private-ip": targets.find(({ type }) => type === "server")?.use_private_ip,

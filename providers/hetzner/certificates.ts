@@ -1,7 +1,8 @@
 // The certificates of a Service: uploaded ones by name or id, or one managed by Hetzner that is created when missing. Pure.
 
 import { type ProviderProblem, requestTo, warningProblem } from "#ccm";
-import { type Desired, type HetznerStep, ownerLabel } from "./balancer.ts";
+import type { Desired, HetznerStep } from "./balancer.ts";
+import { ownerLabel } from "./marks.ts";
 import type { ApiCertificate } from "./resources.ts";
 import { reasons } from "./settings.ts";
 

@@ -40,7 +40,7 @@ export const hetzner = defineProvider({
         labelPrefixes: ["instance.hetzner.cloud/"],
       },
       loadBalancers: settings["load-balancers-enabled"]
-        ? hetznerLoadBalancers(api, settings, networkID)
+        ? hetznerLoadBalancers(api, settings, networkID, context.mark)
         : undefined,
       volumes: hetznerVolumes(api, settings),
       routes: hasRoutes ? networkRoutes(api, networkID) : undefined,

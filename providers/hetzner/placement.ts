@@ -18,9 +18,9 @@ const limits: Readonly<Record<string, Limits>> = {
 };
 
 /** How many ports this type accepts; undefined for a type that only the cloud knows. */
-const portLimit = (type: string): number | undefined => limits[type]?.services;
+export const portLimit = (type: string): number | undefined => limits[type]?.services;
 
-const fitsType = (type: string, ports: number): boolean => ports <= (portLimit(type) ?? ports);
+export const fitsType = (type: string, ports: number): boolean => ports <= (portLimit(type) ?? ports);
 
 /** While the type changes, both limits hold. Unknown types are limited by the cloud. */
 export function targetLimit(

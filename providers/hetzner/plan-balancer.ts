@@ -1,26 +1,25 @@
 // Plans the steps from the observed to the desired load balancer, in an order in which a refused step blocks as few others as possible.
 // Pure.
 
-import { applicable, hasErrors, type Plan, requestTo, waitFor, warningProblem } from "#ccm";
-import {
-  type Desired,
-  type HetznerStep,
-  type Observed,
-  ownerLabel,
-  type Prefetched,
-  withDefaults,
-} from "./balancer.ts";
+import { applicable, hasErrors, type Plan, requestTo, waitFor } from "#ccm";
+import { type Desired, type HetznerStep, type Observed, type Prefetched, withDefaults } from "./balancer.ts";
 import { chooseCertificates } from "./certificates.ts";
+import { ownerLabel } from "./marks.ts";
 import { placeProblems, possible } from "./placement.ts";
+import { planEnd } from "./plan-end.ts";
 import type { ApiLoadBalancer, ApiService, ApiTarget } from "./resources.ts";
 import {
   completeService,
   isSameService,
+  portsOf,
   type ServiceSpec,
   serviceProblems,
   serviceSpecs,
 } from "./services.ts";
-import { hasRobotAccess, reasons, type Settings } from "./settings.ts";
+import { hasRobotAccess, type Settings } from "./settings.ts";
+import { newLabels, type Share, type SharingContext, shareOf } from "./sharing.ts";
+import { withoutIdentity } from "./sharing-problems.ts";
+import { act, change, changeTarget, deleteService, removeTarget, whileMarked } from "./steps.ts";
 import {
   diffTargets,
   type TargetSpec,
@@ -51,26 +50,37 @@ export function planLoadBalancer(
   observed: Observed | undefined,
   { networkID, certificates: known }: Prefetched,
   operator: Settings,
+  sharing: SharingContext,
 ): Plan<HetznerStep> {
-  if (member === undefined || member.ending !== undefined) {
-    return observed === undefined ? { steps: [] } : planEnd(member, observed.balancer);
-  }
+  if (member === undefined || member.ending !== undefined)
+    return observed === undefined ? { steps: [] } : planEnd(member, observed, sharing);
   const balancer = observed?.balancer;
   const requested = withDefaults(member, operator);
-  const desired = possible(requested, balancer);
+  const share = balancer && shareOf(requested, balancer, sharing);
+  const agreed = share?.desired ?? requested;
+  const desired = possible(agreed, balancer);
   const certificates = chooseCertificates(desired, known);
   const services = certificates.isMissing ? [] : serviceSpecs(desired, certificates.ids);
   const readsRobot = hasRobotAccess(operator);
   const targets = wantedTargets(desired, readsRobot);
-  const wanted = { desired, certificate: certificates.create, services, targets, networkID };
+  const labels = balancer === undefined ? newLabels(desired, sharing.cluster) : undefined;
+  const isUnknown = balancer === undefined && labels === undefined;
   const problems = [
+    ...(share?.problems ?? (isUnknown ? [withoutIdentity] : [])),
     ...certificates.problems,
     ...serviceProblems(desired),
     ...targetProblems(desired, targets, readsRobot),
-    ...placeProblems(requested, balancer, networkID),
+    ...placeProblems(agreed, balancer, networkID),
   ];
   if (hasErrors(problems)) return { steps: [], problems };
-  const steps = balancer === undefined ? [planCreation(wanted)] : planChanges(wanted, balancer);
+  const wanted = { desired, certificate: certificates.create, services, targets, networkID };
+  const { steps, refused } =
+    balancer === undefined
+      ? { steps: [planCreation(wanted, labels)] }
+      : share === undefined
+        ? { steps: [...labelChanges(wanted, balancer), ...planChanges(wanted, balancer)] }
+        : planShare(wanted, balancer, share);
+  if (refused !== undefined) return { steps: [], problems, refused };
   const isCreated = balancer === undefined || hasAddresses(balancer);
   const waitingFor = isCreated ? certificates.waitingFor : creation;
   if (steps.length > 0 || waitingFor === undefined) return { steps, problems };
@@ -78,20 +88,27 @@ export function planLoadBalancer(
   return { steps, wait: { ...wait, isPrefetched: isCreated || undefined }, problems };
 }
 
-function planEnd(desired: Desired | undefined, balancer: ApiLoadBalancer): Plan<HetznerStep> {
-  const isProtected = balancer.protection.delete;
-  if (desired?.ending !== "release" && !isProtected)
-    return { steps: [send(balancer, "delete load balancer", "DELETE /load_balancers/{id}")] };
-  const { [ownerLabel]: _, ...labels } = balancer.labels;
-  const release = change(balancer, { labels });
-  if (!isProtected) return { steps: [release] };
-  const text = `The load balancer ${balancer.name} is protected against deletion, so it stays in the cloud, without the label ${ownerLabel}. Remove the protection and delete it there if it is not needed.`;
-  const problems = [warningProblem(reasons.LoadBalancerProtected, text)];
-  return { steps: [{ ...release, releases: true }], problems };
+/** The labels come first and alone: what follows rests on them. */
+function planShare(
+  wanted: Wanted,
+  balancer: ApiLoadBalancer,
+  { isMember, view }: Share<Desired>,
+): Pick<Plan<HetznerStep>, "steps" | "refused"> {
+  const rest = whileMarked(balancer);
+  const title = isMember ? "change marks" : "join load balancer";
+  const { labels, ...seen } = view(wanted.targets);
+  if (labels !== undefined) return { steps: [rest(change(balancer, { labels }, title))] };
+  if (seen.refused.length > 0) return { steps: [], refused: seen.refused };
+  // Others may need the network in which it is.
+  const networkID = balancer.private_net[0]?.network ?? wanted.networkID;
+  return { steps: planChanges({ ...wanted, networkID }, seen.balancer).map(rest) };
 }
 
 /** Everything in one request, except what the API takes only later: an address in the network, and targets by address. */
-function planCreation({ desired, services, targets, networkID }: Wanted): HetznerStep {
+function planCreation(
+  { desired, services, targets, networkID }: Wanted,
+  labels: ApiLoadBalancer["labels"] | undefined,
+): HetznerStep {
   const {
     name = desired.defaultName,
     type = "lb11",
@@ -110,34 +127,24 @@ function planCreation({ desired, services, targets, networkID }: Wanted): Hetzne
     name,
     load_balancer_type: type,
     ...(location === undefined ? { network_zone } : { location }),
-    labels: { [ownerLabel]: desired.owner.uid },
+    labels,
     algorithm: algorithm && { type: algorithm },
     public_interface: isPrivate === undefined ? undefined : !isPrivate,
     network: canAttach ? networkID : undefined,
     services: services.map(completeService),
     targets: targets.specs.flatMap(({ target }) => (hasTargets && target.type === "server" ? target : [])),
   };
-  return { do: "create load balancer", on: name, request: requestTo("POST /load_balancers", {}, body) };
+  const request = requestTo("POST /load_balancers", {}, body);
+  const step = { do: "create load balancer", on: name, request };
+  return desired.settings.shared === undefined ? step : { ...step, whileMarked: { name } };
 }
 
-/** A request to an existing load balancer. */
-const send = (
-  { id, name }: ApiLoadBalancer,
-  title: string,
-  operation: string,
-  body?: object,
-): HetznerStep => ({ do: title, on: name, request: requestTo(operation, { id }, body) });
-
-/** An action of an existing load balancer. */
-const act = (
-  balancer: ApiLoadBalancer,
-  action: string,
-  body?: object,
-  title = action.replaceAll("_", " "),
-): HetznerStep => send(balancer, title, `POST /load_balancers/{id}/actions/${action}`, body);
-
-const change = (balancer: ApiLoadBalancer, body: object): HetznerStep =>
-  send(balancer, "change load balancer", "PUT /load_balancers/{id}", body);
+/** The label of the Go manager, for a load balancer that is adopted. */
+function labelChanges({ desired: { owner } }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
+  const { labels } = balancer;
+  if (labels[ownerLabel] === owner.uid) return [];
+  return [change(balancer, { labels: { ...labels, [ownerLabel]: owner.uid } })];
+}
 
 /**
  * The order matters, because the framework stops at a step that fails. The label comes first, because it identifies the load balancer.
@@ -146,18 +153,14 @@ const change = (balancer: ApiLoadBalancer, body: object): HetznerStep =>
  * later plan adds them again.
  */
 function planChanges(wanted: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
-  const { owner, settings } = wanted.desired;
-  const { public_net, labels } = balancer;
+  const { settings } = wanted.desired;
+  const { public_net } = balancer;
   const isPublic = !(settings["disable-public-network"] ?? !public_net.enabled);
   const action = isPublic ? "enable_public_interface" : "disable_public_interface";
   const switched = isPublic === public_net.enabled ? [] : [act(balancer, action)];
   const network = networkChanges(wanted, balancer);
   const usesNetwork = settings["use-private-ip"] === true;
   return [
-    ...applicable(
-      labels[ownerLabel] !== owner.uid &&
-        change(balancer, { labels: { ...labels, [ownerLabel]: owner.uid } }),
-    ),
     ...(usesNetwork ? network : []),
     ...(isPublic ? switched : []),
     ...targetChanges(wanted, balancer),
@@ -171,14 +174,9 @@ function planChanges(wanted: Wanted, balancer: ApiLoadBalancer): readonly Hetzne
 
 /** Targets that are reached in another way are replaced one by one, so that the others get the traffic. */
 function targetChanges({ targets }: Wanted, balancer: ApiLoadBalancer): readonly HetznerStep[] {
-  const step = (action: string, body: object, changes: HetznerStep["targets"]) =>
-    ({ ...act(balancer, action, body), targets: changes, targetsPart: "all" }) as const;
-  const add = ({ node, target }: TargetSpec) => step("add_target", target, { adds: [node] });
-  const remove = ({ type, server, ip }: ApiTarget) => {
-    // The action accepts only these fields.
-    const body = { type, ...(server && { server: { id: server.id } }), ...(ip && { ip }) };
-    return step("remove_target", body, { removes: [String(server?.id ?? ip?.ip)] });
-  };
+  const add = ({ node, target }: TargetSpec) =>
+    changeTarget(balancer, "add_target", target, target, { adds: [node] });
+  const remove = (target: ApiTarget) => removeTarget(balancer, target);
   const diff = diffTargets(targets, balancer.targets);
   return [
     ...diff.remove.map(remove),
@@ -186,10 +184,6 @@ function targetChanges({ targets }: Wanted, balancer: ApiLoadBalancer): readonly
     ...diff.update.flatMap(({ desired, observed }) => [remove(observed), add(desired)]),
   ];
 }
-
-/** Includes port 80 if a redirect listens on it. */
-const portsOf = ({ listen_port, http }: Pick<ApiService, "listen_port" | "http">): readonly number[] =>
-  http?.redirect_http === true ? [listen_port, 80] : [listen_port];
 
 /**
  * Adds ports before it deletes old ports, unless the load balancer has no room or an old port is in the way. Changes the type first only
@@ -206,7 +200,7 @@ function serviceChanges({ desired, services }: Wanted, balancer: ApiLoadBalancer
     .map((spec) => act(balancer, "add_service", completeService(spec)));
   const needed = new Set(services.flatMap(portsOf));
   const deleted = balancer.services.filter(({ listen_port }) => !ports.has(listen_port));
-  const deletion = ({ listen_port }: ApiService) => act(balancer, "delete_service", { listen_port });
+  const deletion = (service: ApiService) => deleteService(balancer, service);
   const updated = services.flatMap((spec) => {
     const service = existing.get(spec.listen_port);
     const isSame = service === undefined || isSameService(spec, service);

@@ -2,12 +2,29 @@
 
 type Labels = Readonly<Record<string, string>>;
 
+export interface ApiDeprecation {
+  readonly announced: string;
+  readonly unavailable_after: string;
+}
+
 export interface ApiServer {
   readonly id: number;
   readonly name: string;
   readonly status: string;
   readonly labels: Readonly<Record<string, string>>;
-  readonly server_type: { readonly name: string };
+  readonly server_type: {
+    readonly name: string;
+    readonly deprecation?: ApiDeprecation | null;
+    /** A type may end in some locations only. */
+    readonly locations?: readonly { readonly name: string; readonly deprecation?: ApiDeprecation | null }[];
+  };
+  /** Null: it was deleted. */
+  readonly image?: {
+    readonly id: number;
+    readonly name: string | null;
+    /** Since when. */
+    readonly deprecated: string | null;
+  } | null;
   readonly location: { readonly name: string };
   /** Servers may have neither of them. */
   readonly public_net: {
@@ -66,6 +83,10 @@ export interface ApiTarget {
   readonly ip?: { readonly ip: string };
   readonly label_selector?: { readonly selector: string };
   readonly use_private_ip?: boolean;
+  /** One for each port. Absent in requests, and for a label selector. */
+  readonly health_status?: readonly { readonly listen_port: number; readonly status: string }[];
+  /** The servers that a label selector matches. */
+  readonly targets?: readonly ApiTarget[];
 }
 
 interface ApiPublicAddress {

@@ -111,6 +111,13 @@ export function completeService({ health_check, proxyprotocol = false, ...rest }
   };
 }
 
+/** Includes port 80 if a redirect listens on it. */
+export const portsOf = ({
+  listen_port,
+  http,
+}: Pick<ApiService, "listen_port" | "http">): readonly number[] =>
+  http?.redirect_http === true ? [listen_port, 80] : [listen_port];
+
 export function isSameService(spec: ServiceSpec, observed: ApiService): boolean {
   const { health_check } = observed;
   // As older versions of the Go manager could write it.

@@ -165,6 +165,10 @@ export const reasons = declareReasons({
   LoadBalancerTypeDeprecated: "The type of the load balancer is deprecated. Choose another one.",
   LocationMissing:
     "Neither a location nor a network zone is set. Set one by annotation or environment variable.",
+  SharedSettingsDiffer:
+    "A setting of the whole load balancer differs from that of other Services that share it, or of what else uses it. Set the same value in all of them.",
+  SharingRefused:
+    "The Service may not share the load balancer that it names, or not any more. Set shared in all its Services, or another name.",
   RobotAddressUnknown:
     "Robot has not answered, so the public address of a dedicated server is unknown. It is added as a target when Robot answers.",
 });

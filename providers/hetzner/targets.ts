@@ -6,10 +6,11 @@ import {
   diffByKey,
   ipFamily,
   type ProviderProblem,
+  type TargetCheck,
   warningProblem,
 } from "#ccm";
 import type { Desired } from "./balancer.ts";
-import type { ApiTarget } from "./resources.ts";
+import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 import { robotSource } from "./robot.ts";
 import { reasons } from "./settings.ts";
 
@@ -56,7 +57,7 @@ function publicIPv4({ machine, addresses, internalIPs }: BalancerTarget): string
   return addresses.find((ip) => ipFamily(ip) === "IPv4" && !internalIPs.includes(ip));
 }
 
-function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
+export function keyOf({ type, server, ip, label_selector }: ApiTarget): string {
   if (type === "server") return `server ${server?.id}`;
   return type === "ip" ? `ip ${ip?.ip}` : `selector ${label_selector?.selector}`;
 }
@@ -99,6 +100,25 @@ export function diffTargets({ specs, unknown }: WantedTargets, observed: readonl
     isSame: ({ target }, existing) =>
       target.type !== "server" || target.use_private_ip === (existing.use_private_ip === true),
   });
+}
+
+/** What the health checks say, of the targets by Node and by label selector alike. */
+export function targetChecks(
+  { specs }: WantedTargets,
+  { targets, services }: Pick<ApiLoadBalancer, "targets" | "services">,
+): readonly TargetCheck[] {
+  const nodes = new Map(specs.map(({ node, target }) => [keyOf(target), node]));
+  const ports = new Set(services.map(({ listen_port }) => listen_port));
+  return targets
+    .flatMap((target) => (target.type === "label_selector" ? (target.targets ?? []) : target))
+    .flatMap((target) => {
+      const key = keyOf(target);
+      return (target.health_status ?? []).flatMap(({ listen_port: port, status }) =>
+        ports.has(port) && (status === "healthy" || status === "unhealthy")
+          ? { target: nodes.get(key) ?? key, isHealthy: status === "healthy", text: `port ${port}` }
+          : [],
+      );
+    });
 }
 
 /** Dedicated servers that cannot be reached over the private network, although it was requested. */

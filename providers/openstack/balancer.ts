@@ -1,6 +1,7 @@
 // What plans of load balancers work with: what is desired and observed, the marks, what the cloud can do, and single steps. Pure.
 
 import {
+  type BalancerView,
   type DesiredLoadBalancer,
   type Facts,
   type JsonRequest,
@@ -9,7 +10,9 @@ import {
   observedValues,
   type ServiceUID,
   type Step,
+  type TargetCheck,
   type Values,
+  viewOf,
 } from "#ccm";
 import { type Annotations, annotations, keyOf } from "./annotations.ts";
 import {
@@ -128,12 +131,13 @@ export interface Parts {
 const states: Readonly<Record<string, Observed["state"]>> = { ACTIVE: "ready", ERROR: "failed" };
 export const stateOf = ({ provisioning_status: status }: ApiBalancer): Observed["state"] =>
   states[status] ?? "changing";
-const legacy = /^a[0-9a-f]{31}$/;
+const isNamed = ({ name }: Pick<ApiBalancer, "name">): boolean =>
+  isMark(name) || /^a[0-9a-f]{31}$/.test(name);
 
 /** The marks of the Services that a load balancer has: its tags, or its name from before there were tags. A sharer may outlive the owner. */
 export function marksOf({ name, tags = [] }: Pick<ApiBalancer, "name" | "tags">): readonly string[] {
   const marks = [...new Set(tags.filter(isMark))];
-  return marks.length > 0 || !(isMark(name) || legacy.test(name)) ? marks : [name];
+  return marks.length > 0 || !isNamed({ name }) ? marks : [name];
 }
 
 /** One view for each Service that has the load balancer, or one without a mark. */
@@ -175,15 +179,19 @@ export function toObserved(balancer: ApiBalancer, parts: Parts, cluster: string)
 /** The Service whose name the load balancer has decides about its address and its end. */
 export const isOwner = ({ balancer, mark }: Observed): boolean => balancer.name === mark;
 
-/** Other Services that share the load balancer. */
-export const othersOf = ({ balancer, mark }: Observed): readonly string[] =>
-  marksOf(balancer).filter((other) => other !== mark && !isSameService(other, mark));
-
-/** Listeners without a tag are those of the owner, from before there were tags. */
-export function isOwnListener(observed: Observed, { tags = [] }: ApiListener): boolean {
-  const marks = tags.filter(isMark);
-  return marks.length === 0 ? isOwner(observed) : marks.some((tag) => isSameService(tag, observed.mark));
-}
+/** Listeners without a mark that have a name of the Go manager are those of the owner, from before there were tags. */
+export const viewFor = ({ balancer, mark, listeners }: Observed): BalancerView<ApiListener> =>
+  viewOf({
+    mark: mark || undefined,
+    marks: marksOf(balancer),
+    listeners,
+    marksOf: ({ name, tags = [] }) => {
+      const marks = tags.filter(isMark);
+      const isOld = marks.length === 0 && isNamed(balancer) && name.startsWith("listener_");
+      return isOld ? [balancer.name] : marks;
+    },
+    isSame: isSameService,
+  });
 
 export const poolOf = ({ pools }: Observed, listener: ApiListener): ApiPool | undefined =>
   pools.find(({ id }) => id === listener.default_pool_id) ??
@@ -216,7 +224,7 @@ export function featuresOf({ octavia }: Prefetched, provider: string) {
 /** The annotations as an existing load balancer has them: an invalid annotation keeps this value. */
 export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
   const { balancer } = observed;
-  const listener = observed.listeners.find((one) => isOwnListener(observed, one));
+  const [listener] = viewFor(observed).own;
   const pool = listener && poolOf(observed, listener);
   const monitor = monitorOf(observed, pool);
   const proxy = pool?.protocol === "PROXYV2" ? "v2" : pool?.protocol === "PROXY" ? "v1" : "false";
@@ -233,6 +241,18 @@ export function settingsOf(observed: Observed): Partial<Values<Annotations>> {
   return observedValues(annotations, (name) => {
     const member = name.replaceAll("-", "_");
     return found[name] ?? listener?.[member] ?? ofMonitor?.[member.replace(/^health_monitor_/, "")];
+  });
+}
+
+/** What the health monitors of the Service say. A member has the name of its Node. */
+export function healthOf(observed: Observed): readonly TargetCheck[] {
+  return viewFor(observed).own.flatMap((listener) => {
+    const members = observed.members?.[poolOf(observed, listener)?.id ?? ""] ?? [];
+    return members.flatMap(({ name, address, protocol_port: port, operating_status: status }) =>
+      status === "ONLINE" || status === "ERROR"
+        ? { target: name || address, isHealthy: status === "ONLINE", text: `port ${port}` }
+        : [],
+    );
   });
 }
 

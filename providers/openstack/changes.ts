@@ -2,7 +2,7 @@
 
 import { changedTargets, hasAll } from "#ccm";
 import type { Observed, OpenStackStep } from "./balancer.ts";
-import { detachedPools, isForwarding, isOwnListener, monitorOf, poolOf } from "./balancer.ts";
+import { detachedPools, isForwarding, monitorOf, poolOf, viewFor } from "./balancer.ts";
 import type { ApiListener, ApiMember, ApiMonitor, ApiPool } from "./resources.ts";
 import type { MemberSpec, MonitorSpec, PortSpec } from "./spec.ts";
 import type { Steps } from "./steps.ts";
@@ -17,11 +17,10 @@ const hasPortOf = (
   listener.protocol_port === wanted.protocol_port &&
   transportOf(listener.protocol) === transportOf(wanted.protocol);
 
-/** Listeners of other Services on the ports of this one. */
+/** Listeners of other Services, or of something else, on the ports of this one. */
 export function conflictsOf(observed: Observed, ports: readonly PortSpec[]): readonly ApiListener[] {
-  return observed.listeners.filter(
-    (one) => !isOwnListener(observed, one) && ports.some(({ listener }) => hasPortOf(one, listener)),
-  );
+  const taken = viewFor(observed).taken.map(({ listener }) => listener);
+  return taken.filter((one) => ports.some(({ listener }) => hasPortOf(one, listener)));
 }
 
 /** Weights that a user has set stay until the members change, except 0: that of a member that drains. */
@@ -127,7 +126,7 @@ function listenerSteps(
   steps: Steps,
 ): readonly OpenStackStep[] {
   const { listener: spec } = wanted;
-  const listener = observed.listeners.find((one) => isOwnListener(observed, one) && hasPortOf(one, spec));
+  const listener = viewFor(observed).own.find((one) => hasPortOf(one, spec));
   const creation = steps.change("create listener", spec.name, "POST", "listeners", {
     listener: { ...spec, loadbalancer_id: balancer },
   });
@@ -145,8 +144,8 @@ export function partSteps(
   ports: readonly PortSpec[],
   steps: Steps,
 ): readonly OpenStackStep[] {
-  const leftovers = observed.listeners.filter(
-    (one) => isOwnListener(observed, one) && !ports.some(({ listener }) => hasPortOf(one, listener)),
+  const leftovers = viewFor(observed).own.filter(
+    (one) => !ports.some(({ listener }) => hasPortOf(one, listener)),
   );
   return [
     ...ports.flatMap((port) => listenerSteps(observed, port, observed.balancer.id, steps)),

@@ -38,11 +38,12 @@ export const openstack = defineProvider({
     const hasBalancers = settings["load-balancers-enabled"];
     const routes = router === undefined ? undefined : routerRoutes(api, router);
     const scoped = others.length === 0 ? [] : [main, ...others];
+    const sourceOf = (place: typeof main) => serverSource(place, context.announce);
     const serves = ({ machine }: RouteTarget) => machine?.source === main.name;
     return {
-      instances: { sources: [serverSource(main), ...others.map(serverSource)], matchBy: ["name"] },
+      instances: { sources: [sourceOf(main), ...others.map(sourceOf)], matchBy: ["name"] },
       pending: hasBalancers ? pendingBalancers(api) : undefined,
-      loadBalancers: hasBalancers ? octaviaLoadBalancers(api, settings, context.mark) : undefined,
+      loadBalancers: hasBalancers ? octaviaLoadBalancers(api, settings, context) : undefined,
       routes: others.length === 0 ? routes : routes && [{ ...routes, name: `router ${router}`, serves }],
       // Only Keystone knows to which project credentials belong.
       checkSettings: async (call) =>

@@ -2,10 +2,12 @@
 
 import {
   type Call,
+  type Context,
   collect,
   errorProblem,
   type Instance,
   type InstanceSource,
+  knownValues,
   lookupEach,
   providerID,
 } from "#ccm";
@@ -158,11 +160,20 @@ function keyOf(providerID: string, own: string | undefined): string | undefined 
   return region === "" || region === own ? id : undefined;
 }
 
-export function serverSource(place: ServerPlace): InstanceSource {
+/** Those of Nova's reference. */
+const statuses = [
+  ...["ACTIVE", "BUILD", "DELETED", "ERROR", "HARD_REBOOT", "MIGRATING", "PASSWORD", "PAUSED", "REBOOT"],
+  ...["REBUILD", "RESCUE", "RESIZE", "REVERT_RESIZE", "SHELVED", "SHELVED_OFFLOADED", "SHUTOFF"],
+  ...["SOFT_DELETED", "SUSPENDED", "UNKNOWN", "VERIFY_RESIZE"],
+];
+
+export function serverSource(place: ServerPlace, announce: Context["announce"]): InstanceSource {
   const { compute, network } = place.api;
+  const check = knownValues(announce, "server.status", statuses);
   const portsOf = (call: Call, device?: readonly string[]): Promise<readonly ApiPort[]> =>
     collect(network.listOwn<ApiPort>("/v2.0/ports", call, { fields: portFields, device_id: device }));
   const toInstances = async (servers: readonly ApiServer[], ports: readonly ApiPort[], call: Call) => {
+    for (const { status } of servers) check(status);
     const known = await knownFor(place.api, servers, ports, call);
     return servers.map((server) => toInstance(server, known, place));
   };

@@ -11,20 +11,22 @@ import {
   type JobState,
   jobStarted,
   KeyedLock,
+  knownValues,
   type LoadBalancers,
   type Pending,
   parseIp,
   pendingJobs,
   publishIPs,
   type StepOutcome,
+  whileMarked,
 } from "#ccm";
 import { atRevision, type OpenStackApi, requestOf, type ServiceApi } from "./api.ts";
 import {
   type Annotations,
   type Desired,
   type Floating,
+  healthOf,
   idOf,
-  isOwnListener,
   type Observed,
   type OpenStackStep,
   ownKeys,
@@ -34,6 +36,7 @@ import {
   settingsOf,
   stateOf,
   toObserved,
+  viewFor,
 } from "./balancer.ts";
 import { isInternal } from "./choices.ts";
 import { groupName, markOf, readMark, serviceOfGroup } from "./names.ts";
@@ -92,9 +95,7 @@ async function completed(
   call: Call,
 ): Promise<Observed | undefined> {
   const { balancing, network } = api;
-  const pools = observed.listeners
-    .filter((listener) => isOwnListener(observed, listener))
-    .flatMap((listener) => poolOf(observed, listener) ?? []);
+  const pools = viewFor(observed).own.flatMap((listener) => poolOf(observed, listener) ?? []);
   const membersOf = async ({ id }: ApiPool) => {
     const path = `/v2.0/lbaas/pools/${id}/members`;
     return [id, (await ifFound(collect(balancing.list<ApiMember>(path, call)))) ?? []] as const;
@@ -200,29 +201,23 @@ async function apply(api: OpenStackApi, step: OpenStackStep, call: Call): Promis
   return octaviaWorks(waitsFor, step, remembered);
 }
 
-const listed = (tags: readonly string[] = []): string => tags.join(", ") || "none";
-
-/**
- * Applies the step only if the load balancer still has the tags that the plan saw. Several Services may share it, Octavia writes tags as
- * a whole, and it has no precondition: without the lock, two workers could lose a tag, or delete what another Service has just joined. The
- * lock ends with the response: while the load balancer is PENDING then, Octavia refuses further changes, and afterwards it shows the tags.
- */
+/** Applies the step only if the load balancer still has the tags that the plan saw. While it is PENDING, Octavia refuses further changes. */
 function applyWhileTagged(
   api: OpenStackApi,
   locks: KeyedLock,
   step: OpenStackStep,
   call: Call,
 ): Promise<StepOutcome> {
-  const { whileTagged } = step;
+  const { whileTagged, request } = step;
   if (whileTagged === undefined) return apply(api, step, call);
   const { id, tags } = whileTagged;
-  return locks.run(id, call.signal, async () => {
+  const read = async () => {
     const found = await readBalancer(api, id, call);
-    if (found === undefined || new Set(found.tags).symmetricDifference(new Set(tags)).size === 0)
-      return apply(api, step, call);
-    const text = `The load balancer ${found.name} (${id}) has the tags ${listed(found.tags)}, and had ${listed(tags)} when the step was planned: a Service has joined or left it, or a user has changed them. "${step.do}" is not applied. Fairlead plans again with these tags.`;
-    throw new CloudError("busy", text, { operation: step.request?.operation ?? step.do });
-  });
+    return found && { name: found.name, marks: found.tags ?? [] };
+  };
+  const operation = request?.operation ?? step.do;
+  const rest = { step, operation, key: id, noun: "tags", planned: tags, read };
+  return whileMarked(locks, rest, call, () => apply(api, step, call));
 }
 
 /** One listing shows all load balancers that are PENDING. */
@@ -295,15 +290,19 @@ async function lookUp(
 export function octaviaLoadBalancers(
   api: OpenStackApi,
   operator: Settings,
-  { cluster }: Context["mark"],
+  { mark: { cluster }, announce }: Pick<Context, "mark" | "announce">,
 ): LoadBalancers<Annotations, Observed, OpenStackStep, Prefetched> {
   const { balancing } = api;
   const locks = new KeyedLock();
+  const check = knownValues(announce, "loadbalancer.provisioning_status", [
+    ...["ACTIVE", "DELETED", "ERROR", "PENDING_CREATE", "PENDING_UPDATE", "PENDING_DELETE"],
+  ]);
   return {
     ownKeys: ownKeys(cluster),
     list: async function* (call) {
       const project = await balancing.projectID(call);
       const all = await collect(balancing.listOwn<ApiBalancer>(collection, call));
+      for (const { provisioning_status: status } of all) check(status);
       const parts = await readParts(api, call);
       yield all.filter((one) => isShown(one, project)).flatMap((one) => toObserved(one, parts, cluster));
     },
@@ -315,7 +314,7 @@ export function octaviaLoadBalancers(
     prefetch: (_key, call) => prefetch(api, call),
     settingsOf,
     rangesOf: (observed) => {
-      const listener = observed.listeners.find((one) => isOwnListener(observed, one));
+      const [listener] = viewFor(observed).own;
       return listener && ((listener["allowed_cidrs"] ?? "unspecified") as "unspecified");
     },
     reaches:
@@ -332,6 +331,8 @@ export function octaviaLoadBalancers(
           }
         );
       },
+    healthOf: (_, observed) => healthOf(observed),
+    observeHealth: async (_, observed, call) => (await completed(api, observed, undefined, call)) ?? observed,
     plan: (desired, observed, prefetched) =>
       planLoadBalancer(desired, observed, { prefetched, operator, cluster }),
     apply: (step, call) => applyWhileTagged(api, locks, step, call),
@@ -358,6 +359,13 @@ export function octaviaLoadBalancers(
       const name = `${parseIp(address) ?? address}.${operator["ingress-hostname-suffix"]}`;
       return { kind: "addresses", addresses: [{ hostname: name }] };
     },
+    // Members are addresses. Only ports of servers show which subnet Nodes are in, and which ports need the security group.
+    needsHandles:
+      operator["subnet-id"] !== undefined &&
+      !operator["manage-security-groups"] &&
+      operator.scopes.length === 0
+        ? false
+        : undefined,
     supports: [
       "sourceRanges",
       "sessionAffinity",

@@ -20,8 +20,8 @@ import {
   marksOf,
   type Observed,
   type OpenStackStep,
-  othersOf,
   type Prefetched,
+  viewFor,
 } from "./balancer.ts";
 import { conflictsOf, partSteps } from "./changes.ts";
 import { classOf, familyOf, floatingOf, isInternal, isProblem, type Place, placeOf } from "./choices.ts";
@@ -57,11 +57,15 @@ function planEnd(
   const steps = stepsFor(balancer);
   const group = groupRemoval(observed, steps);
   const isErrored = balancer.provisioning_status === "ERROR";
-  // One that a user made, or that others share, stays.
-  if (othersOf(observed).length > 0 || (!isMark(balancer.name) && balancer.name !== mark)) {
+  // One that a user made, or that others use, stays.
+  const { isLast, others } = viewFor(observed);
+  if (!isLast || (!isMark(balancer.name) && balancer.name !== mark)) {
     if (isErrored) return errored(balancer);
     const tags = (balancer.tags ?? []).filter((tag) => !isSameService(tag, mark) || !isMark(tag));
-    return { steps: [...group, ...partSteps(observed, [], steps), steps.balancer("remove tag", { tags })] };
+    // Without tags, the name would be a mark.
+    const name = others.length === 0 && balancer.name === mark ? `former_${mark}`.slice(0, 255) : undefined;
+    const removal = steps.balancer("remove tag", { tags, name });
+    return { steps: [...group, ...partSteps(observed, [], steps), removal] };
   }
   const floating = floatingIP && !isKept(floatingIP, desired) ? [steps.floatingRemoval(floatingIP)] : [];
   // In ERROR, it can only be deleted as a whole.
@@ -238,7 +242,7 @@ function planChanges(
     // A load balancer that Fairlead created and that never served can be replaced without harm.
     const isCreating = facts["creating"] === balancer.id && isOwner(observed);
     const isNew = isCreating && observed.floatingIP === undefined;
-    if (!isNew || othersOf(observed).length > 0) return errored(balancer);
+    if (!isNew || !viewFor(observed).isLast) return errored(balancer);
     const text = `${which} has the status ERROR. Fairlead deletes it and creates it again. Ask the operator of the cloud if that repeats.`;
     const removal = steps.deletion(true, { removes: true, remember: { id: "", creating: "" } });
     return { steps: [removal], problems: [warningProblem(reasons.LoadBalancerErrored, text)] };

@@ -157,5 +157,7 @@ export interface ApiMember {
   /** With 0, it gets no new connections. */
   readonly weight?: number;
   readonly monitor_port?: number | null;
+  /** ONLINE or ERROR, if a health monitor checks it and has a result. */
+  readonly operating_status?: string;
   readonly subnet_id?: string | null;
 }

@@ -90,11 +90,14 @@ function poolSpec(port: Port, index: number, wanted: Wanted) {
   };
 }
 
+const isChecked = ({ desired: { settings }, operator }: Wanted): boolean =>
+  settings["enable-health-monitor"] ?? operator["create-monitor"];
+
 /** The port of kube-proxy's health check, if members are checked there. */
-function healthPort({ protocol }: Port, { desired, operator, features }: Wanted): number | undefined {
-  const isChecked = desired.settings["enable-health-monitor"] ?? operator["create-monitor"];
+function healthPort({ protocol }: Port, wanted: Wanted): number | undefined {
+  const { desired, features } = wanted;
   const canUseHTTP = features.http && (protocol !== "UDP" || features.httpOnUDP);
-  return isChecked && canUseHTTP && desired.externalTrafficPolicy === "Local"
+  return isChecked(wanted) && canUseHTTP && desired.externalTrafficPolicy === "Local"
     ? desired.healthCheckNodePort
     : undefined;
 }
@@ -122,7 +125,7 @@ const inSeconds = (milliseconds: number): number => Math.max(1, Math.trunc(milli
 function monitorSpec(port: Port, index: number, wanted: Wanted) {
   const { desired, operator, mark } = wanted;
   const { settings } = desired;
-  if (!(settings["enable-health-monitor"] ?? operator["create-monitor"])) return undefined;
+  if (!isChecked(wanted)) return undefined;
   const http = { type: "HTTP", url_path: "/healthz", http_method: "GET", expected_codes: "200" };
   const plain = { type: port.protocol === "UDP" ? "UDP-CONNECT" : port.protocol };
   return {
@@ -144,8 +147,9 @@ export function contradictions({ settings }: Pick<Desired, "settings">): readonl
   return [errorProblem("InvalidAnnotation", text, keyOf("proxy-protocol"))];
 }
 
-function problemsOf({ desired, operator, features }: Wanted): readonly ProviderProblem[] {
-  const { settings, sourceRanges, ports } = desired;
+function problemsOf(wanted: Wanted): readonly ProviderProblem[] {
+  const { desired, operator, features } = wanted;
+  const { settings, sourceRanges, ports, healthCheckNodePort, targetsHaveEndpoints } = desired;
   const { "lb-provider": provider, "manage-security-groups": hasGroups } = operator;
   const [family, isOVN] = [familyOf(desired), provider === "ovn"];
   const open = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
@@ -157,6 +161,9 @@ function problemsOf({ desired, operator, features }: Wanted): readonly ProviderP
   const ignored = `The Octavia provider ${provider} cannot restrict clients, so all can connect. Remove spec.loadBalancerSourceRanges, or use another provider.`;
   const isIgnored = !features.ranges && sourceRanges !== undefined && !(isOVN && hasGroups);
   const isOther = methodOf(desired, operator) !== "SOURCE_IP_PORT";
+  const dropsTraffic =
+    healthCheckNodePort !== undefined && targetsHaveEndpoints !== true && !isChecked(wanted);
+  const unchecked = `externalTrafficPolicy is Local, and members are not checked: Nodes without a pod of the Service get traffic, and drop it. Set ${keyOf("enable-health-monitor")} to true, or fairlead.dev/target-policy to endpoints.`;
   const unsupported = (text: string) => errorProblem("UnsupportedByCloud", text);
   return applicable(
     ...contradictions(desired),
@@ -164,6 +171,7 @@ function problemsOf({ desired, operator, features }: Wanted): readonly ProviderP
     open.length > 0 && unsupported(noNodePort),
     isOVN && settings["proxy-protocol"] !== "false" && unsupported(noProxy),
     isOVN && isOther && unsupported(noMethod),
+    dropsTraffic && warningProblem("UnsupportedByCloud", unchecked),
     isIgnored && warningProblem(reasons.LoadBalancerSourceRangesIgnored, ignored),
   );
 }

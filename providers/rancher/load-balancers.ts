@@ -130,6 +130,7 @@ export function rancherLoadBalancers(
       const waitingFor = "the public endpoints of the load balancer";
       return publishIPs([...new Set(ips)].toSorted(compareIp), waitingFor, ipMode);
     },
+    needsHandles: false,
     supports: [
       "requestedAddress",
       "sourceRanges",

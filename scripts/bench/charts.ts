@@ -43,8 +43,9 @@ const style = `
 const escaped = (text: string): string =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
-/** With separators for thousands. */
+/** With separators for thousands. Infinity is what a manager never did. */
 export function figureText(value: number, digits = 0): string {
+  if (value === Number.POSITIVE_INFINITY) return "never";
   return value.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 

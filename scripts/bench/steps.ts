@@ -2,12 +2,12 @@
 
 import type { KeptProcess } from "../../test/cluster/rig/kept-process.ts";
 import { costSince, type ProcessCost, processCost, type StepCost } from "./process-cost.ts";
-import { describeCost, Progress } from "./progress.ts";
+import { describeCost, Progress, printProgress } from "./progress.ts";
 import { type Bench, untilDone } from "./world.ts";
 
 export interface Step {
   readonly name: string;
-  /** Until it was done. */
+  /** Until it was done; Infinity if the manager did not do it in the time that the step has. */
   readonly done: number;
   /** Until it was done and the cloud had its last request. */
   readonly seconds: number;
@@ -34,6 +34,8 @@ export interface StepPlan {
   readonly name: string;
   readonly start: () => Promise<unknown>;
   readonly isDone: () => boolean | Promise<boolean>;
+  /** How many seconds the manager has for it. By default, a step that takes half an hour ends the benchmark. */
+  readonly atMost?: number;
   /** The progress of the step, for progress lines. */
   readonly describe?: () => string;
 }
@@ -64,7 +66,7 @@ export class StepTimer {
     return this.#steps;
   }
 
-  async measure({ name, start, isDone, describe = () => "" }: StepPlan): Promise<Step> {
+  async measure({ name, start, isDone, atMost, describe = () => "" }: StepPlan): Promise<Step> {
     const bench = this.#bench;
     const { seen } = bench.cloud.api;
     await this.#untilQuiet();
@@ -81,8 +83,15 @@ export class StepTimer {
     const costBefore = bench.cost(this.#manager());
     const startedAt = performance.now();
     await start();
-    await untilDone(this.#manager(), name, isDone, { seconds: maxSeconds, everyMs: this.#timing.everyMs });
-    const doneAt = performance.now();
+    let doneAt = Number.POSITIVE_INFINITY;
+    const isOver = async (): Promise<boolean> => {
+      const now = performance.now();
+      if (await isDone()) doneAt = now;
+      return doneAt === now || (atMost !== undefined && now > startedAt + 1000 * atMost);
+    };
+    await untilDone(this.#manager(), name, isOver, { seconds: maxSeconds, everyMs: this.#timing.everyMs });
+    if (doneAt === Number.POSITIVE_INFINITY)
+      printProgress(`    ${name}: not within ${atMost} s; ${describe()}`);
     const lastRequestAt = await this.#untilQuiet();
     const manager = this.#manager();
     const from = manager.pid === pid ? costBefore : { ...costBefore, manager: 0 };
@@ -93,7 +102,7 @@ export class StepTimer {
     const step = {
       name,
       done: (doneAt - startedAt) / 1000,
-      seconds: (Math.max(doneAt, lastRequestAt) - startedAt) / 1000,
+      seconds: (Math.max(Number.isFinite(doneAt) ? doneAt : 0, lastRequestAt) - startedAt) / 1000,
       requests: sent.length,
       // A new token changes nothing.
       mutating: sent.filter(({ mutates, operation }) => mutates && !operation.endsWith("/auth/tokens"))

@@ -84,7 +84,7 @@ function contractMismatch(name: string, contract: unknown): string {
   const mismatch = `The provider ${name} is written for contract ${contract}, but this version of Fairlead has contract ${contractVersion}.`;
   return typeof contract === "number" && contract > contractVersion
     ? `${mismatch} Build it with a release of Fairlead that has contract ${contract}.`
-    : `${mismatch} Update it as docs/contract-${contractVersion}.md describes, set "contract: ${contractVersion}" in its definition, and build it again, or build it with an older release.`;
+    : `${mismatch} Update it as CHANGELOG.md of Fairlead describes, set "contract: ${contractVersion}" in its definition, and build it again, or build it with an older release.`;
 }
 
 function variablesOf(config: Fields = {}): ProgramModule["variables"] {

@@ -1,6 +1,7 @@
 // docs/features.md: which features a test proves, and in which file. The titles of tests name the features by id.
 
 import { featureGroups } from "./feature-rows.ts";
+import { featuresByCloud } from "./features-by-cloud.ts";
 
 export interface TestResult {
   readonly title: string;
@@ -118,6 +119,7 @@ export function featuresPage(proofs: Readonly<Record<Suite, Proofs>>): string {
     "",
     `${all.filter(([id]) => suiteOf(id) !== undefined).length} of ${all.length} features are available.`,
     "",
+    ...featuresByCloud,
     ...groups,
   ].join("\n");
 }

@@ -18,6 +18,25 @@ If your cloud has no load balancers or no routes, remove them from index.ts and 
 `;
 }
 
+/** Of a complete provider, which is changed into that of another cloud. */
+export function hardSteps({ folder, test, files }: Skeleton, name: string, isInside: boolean): string {
+  const path = shown(test);
+  const run = isPackage ? "npm test" : `npm test -- ${path.startsWith(".") ? path : `./${path}`}`;
+  const which = isInside ? name : shown(folder);
+  return `Created ${files.size} files in ${shown(folder)}: a complete provider for an invented cloud. All its tests pass.
+
+Next steps. docs/write-a-hard-provider.md explains each file:
+
+  1. simulator/   change cloud.ts into your cloud's API, from its API reference; now tests fail
+  2. all others   change settings.ts, api.ts, machines.ts, plan-pool.ts, load-balancers.ts, jobs.ts and routes.ts, until this passes: ${run}
+  3. try it       ${isPackage ? "npx fairlead-provider try" : `npm run new-provider -- try ${which}`}
+  4. check it     ${isPackage ? "npm run check" : `npm run check${isInside ? "" : ` -- ${which}`}`}
+  5. build it     ${isPackage ? "npm run build" : `npm run build ${which}`}
+
+Remove what your cloud does not have from index.ts, and its suite from the test.
+`;
+}
+
 export function nextSteps({ folder, test, files }: Skeleton, name: string, isInside: boolean): string {
   const path = shown(test);
   if (isPackage) return packageSteps(folder, files.size);

@@ -33,7 +33,7 @@ function toKebab(text: string): string {
     .replaceAll(/^[-0-9]+|-+$/g, "");
 }
 
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+export const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
 /** The name, or an error message. */
 export function readName(given: string, taken: readonly string[]): ProviderName | { readonly error: string } {

@@ -1,12 +1,25 @@
-// The files of a new provider, made from `template/`: with its name, and with imports that fit their new place.
+// The files of a new provider, made from a template: with its name, and with imports that fit their new place.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import type { ProviderName } from "./provider-name.ts";
+import { capital, type ProviderName } from "./provider-name.ts";
 
-const template = join(import.meta.dir, "template");
 /** Of Fairlead; in the npm package, its folder. */
 export const repository = join(import.meta.dir, "../..");
+const template = join(import.meta.dir, "template");
+
+/** A folder with a provider, and the name of its cloud in it. */
+interface Template {
+  readonly folder: string;
+  readonly cloud: string;
+}
+
+/** `simple`: throws where code is missing. `hard`: the complete provider of docs/write-a-hard-provider.md. */
+const templates = {
+  simple: { folder: join(template, "provider"), cloud: "acme" },
+  hard: { folder: join(repository, "test/support/quarry"), cloud: "quarry" },
+} as const satisfies Readonly<Record<string, Template>>;
+export type TemplateName = keyof typeof templates;
 export const isPackage: boolean = !existsSync(join(repository, "providers"));
 
 /** Inside a repository at `root`, in `providers/` and `test/providers/`; or outside, all in one folder. */
@@ -21,12 +34,12 @@ export interface Skeleton {
   readonly test: string;
 }
 
-function named(text: string, { kebab, camel, title, upper }: ProviderName): string {
+function named(text: string, cloud: string, { kebab, camel, title, upper }: ProviderName): string {
   return text
-    .replaceAll("acmeCloud", camel)
-    .replaceAll("ACME_", `${upper}_`)
-    .replaceAll("acme", kebab)
-    .replaceAll("Acme", title);
+    .replaceAll(`${cloud}Cloud`, camel)
+    .replaceAll(`${cloud.toUpperCase()}_`, `${upper}_`)
+    .replaceAll(cloud, kebab)
+    .replaceAll(capital(cloud), title);
 }
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
@@ -69,21 +82,21 @@ function tsconfig(folder: string): string {
   return json(settings);
 }
 
-export function skeletonOf(name: ProviderName, place: Place): Skeleton {
+export function skeletonOf(name: ProviderName, place: Place, from: TemplateName = "simple"): Skeleton {
   const isInside = place.kind === "inside";
   const folder = isInside ? join(place.root, "providers", name.kebab) : place.folder;
   const test = join(isInside ? join(place.root, "test/providers") : folder, `${name.kebab}.test.ts`);
   const files = new Map<string, string>();
-  const provider = join(template, "provider");
+  const { folder: provider, cloud } = templates[from];
   for (const path of readdirSync(provider, { recursive: true, encoding: "utf8" }).toSorted()) {
     if (path.endsWith(".ts"))
-      files.set(join(folder, path), named(readFileSync(join(provider, path), "utf8"), name));
+      files.set(join(folder, path), named(readFileSync(join(provider, path), "utf8"), cloud, name));
   }
   const testText = readFileSync(join(template, "acme.test.ts"), "utf8").replaceAll(
     '"./provider/',
     isInside ? '"../../providers/acme/' : '"./',
   );
-  files.set(test, named(testText, name));
+  files.set(test, named(testText, "acme", name));
   const own = isPackage ? packageFiles(name.kebab) : { "tsconfig.json": tsconfig(folder) };
   if (!isInside) for (const [path, text] of Object.entries(own)) files.set(join(folder, path), text);
   return { files, folder, test };

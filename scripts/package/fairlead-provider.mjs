@@ -8,7 +8,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findBun } from "../find-bun.mjs";
 
-const usage = `Usage: fairlead-provider new <name> [--dir <path>]   writes the skeleton of a provider into a new folder
+const usage = `Usage: fairlead-provider new <name> [--dir <path>]   writes the skeleton of a provider into a new folder; with --hard after
+                                                      the name, a complete one with regions, jobs and route documents
        fairlead-provider try [path]                   runs the manager with the provider, its simulator and a test API server
        fairlead-provider test [bun test options]      runs the tests in this folder, with the conformance suites
        fairlead-provider build [path] [options]       builds the executable into dist; build --help shows the options

@@ -21,6 +21,7 @@ const content = [
   "scripts/find-bun.mjs",
   "scripts/new-provider",
   "scripts/new-provider.ts",
+  "test/support/quarry",
   bin,
 ];
 

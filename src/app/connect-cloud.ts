@@ -44,6 +44,7 @@ export function connectCloud(
       accounts.push(opened);
       return opened;
     },
+    announce: accountContext.announce ?? (() => undefined),
     inputs: { file: (path) => settings.inputFiles?.get(path) },
     readSecret: async (secret, call) => {
       // The role of the manager has those that are declared.

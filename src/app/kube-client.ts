@@ -1,5 +1,6 @@
 // Composes the Kubernetes client: one connection with one request limit and one limit of concurrent writes.
 
+import type { Announcement } from "../core/announcements.ts";
 import { defined } from "../core/defined.ts";
 import type { KubeApi } from "../kube/client/api.ts";
 import { HttpKubeApi } from "../kube/client/http-api.ts";
@@ -119,6 +120,7 @@ export async function connectKube(
     readonly mayWrite: WriteGate;
     readonly onRequest: (observation: RequestObservation) => void;
     readonly onDecoded?: (bytes: number) => void;
+    readonly onAnnounced?: (found: Announcement) => void;
     readonly traceparent?: (() => string | undefined) | undefined;
     /** Removes secrets from the messages of events and conditions. Absent for clients that write none. */
     readonly redact?: (text: string) => string;
@@ -145,6 +147,7 @@ export async function connectKube(
     writes: new WriteConcurrency(clock, { start: Math.min(16, places.writes), max: places.writes }),
     onRequest: hooks.onRequest,
     onDecoded: hooks.onDecoded,
+    onAnnounced: hooks.onAnnounced,
     traceparent: hooks.traceparent,
     howToGrant: hooks.howToGrant,
     rate,

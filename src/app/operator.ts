@@ -1,6 +1,7 @@
 // Access for commands: the settings and the kubeconfig that kubectl would use, read-only clients, and the cloud. Nothing in the cloud
 // changes before a confirmation.
 
+import type { AccountContext } from "../cloud/account.ts";
 import type { CloudCallReport } from "../cloud/governed-transport.ts";
 import { type Milliseconds, minutes } from "../core/brand.ts";
 import type { KubeApi } from "../kube/client/api.ts";
@@ -114,6 +115,7 @@ export function cloudOf(
   access: "read" | "change",
   clusterUID: string | undefined,
   report: (call: CloudCallReport) => void = () => undefined,
+  announce: AccountContext["announce"] = () => undefined,
 ): AnyCloud {
   const { provider, settings, platform, signal } = operator;
   const { clock, random, environment, cloudTransport } = platform;
@@ -131,6 +133,7 @@ export function cloudOf(
       mayMutate: () => (isReading ? { reason: "nothing is changed before it is confirmed." } : true),
       report,
       readSecret: secretReader(() => readingApi(operator)),
+      announce,
     },
   );
   if (connected === undefined) throw new ConfigurationError(problems);

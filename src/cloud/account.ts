@@ -1,6 +1,7 @@
 // Opens an account of a provider: a transport with its own credential, rate budget and circuit breakers. A call that is
 // rejected as unauthorized is repeated once with a new credential; one that stays rejected is tried with growing intervals.
 
+import type { Announcement } from "../core/announcements.ts";
 import { type Milliseconds, seconds } from "../core/brand.ts";
 import { credentialTexts, Redaction } from "../core/redaction.ts";
 import type { Clock } from "../platform/clock.ts";
@@ -26,6 +27,8 @@ export interface AccountContext {
   readonly random: Random;
   readonly mayMutate: WriteGate;
   readonly report: (call: CloudCallReport) => void;
+  /** What a provider announces. */
+  readonly announce?: (found: Announcement) => void;
   readonly signal: AbortSignal;
   readonly deadline?: Milliseconds;
   /** Concurrent requests of one account. */

@@ -1,6 +1,7 @@
 // The only way to a cloud: adds rate budget, circuit breaker, signature, write fence, deadline and metrics to a plain
 // transport. A provider sees none of it; every failure is a CloudError.
 
+import { type Announcement, announcedIn } from "../core/announcements.ts";
 import { type Milliseconds, minutes, seconds } from "../core/brand.ts";
 import { defined } from "../core/defined.ts";
 import { isTlsCode, messageOf, promiseOf, runtimeCodeOf, textOf } from "../core/error-message.ts";
@@ -42,6 +43,8 @@ export interface CloudCallReport {
   readonly durationMs: number;
   /** Bytes of the response; absent without one. */
   readonly size?: number;
+  /** What the response announces about the operation. */
+  readonly announced?: readonly Announcement[];
   /** The request fetches a credential. */
   readonly isCredentialFetch?: boolean;
   /** The credential was rejected, and the request is sent again with a new one. */
@@ -103,17 +106,20 @@ export class GovernedTransport {
     const started = clock.monotonic();
     let status: number | undefined;
     let size: number | undefined;
+    let announced: readonly Announcement[] | undefined;
     const report = (failure?: string, message?: string, promise?: string): void => {
       const { operation, mutates } = request;
       const durationMs = clock.monotonic() - started;
       const isRepeated = isFirst && failure === "unauthorized" && status !== undefined ? true : undefined;
       const outcome = { durationMs, size, status, failure, message, promise, isCredentialFetch, isRepeated };
-      this.#options.report(defined({ account, operation, mutates, ...outcome }));
+      this.#options.report(defined({ account, operation, mutates, announced, ...outcome }));
     };
     try {
       const result = await this.#sendGuarded(request, call, read, (received) => {
         status = received.response.status;
         size = received.size;
+        const found = announcedIn(received.response.headers, request.operation);
+        announced = found.length > 0 ? found : undefined;
         return this.#learnLimit(received.response, admission);
       });
       report();

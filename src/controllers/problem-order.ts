@@ -30,7 +30,8 @@ const blocking: readonly (readonly string[] | Problem["severity"])[] = [
   "error",
   "wait",
   // Traffic may fail now. Other warnings are about settings, such as a default that was chosen.
-  ["UnAvailableLoadBalancer", "NoMatchingNode", "NoEndpoints", "TargetsUnreachable", "TargetRefused"],
+  ["UnAvailableLoadBalancer", "NoMatchingNode", "NoEndpoints", "TargetsUnreachable", "AllTargetsUnhealthy"],
+  ["TargetRefused"],
   ["LoadBalancerDrift", "DuplicateLoadBalancer"],
   "warning",
   "hint",

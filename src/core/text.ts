@@ -4,8 +4,11 @@ const maxLength = 400;
 /** A single long item must not fill the line or break it. */
 const maxItemLength = 160;
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are removed, because a terminal would obey them.
+const blanks = /[\s\u0000-\u001f\u007f-\u009f]+/g;
+
 function onOneLine(item: string): string {
-  const plain = item.replaceAll(/\s+/g, " ");
+  const plain = item.replaceAll(blanks, " ");
   return plain.length > maxItemLength ? `${plain.slice(0, maxItemLength - 1)}…` : plain;
 }
 
@@ -69,7 +72,6 @@ const maxForeignLength = 300;
 export function cutText(text: string): string {
   // Truncated first, because the text may have any size.
   const start = text.slice(0, 20 * maxForeignLength);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it removes control characters.
-  const plain = start.replaceAll(/[\s\u0000-\u001f\u007f]+/g, " ").trim();
+  const plain = start.replaceAll(blanks, " ").trim();
   return plain.length > maxForeignLength ? `${plain.slice(0, maxForeignLength - 1)}…` : plain;
 }

@@ -146,5 +146,6 @@ function waitsFor(manager: Manager): string | undefined {
   const silent = manager.inventory.sources.find(
     ({ latest, failure }) => latest === undefined && failure === undefined,
   );
-  return silent && manager.nodes.size > 0 ? `${silent.source.name} of the cloud were not listed` : undefined;
+  const isAwaited = manager.inventory.isNeeded && manager.nodes.size > 0;
+  return silent && isAwaited ? `${silent.source.name} of the cloud were not listed` : undefined;
 }

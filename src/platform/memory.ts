@@ -11,7 +11,8 @@ export const collectGarbage: CollectGarbage = (which = "all") => {
   else edenGC();
 };
 
-const mebibyte = 1_048_576;
+/** Garbage, or growth of the process, that is worth a collection. */
+export const garbageThreshold = 1.5 * 1_048_576;
 
 /** The resident memory of this process. Reading it takes a tenth of a millisecond. */
 export const residentBytes = (): number => process.memoryUsage.rss();
@@ -29,7 +30,7 @@ export const reconcileGarbage = 2048;
 const garbageShare = 1 / 100;
 
 /** Of so many collections, one covers everything: only that one returns memory to the system. */
-const collectionsOfAll = 4;
+const collectionsOfAll = 8;
 
 export interface GarbageDeps {
   readonly collect: CollectGarbage | undefined;
@@ -54,7 +55,7 @@ export class GarbageMeter {
   /** The resident memory after the last collection, or since, if it fell. */
   #floor = 0;
 
-  constructor({ collect, resident }: GarbageDeps, threshold: number = mebibyte) {
+  constructor({ collect, resident }: GarbageDeps, threshold: number = garbageThreshold) {
     this.#collect = collect;
     this.#resident = resident;
     this.#threshold = threshold;

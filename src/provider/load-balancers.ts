@@ -63,12 +63,19 @@ export interface DesiredLoadBalancer<A extends Fields> {
   readonly requestedAddress?: IpAddress;
   readonly externalTrafficPolicy: "Cluster" | "Local";
   readonly healthCheckNodePort?: number;
+  /** Only Nodes with an endpoint are targets, so that no health check has to find them for `externalTrafficPolicy: Local`. */
+  readonly targetsHaveEndpoints?: true;
   /** Set with `sessionAffinity: ClientIP`. */
   readonly sessionAffinitySeconds?: number;
   /** The values of the provider's annotations. */
   readonly settings: Values<A>;
   /** What steps have stored with `remember`. */
   readonly facts: Facts;
+  /**
+   * The other Services that have the same load balancer, as listed; undefined while it is not known what one needs, for example because it
+   * is paused or belongs to another cluster. Absent: no other Service has it.
+   */
+  readonly sharers?: ReadonlyMap<ServiceUID, DesiredLoadBalancer<A> | undefined> | undefined;
   /**
    * Set when the load balancer must be removed: its Service is deleted or has another type. `delete`: delete it. `release`: keep it and remove the mark; only with
    * `release` in `LoadBalancers.supports`.
@@ -127,6 +134,15 @@ export interface ObservedLoadBalancer {
   readonly shallow?: true | undefined;
 }
 
+/** A health check of one target, with a result. */
+export interface TargetCheck {
+  /** `BalancerTarget.node`, or what the cloud calls a target that is none of the desired ones. */
+  readonly target: string;
+  readonly isHealthy: boolean;
+  /** What is checked, and why it fails if the cloud says so: `port 443: connection refused`. */
+  readonly text: string;
+}
+
 /**
  * What a Service may request and some clouds lack.
  *
@@ -181,9 +197,9 @@ export interface LoadBalancers<
   prefetchKey?(desired: DesiredLoadBalancer<A>): string | undefined;
   /**
    * Pure. Whether this Service names this load balancer as the one to adopt, whatever its mark. Only an unmarked one is adopted.
-   * If two Services name it, neither adopts it.
+   * If two Services name it, neither adopts it, unless both answers are `shared`: the Services agree to share it.
    */
-  adopts?(desired: DesiredLoadBalancer<A>, found: O): boolean;
+  adopts?(desired: DesiredLoadBalancer<A>, found: O): boolean | "shared";
   /**
    * Pure. What this Service asks to adopt, as its user wrote it: an id or a name. Undefined: nothing. If it cannot be adopted, no
    * load balancer is created, and the Service reports why. Implement it together with `adopts`.
@@ -261,6 +277,16 @@ export interface LoadBalancers<
     call: Call,
   ): Promise<O | undefined>;
   /**
+   * Pure. What the health checks of the cloud say about the targets, as far as it was observed: any number of checks for each target. Leave
+   * out what has no result yet, and what is not checked. Absent: the cloud does not say it.
+   */
+  healthOf?(desired: DesiredLoadBalancer<A>, observed: O): readonly TargetCheck[];
+  /**
+   * What was observed, with the health of the targets as it is now. Called when a person asks about one Service, and never by a reconcile.
+   * Together with `healthOf`.
+   */
+  observeHealth?(desired: DesiredLoadBalancer<A>, observed: O, call: Call): Promise<O>;
+  /**
    * Pure. The steps from the observed to the desired state. With `ending`, and for a Service that is gone (undefined), the load balancer
    * is removed; when all steps are done, nothing of it may be left that a listing could hide. `prefetched`: the result of `prefetch`.
    */
@@ -282,6 +308,12 @@ export interface LoadBalancers<
   readonly marksNameCluster?: false | { readonly name: string; readonly value: string } | undefined;
   /** What plans use of a Service's requests. Anything else that a Service requests is reported there, as without effect. */
   readonly supports?: readonly ServiceFeature[] | undefined;
+  /**
+   * With these settings, no plan, limit or reachability needs `Machine.handles`: the key of a machine or an address of its Node names the
+   * target, and the cloud itself refuses a Node that it cannot reach. While only the service controller runs, instances are then never
+   * requested, so `handles` stay undefined and no plan may wait for them. Absent: instances are listed.
+   */
+  readonly needsHandles?: false | undefined;
   /**
    * A step that removes a target succeeds although the cloud has removed it already. Absent: the departure of a Node outdates all
    * listings, because its machine is probably gone too.

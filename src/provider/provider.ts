@@ -1,5 +1,6 @@
 // The definition of a provider and the cloud that it connects to. Start reading the contract here.
 
+import type { Announcement } from "../core/announcements.ts";
 import type { NodeSelector } from "../core/node-selector.ts";
 import type { Problem } from "../core/problem.ts";
 import type { Secret } from "../core/secret.ts";
@@ -89,6 +90,11 @@ export interface Context {
    * });
    */
   account<T>(account: Account<T>): OpenAccount<T>;
+  /**
+   * Reports that the cloud has deprecated something that the cluster uses, or returns a value that the provider does not know; see
+   * `knownValues`. It is counted once, however often it is called. What headers of responses announce is found without it.
+   */
+  readonly announce: (found: Announcement) => void;
   /** The files that `ProviderDefinition.inputs` declared. */
   readonly inputs: Inputs;
   /**

@@ -10,7 +10,7 @@ import { asTransport } from "../../src/testing/apiserver/as-transport.ts";
 import { MemoryFiles } from "../../src/testing/virtual-time/memory-files.ts";
 import { ServiceWorld } from "../support/service-world.ts";
 
-test("the manager collects garbage each time it has decoded about 1 MiB, every fourth time all of it", async () => {
+test("the manager collects garbage each time it has decoded about 1.5 MiB, every eighth time all of it", async () => {
   const world = new ServiceWorld({ nodes: 0 });
   const collections: string[] = [];
   const platform: ManagerPlatform = {
@@ -30,13 +30,13 @@ test("the manager collects garbage each time it has decoded about 1 MiB, every f
   const ended = runProgram(fake as unknown as AnyProvider, args, streams, platform, stop.signal);
   await world.pass(30);
   expect(collections).toEqual([]);
-  for (let index = 0; index < 64; index += 1) {
+  for (let index = 0; index < 160; index += 1) {
     world.create(`web-${index}`, { annotations: { note: "x".repeat(100_000) }, spec: { type: "ClusterIP" } });
   }
   await world.pass(5);
-  expect(collections.length).toBeGreaterThanOrEqual(4);
-  expect(collections.length).toBeLessThanOrEqual(12);
-  expect(collections.slice(0, 4)).toEqual(["recent", "recent", "recent", "all"]);
+  expect(collections.length).toBeGreaterThanOrEqual(8);
+  expect(collections.length).toBeLessThanOrEqual(16);
+  expect(collections.slice(0, 8)).toEqual([...Array<string>(7).fill("recent"), "all"]);
   stop.abort();
   await world.pass(30);
   expect(await ended).toBe(0);

@@ -122,3 +122,8 @@ test("the chart has a bar for both, and none for shares", () => {
   expect(chart.rows[0]?.bars.map(({ value }) => value)).toEqual([2, 5]);
   expect(chart.rows.every(({ unit }) => unit !== "%")).toBe(true);
 });
+
+test("a step that the Go manager never ended has no ratio", () => {
+  const table = comparisonTable(compare([run({ seconds: 2 }, { seconds: Number.POSITIVE_INFINITY })]));
+  expect(table).toContain("| all load balancers, s | 2.0 | never | – |");
+});

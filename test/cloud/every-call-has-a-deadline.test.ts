@@ -47,6 +47,7 @@ const uses = {
     list: (part) => firstOf(part.list(call)),
     observe: async (part) => part.observe?.(undefined, undefined, call),
     observeAgain: async (part) => part.observeAgain?.(given, given, given, [], call),
+    observeHealth: async (part) => part.observeHealth?.(given, given, call),
     prefetch: async (part) => part.prefetch?.("", call),
     apply: (part) => part.apply({ do: "create" }, call),
   } satisfies Uses<AnyBalancers>,
@@ -117,6 +118,9 @@ class Balancers extends Hanging {
     return this.hang();
   }
 
+  observeHealth(): Promise<never> {
+    return this.hang();
+  }
   observeAgain(): Promise<never> {
     return this.hang();
   }

@@ -46,6 +46,33 @@ describe("deploy/rbac.yaml", () => {
   });
 });
 
+test("every manifest in deploy/ keeps its pods away from Windows Nodes, on which the image cannot run [F98]", () => {
+  interface Workload {
+    readonly spec?: {
+      readonly template?: { readonly spec: Partial<PodSpec> & { readonly nodeSelector?: object } };
+    };
+  }
+  const files = readdirSync(pathOf("."), { recursive: true, encoding: "utf8" }).filter(
+    (path) => path.endsWith(".yaml") && !path.startsWith("chart/templates"),
+  );
+  const selectors = files.flatMap((path) =>
+    parseAllDocuments(readManifest(path))
+      // Files of the chart are lists.
+      .flatMap((document) => document.toJS() as Workload | readonly Workload[])
+      .flatMap((object) => object?.spec?.template?.spec ?? [])
+      // The others are patches.
+      .filter(({ containers = [] }) => containers.some((one) => "image" in one))
+      .map(({ nodeSelector }) => [path, nodeSelector]),
+  );
+  expect(selectors.map(([path]) => path)).toEqual(
+    expect.arrayContaining(["daemonset.yaml", "node-volumes.yaml", "chart/files/node-volumes.yaml"]),
+  );
+  for (const selector of selectors)
+    expect(selector).toEqual([expect.any(String), expect.objectContaining({ "kubernetes.io/os": "linux" })]);
+  const values = parse(readManifest("chart/values.yaml")) as { readonly nodeSelector: object };
+  expect(values.nodeSelector).toMatchObject({ "kubernetes.io/os": "linux" });
+});
+
 describe("SECURITY.md", () => {
   const page = readFileSync(resolve(import.meta.dir, "../../SECURITY.md"), "utf8");
 

@@ -50,7 +50,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
     "scripts/release/options.ts",
     ["cloud", "target", "downloads", "key", "tag", "make-key", "no-image", "lock-image"],
   ],
-  ["scripts/new-provider.ts", ["dir"]],
+  ["scripts/new-provider.ts", ["dir", "hard"]],
   ["scripts/bench/options.ts", ["count", "clouds", "runs", "action", "flag", "output", "json", "write"]],
   ["scripts/all-tests.ts", ["nightly"]],
   [
@@ -61,7 +61,7 @@ const elsewhere: readonly (readonly [file: string | undefined, flags: readonly s
   // kubeadm.
   [undefined, ["client-name"]],
   // kubelet and kubectl.
-  [undefined, ["node-ip", "provider-id", "tcp", "field-selector", "from-literal"]],
+  [undefined, ["node-ip", "provider-id", "hostname-override", "tcp", "field-selector", "from-literal"]],
   // krew and npx.
   [undefined, ["manifest-url", "package"]],
   // Sidecars of CSI, and kube-controller-manager.

@@ -12,7 +12,13 @@ const filesIn = (folder: string): readonly string[] =>
     .filter((name) => name.endsWith(".ts"))
     .map((name) => readFileSync(`${root}${folder}/${name}`, "utf8"));
 
-const sources = ["src/controllers", "src/volumes", "src/cloud", "src/app/leadership"].flatMap(filesIn);
+const sources = [
+  "src/controllers",
+  "src/volumes",
+  "src/cloud",
+  "src/app/leadership",
+  "src/app/report",
+].flatMap(filesIn);
 const found = (pattern: RegExp): readonly string[] =>
   sources.flatMap((text) => [...text.matchAll(pattern)].flatMap(([, ...groups]) => groups.join(" ")));
 

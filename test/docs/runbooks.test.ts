@@ -3,9 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { eventsPage } from "../../scripts/docs/events-page.ts";
 import { metricsPage } from "../../scripts/docs/metrics-page.ts";
+import { reasonPages } from "../../scripts/docs/reason-pages.ts";
 import { allReasons } from "../../scripts/docs/reasons/all.ts";
-import { alertsIn, reasonPages, runbookIndex } from "../../scripts/docs/runbook-pages.ts";
+import { alertsIn, runbookIndex } from "../../scripts/docs/runbook-pages.ts";
 
 const root = join(import.meta.dir, "../..");
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
@@ -79,31 +81,50 @@ describe.each(alerts)("the alert $alert", ({ alert, expr, for: duration, labels,
   });
 });
 
-test("every reason of an event or condition has a page", () => {
-  const missing = Object.keys(allReasons).filter((reason) => reasonPages()[reason] === undefined);
-  expect(missing).toEqual([]);
-  expect(pagesIn("docs/runbooks/reasons")).toEqual(Object.keys(reasonPages()).toSorted());
+const pages = reasonPages();
+const runbookOf = (page: string, reason: string): string =>
+  pages[page]?.split(/^##+ /m).find((part) => part.startsWith(`${reason}\n`)) ?? "";
+
+test("every reason of an event or condition has one heading on one page at least, and docs/events.md links to it", () => {
+  const headings = Object.entries(pages).flatMap(([name, page]) =>
+    [...page.matchAll(/^### (\w+)$/gm)].map(
+      ([, reason = ""]) => `runbooks/${name}.md#${reason.toLowerCase()}`,
+    ),
+  );
+  expect(new Set(headings).size).toBe(headings.length);
+  const links = [...eventsPage().matchAll(/^\| \[`(\w+)`\]\(([^)]+)\)/gm)];
+  expect(links.map(([, , link = ""]) => link).toSorted()).toEqual(headings.toSorted());
+  const linked = new Set(links.map(([, reason = ""]) => reason));
+  expect(Object.keys(allReasons).filter((reason) => !linked.has(reason))).toEqual([]);
 });
 
-test("a reason of one provider has a page with its meaning and the commands of its executable", () => {
-  const page = reasonPages()["LoadBalancerProtected"] ?? "";
-  expect(page).toContain("Reported by the provider of [Hetzner](../../clouds/hetzner.md)");
-  expect(page).toContain("Delete it in the console if it is not needed.");
-  expect(page).toContain("hetzner-cloud-controller-manager explain service NAMESPACE/NAME");
-  expect(Object.values(reasonPages()).join("")).not.toContain("fake-cloud-controller-manager");
+test("the runbook of a reason of one provider has its meaning, and those of the fake cloud have none", () => {
+  const runbook = runbookOf("clouds", "LoadBalancerProtected");
+  expect(runbook).toContain("Warning: On [Hetzner](../clouds/hetzner.md): ");
+  expect(runbook).toContain("Delete it in the console if it is not needed.");
+  expect(Object.values(pages).join("")).not.toContain("fake-cloud-controller-manager");
 });
 
-test("a page names the metric that counts its reason, and none for what no metric counts", () => {
-  const metricsIn = (name: string) => reasonPages()[name]?.match(/fairlead_\w+(?=\{)/g) ?? [];
-  expect(metricsIn("TargetsUnreachable")).toEqual(["fairlead_problems"]);
-  expect(metricsIn("MassDeletionHeld")).toEqual(["fairlead_node_deletions_held"]);
-  for (const name of ["Synced", "DeletingNodeFailed", "AddressChanged", "LeaderElection", "SidecarsUnknown"])
-    expect([name, metricsIn(name)]).toEqual([name, []]);
-  expect(reasonPages()["VolumeFailedDelete"]).toContain("counts the claims, PersistentVolumes and VolumeAtt");
+test("a runbook names the metric that counts its reason, and none for what no metric counts", () => {
+  const metricsIn = (page: string, reason: string) =>
+    runbookOf(page, reason).match(/fairlead_\w+(?=\{)/g) ?? [];
+  expect(metricsIn("services", "TargetsUnreachable")).toEqual(["fairlead_problems"]);
+  expect(metricsIn("nodes", "MassDeletionHeld")).toEqual(["fairlead_node_deletions_held"]);
+  for (const [page, name] of [
+    ["nodes", "Synced"],
+    ["nodes", "DeletingNodeFailed"],
+    ["services", "AddressChanged"],
+    ["manager", "LeaderElection"],
+    ["volumes", "SidecarsUnknown"],
+  ] as const)
+    expect([name, runbookOf(page, name) === "", metricsIn(page, name)]).toEqual([name, false, []]);
+  expect(runbookOf("volumes", "VolumeFailedDelete")).toContain(
+    "counts the claims, PersistentVolumes and VolumeAtt",
+  );
 });
 
-test("the pages of the reasons and the index of the runbooks are up to date; npm run docs generates them", () => {
-  for (const [name, page] of Object.entries(reasonPages()))
-    expect(read(`docs/runbooks/reasons/${name}.md`)).toBe(page);
+test("the runbooks of the reasons and their index are up to date; npm run docs generates them", () => {
+  for (const [name, page] of Object.entries(pages)) expect(read(`docs/runbooks/${name}.md`)).toBe(page);
+  expect(pagesIn("docs/runbooks").toSorted()).toEqual(["README", "alerts", ...Object.keys(pages)].toSorted());
   expect(read("docs/runbooks/README.md")).toBe(runbookIndex(alerts));
 });

@@ -141,7 +141,7 @@ describe("npm run build with a path", () => {
     [
       "an older contract",
       definition("contractVersion - 1"),
-      `The provider other is written for contract ${contractVersion - 1}, but this version of Fairlead has contract ${contractVersion}. Update it as docs/contract-${contractVersion}.md describes, set`,
+      `The provider other is written for contract ${contractVersion - 1}, but this version of Fairlead has contract ${contractVersion}. Update it as CHANGELOG.md of Fairlead describes, set`,
     ],
     ["a module without a provider", "export const other = 1;\n", "has no export made with defineProvider."],
     ["a missing import", 'export * from "./nothing.ts";\n', "./nothing.ts"],

@@ -170,13 +170,16 @@ describe("the tutorial", () => {
     for (const [, section] of named) expect(tutorial).toContain(`\n## ${section}\n`);
   });
 
-  test("shows the settings and the definition as the skeleton has them", () => {
+  test("shows excerpts of the settings and the definition as the skeleton has them", () => {
     const root = join(scratch, "unchanged");
     freshStage(root);
-    for (const name of ["settings.ts", "index.ts"]) {
-      const path = `providers/meadow/${name}`;
-      expect(blocks.find((block) => block.path === path)?.text).toBe(readFileSync(join(root, path), "utf8"));
-    }
+    const excerpts = [...tutorial.matchAll(/^```ts excerpt (\S+)\n([\s\S]*?)^```$/gm)];
+    expect(excerpts.map(([, path]) => path)).toEqual([
+      "providers/meadow/settings.ts",
+      "providers/meadow/index.ts",
+    ]);
+    for (const [, path = "", text = ""] of excerpts)
+      expect(readFileSync(join(root, path), "utf8")).toContain(text);
   });
 
   test("names existing npm scripts and each file once, and its provider has less than 450 lines", () => {

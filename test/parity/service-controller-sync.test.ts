@@ -146,6 +146,7 @@ describe("service behavior that upstream does not test", () => {
     w.create("web");
     await w.pass(0.5);
     expect(w.get("web").metadata.finalizers).toEqual([lbFinalizer]);
+    await w.pass(1);
     expect(w.events("web").join()).toContain("Warning SyncLoadBalancerFailed Error syncing load balancer: ");
     // A request that answered 500 may have had an effect, so it is proved first that it had none.
     await w.until(() => w.addressesOf("web").length === 1, "the address", 90);

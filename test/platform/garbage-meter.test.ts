@@ -1,17 +1,15 @@
 import { expect, test } from "bun:test";
-import { GarbageMeter, reconcilesPerLook } from "../../src/platform/memory.ts";
-
-const mebibyte = 1_048_576;
+import { GarbageMeter, garbageThreshold, reconcilesPerLook } from "../../src/platform/memory.ts";
 
 const setUp = () => {
-  const memory = { resident: 90 * mebibyte, collections: 0 };
+  const memory = { resident: 60 * garbageThreshold, collections: 0 };
   const meter = new GarbageMeter({
     collect: () => {
       memory.collections += 1;
     },
     resident: () => memory.resident,
   });
-  meter.add(mebibyte);
+  meter.add(garbageThreshold);
   memory.collections = 0;
   const look = () => {
     for (let index = 0; index < reconcilesPerLook; index += 1) meter.collectIfGrown();
@@ -19,17 +17,17 @@ const setUp = () => {
   return { memory, meter, look };
 };
 
-test("the garbage meter collects when the process has grown by a mebibyte", () => {
+test("the garbage meter collects when the process has grown by the threshold", () => {
   const { memory, look } = setUp();
-  memory.resident += mebibyte;
+  memory.resident += garbageThreshold;
   look();
   expect(memory.collections).toBe(1);
 });
 
-test("the garbage meter collects once for each mebibyte of growth", () => {
+test("the garbage meter collects once for each growth by the threshold", () => {
   const { memory, look } = setUp();
   for (let grown = 0; grown < 4; grown += 1) {
-    memory.resident += mebibyte;
+    memory.resident += garbageThreshold;
     for (let index = 0; index < 10; index += 1) look();
   }
   expect(memory.collections).toBe(4);
@@ -43,27 +41,27 @@ test("the garbage meter does not collect while the process does not grow", () =>
 
 test("the garbage meter measures growth from the lowest size since the last collection", () => {
   const { memory, look } = setUp();
-  memory.resident -= 2 * mebibyte;
+  memory.resident -= 2 * garbageThreshold;
   look();
-  memory.resident += 2 * mebibyte;
+  memory.resident += 2 * garbageThreshold;
   look();
   expect(memory.collections).toBe(1);
 });
 
 test("the garbage meter does not look at the growth of the process when bytes are counted", () => {
   const { memory, meter } = setUp();
-  memory.resident += 10 * mebibyte;
+  memory.resident += 10 * garbageThreshold;
   meter.add(2048);
   expect(memory.collections).toBe(0);
 });
 
 test("the garbage meter collects less often in a large process", () => {
   const { memory, meter } = setUp();
-  memory.resident = 1000 * mebibyte;
-  meter.add(mebibyte);
+  memory.resident = 1000 * garbageThreshold;
+  meter.add(garbageThreshold);
   memory.collections = 0;
-  for (let count = 0; count < 9; count += 1) meter.add(mebibyte);
+  for (let count = 0; count < 9; count += 1) meter.add(garbageThreshold);
   expect(memory.collections).toBe(0);
-  meter.add(mebibyte);
+  meter.add(garbageThreshold);
   expect(memory.collections).toBe(1);
 });

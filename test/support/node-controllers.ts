@@ -3,6 +3,7 @@
 
 import { createLifecycleMetrics } from "../../src/app/metrics/controller-metrics.ts";
 import { Inventory } from "../../src/cloud/inventory/instances.ts";
+import { ForeignNodes } from "../../src/controllers/foreign-nodes.ts";
 import type { RemovalMemory } from "../../src/controllers/kernel/removal-memory.ts";
 import { NodeController } from "../../src/controllers/node/controller.ts";
 import { NodeHistory } from "../../src/controllers/node/history.ts";
@@ -33,6 +34,8 @@ export interface SetupOptions {
   readonly unreadable?: Instances["unreadable"];
   readonly matchBy?: readonly MatchKey[];
   readonly ownPrefixes?: readonly string[];
+  /** --foreign-nodes. */
+  readonly foreignNodes?: "ignore" | "targets";
   readonly mode?: "enforce" | "observe";
   readonly lag?: number;
   readonly isSelected?: (node: Node) => boolean;
@@ -63,6 +66,7 @@ export class NodeControllers {
   node: NodeController;
   lifecycle: LifecycleController;
   readonly removals: RemovalMemory;
+  readonly foreignNodes: ForeignNodes | undefined;
   readonly #stop = new AbortController();
   #session = new AbortController();
   #running: { readonly name: ControllerName; readonly ended: Promise<void> }[] = [];
@@ -97,12 +101,15 @@ export class NodeControllers {
       concurrency: options.concurrency ?? 8,
     };
     const nodeHistory = new NodeHistory(deps);
+    const isUsed = options.foreignNodes === "targets";
+    this.foreignNodes = isUsed ? new ForeignNodes({ ...deps, confirmAfter: seconds(30) }) : undefined;
     const composeNode = () =>
       new NodeController(
         {
           ...deps,
           settings: { ...nodeDefaults, ...options.node },
           ownPrefixes: options.ownPrefixes ?? [],
+          foreignNodes: this.foreignNodes,
           onInitialized: (node) => this.initialized.push(node.metadata.name),
         },
         nodeHistory,

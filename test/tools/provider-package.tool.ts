@@ -120,6 +120,18 @@ test("the package tries the provider, and builds its executable with the package
   expect(notices.output).not.toContain(packageName);
 });
 
+test("the package creates a complete provider for a hard cloud that compiles and passes the suites [F104]", async () => {
+  const made = await command(folder, "new", "granite", "--hard");
+  expect([made.code, made.output]).toEqual([0, expect.stringContaining("a complete provider")]);
+  const granite = join(folder, "granite");
+  const [types, tested] = await Promise.all([
+    run([join(modules, "typescript/bin/tsc"), "--project", "."], granite),
+    command(granite, "test", "--timeout=120000"),
+  ]);
+  expect(types).toEqual({ code: 0, output: "" });
+  expect([tested.code, / 0 fail\n/.test(tested.output)]).toEqual([0, true]);
+});
+
 test("the command of the package explains an unknown word", async () => {
   const { code, output } = await command(folder, "make");
   expect([code, output]).toEqual([2, expect.stringContaining("Usage: fairlead-provider new <name>")]);

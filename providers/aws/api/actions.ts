@@ -53,7 +53,7 @@ export const elbActions = forBalancers([
   ...["SetLoadBalancerPoliciesForBackendServer", "SetLoadBalancerPoliciesOfListener"],
   ...["AttachLoadBalancerToSubnets", "DetachLoadBalancerFromSubnets", "ApplySecurityGroupsToLoadBalancer"],
   ...["ConfigureHealthCheck", "DescribeLoadBalancerAttributes", "ModifyLoadBalancerAttributes"],
-  ...["RegisterInstancesWithLoadBalancer", "DeregisterInstancesFromLoadBalancer"],
+  ...["RegisterInstancesWithLoadBalancer", "DeregisterInstancesFromLoadBalancer", "DescribeInstanceHealth"],
 ] as const);
 
 export const elbv2Actions = forBalancers([

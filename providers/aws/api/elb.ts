@@ -49,6 +49,10 @@ export interface ApiClassicBalancer
   readonly Policies?: Maybe<Lists<{ OtherPolicies: string }>>;
 }
 
+export interface ApiInstanceHealth extends Texts<"State" | "ReasonCode" | "Description"> {
+  readonly InstanceId: string;
+}
+
 /** The attributes of requests. */
 export type ClassicAttributes = {
   readonly CrossZoneLoadBalancing?: { readonly Enabled: boolean };
@@ -139,6 +143,8 @@ export function elbApi(access: Access, account: Context["account"]) {
       const body = await api.call<Body>("DescribeLoadBalancerAttributes", { LoadBalancerName }, call);
       return body.LoadBalancerAttributes ?? {};
     },
+    describeInstanceHealth: (LoadBalancerName: string, call: Call) =>
+      api.entries<ApiInstanceHealth>("DescribeInstanceHealth", { LoadBalancerName }, "InstanceStates", call),
     change: <A extends keyof ElbChanges>(action: A, parameters: ElbChanges[A], call: Call) =>
       api.call(action, parameters, call),
   };

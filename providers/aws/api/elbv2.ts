@@ -48,7 +48,7 @@ export interface ApiTargetGroup
 
 export interface ApiTargetHealth {
   readonly Target: { readonly Id: string } & Texts<"Port">;
-  readonly TargetHealth?: Maybe<Texts<"State">>;
+  readonly TargetHealth?: Maybe<Texts<"State" | "Reason" | "Description">>;
 }
 
 export type ApiTagsOfResource = { readonly ResourceArn: string } & ApiTags;

@@ -7,7 +7,7 @@ import {
   type ObservedLoadBalancer,
   type Values,
 } from "#ccm";
-import type { ApiClassicAttributes, ApiClassicBalancer } from "../api/elb.ts";
+import type { ApiClassicAttributes, ApiClassicBalancer, ApiInstanceHealth } from "../api/elb.ts";
 import type { ApiBalancer, ApiListener, ApiTargetGroup, ApiTargetHealth } from "../api/elbv2.ts";
 import type { ApiSecurityGroup } from "../api/resources.ts";
 import type { Settings } from "../settings.ts";
@@ -40,6 +40,8 @@ export interface Observed extends ObservedLoadBalancer {
   /** Attached to the load balancer, or to nothing. */
   readonly targetGroups: readonly ObservedTargetGroup[];
   readonly inDepth?: InDepth | undefined;
+  /** Of a classic load balancer; read only when a person asks. */
+  readonly instanceHealth?: readonly ApiInstanceHealth[];
 }
 
 /** What listings lack. */

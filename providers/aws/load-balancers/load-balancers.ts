@@ -3,10 +3,12 @@
 import {
   type Call,
   CloudError,
+  type Context,
   codeOf,
   done,
   inProgress,
   isGone,
+  knownValues,
   type LoadBalancers,
   type RefusedTarget,
   type StepOutcome,
@@ -33,6 +35,7 @@ import {
   type OpenNodes,
 } from "./steps.ts";
 import type { Network } from "./subnets.ts";
+import { healthOf, observeHealth } from "./target-health.ts";
 
 /** The ids of what earlier requests of the step have created, by what stands for them. */
 type Created = Map<string, string>;
@@ -253,15 +256,21 @@ export function awsLoadBalancers(
   api: BalancingApi,
   operator: BalancerSettings,
   cluster: Cluster & { readonly zones: Zones },
+  announce: Context["announce"],
 ): LoadBalancers<Annotations, Observed, AwsStep, Network> {
   const identity = (call: Call) => identityOf(cluster, call);
+  const check = knownValues(announce, "LoadBalancer.State.Code", [
+    ...["active", "active_impaired", "failed", "provisioning"],
+  ]);
   const id = operator["kubernetes-cluster-id"] ?? operator["kubernetes-cluster-tag"];
   return {
     ownKeys: ({ defaultName }) => [defaultName],
     // The tag names the cluster, but not with --cluster-name.
     marksNameCluster: { name: "KubernetesClusterID", value: id ?? "the tag of the machine" },
     list: async function* (call) {
-      yield await listBalancers(api, await identity(call), call);
+      const all = await listBalancers(api, await identity(call), call);
+      for (const { network } of all) check(network?.State?.Code);
+      yield all;
     },
     observe: async (desired, listed, call) =>
       observeBalancer({ api, operator, identity: await identity(call) }, desired, listed, call),
@@ -277,6 +286,8 @@ export function awsLoadBalancers(
       () =>
       ({ machine }) =>
         machine === undefined || machine.key.startsWith("i-") || { byDesign: "they are no EC2 instances" },
+    healthOf,
+    observeHealth: (_, observed, call) => observeHealth(api, observed, call),
     plan: (desired, observed, network) => planLoadBalancer(desired, observed, { operator, network }),
     apply: async (step, call) => new Sender(api, await identity(call), call).apply(step),
     publish: (desired, observed) => {
@@ -286,6 +297,8 @@ export function awsLoadBalancers(
       if (!hostname || observed?.state === "failed") return { kind: "wait", waitingFor };
       return { kind: "addresses", addresses: [{ hostname }] };
     },
+    // The security groups of Nodes are those of their instances.
+    needsHandles: operator["disable-security-group-ingress"] ? false : undefined,
     toleratesMissingTargets: true,
     supports: ["sourceRanges", "healthCheckNodePort", "UDP"],
   };

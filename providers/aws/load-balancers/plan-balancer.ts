@@ -1,6 +1,15 @@
 // Plans the steps of one Service: what it cannot have, the end of a load balancer, and the changes of one that stays. Pure.
 
-import { applicable, errorProblem, hasErrors, type Plan, type ProviderProblem, seconds, waitFor } from "#ccm";
+import {
+  applicable,
+  errorProblem,
+  hasErrors,
+  type Plan,
+  type ProviderProblem,
+  seconds,
+  waitFor,
+  warningProblem,
+} from "#ccm";
 import type { ApiSecurityGroup } from "../api/resources.ts";
 import { isOwned } from "../cluster.ts";
 import { keyOf, preserveClientIP } from "./annotations.ts";
@@ -73,11 +82,15 @@ export function contradictions(service: Specified): readonly ProviderProblem[] {
 
 function problemsOf(desired: Desired): readonly ProviderProblem[] {
   const isUnreachable = desired.sourceRanges !== undefined && rangesOf(desired, "IPv4").length === 0;
+  const bare = desired.ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
+  const servesOthers = bare.length > 0 && bare.length < desired.ports.length;
+  const isLeftOut = `Port ${bare.join(", ")} has no node port, to which AWS forwards, and is left out. Remove allocateLoadBalancerNodePorts: false.`;
   const noPort = `The Service has no node port, to which AWS forwards. ${stays} Remove allocateLoadBalancerNodePorts: false.`;
   const noRange = `All ranges of clients are IPv6, and the load balancer forwards to IPv4. ${stays} Add an IPv4 range to spec.loadBalancerSourceRanges.`;
   return applicable(
     ...contradictions(desired),
     servedPorts(desired).length === 0 && unsupported(noPort),
+    servesOthers && warningProblem("UnsupportedByCloud", isLeftOut),
     isUnreachable && unsupported(noRange),
   );
 }
@@ -150,7 +163,9 @@ export function planLoadBalancer(
   if (isOthers(desired)) return { steps: [] };
   const problems = problemsOf(desired);
   if (hasErrors(problems)) return { steps: [], problems };
-  if (desired.targets.some(({ machine }) => machine !== undefined && machine.handles === undefined))
+  const needsGroups = !input.operator["disable-security-group-ingress"];
+  const isUnlisted = ({ machine }: Desired["targets"][number]) => machine !== undefined && !machine.handles;
+  if (needsGroups && desired.targets.some(isUnlisted))
     return { ...waitFor("the instances of the Nodes to be listed", seconds(5)), problems };
   const failed = observed?.network?.State?.Code === "failed";
   const text = `AWS could not set up the load balancer ${desired.defaultName}: ${observed?.network?.State?.Reason ?? "no reason given"}. It is not changed. Recreate the Service.`;

@@ -14,9 +14,18 @@ const networkID = 1_000_001;
 /** The settings of a cluster with a private network. */
 export const config = { token, network: String(networkID), "load-balancers-location": "fsn1" };
 
-/** Without ids and addresses, which depend on the order of requests. */
+/** Without ids and addresses, and in one order: those depend on the order of requests. */
 function stateOfBalancer({ name, labels, type, location, algorithm, services, targets, isPublic }: Balancer) {
-  return { name, labels, type, location, algorithm, services, targets, isPublic };
+  return {
+    name,
+    labels: Object.fromEntries(Object.entries(labels).toSorted(([one], [other]) => (one < other ? -1 : 1))),
+    type,
+    location,
+    algorithm,
+    services: services.toSorted((one, other) => one.listen_port - other.listen_port),
+    targets: targets.toSorted((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
+    isPublic,
+  };
 }
 
 export const harness: Harness = {

@@ -104,6 +104,7 @@ export const chartValues: ValueTree = {
   ]),
   priorityClassName: string("Priority class of the pods.", "system-node-critical"),
   nodeSelector: labels("Labels of the Nodes that run the pods. null removes one.", {
+    "kubernetes.io/os": "linux",
     "node-role.kubernetes.io/control-plane": "",
   }),
   tolerations: objects("Taints that the pods tolerate.", tolerations),

@@ -128,6 +128,12 @@ const objects: Row = {
         [max("fairlead_routes", "table"), "{{table}} routes"],
         [max("fairlead_routes_limit", "table"), "{{table}} limit"],
       ),
+      graph(
+        "Health of targets",
+        "Targets of load balancers, as the health checks of the cloud see them.",
+        "short",
+        [max("fairlead_load_balancer_targets", "health"), "{{health}}"],
+      ),
     ],
     [
       graph(
@@ -138,11 +144,12 @@ const objects: Row = {
         [max("fairlead_removals_recent", "kind"), "{{kind}} recent"],
       ),
       graph(
-        "Load balancers without a Service",
-        "Orphans, and those that another cluster may own, because their marks name no cluster.",
+        "Load balancers without a Service, or with several",
+        "Orphans, those that another cluster may own, because their marks name no cluster, and those that several Services share.",
         "short",
         ["max(fairlead_load_balancers_orphaned{SEL})", "orphaned"],
         ["max(fairlead_load_balancers_possibly_orphaned{SEL})", "possibly orphaned"],
+        ["max(fairlead_load_balancers_shared{SEL})", "shared"],
       ),
       graph("Kept Nodes without an instance", "By the reason why they are not deleted.", "short", [
         max("fairlead_node_deletions_held", "reason"),
@@ -150,6 +157,10 @@ const objects: Row = {
       ]),
       graph("Nodes out of service", "With the taint, or without it although their machine is off.", "short", [
         max("fairlead_nodes_out_of_service", "state"),
+        "{{state}}",
+      ]),
+      graph("Nodes of k3s and RKE2", "With --foreign-nodes=targets, by what was found.", "short", [
+        max("fairlead_foreign_nodes", "state"),
         "{{state}}",
       ]),
       graph("Changes of routes", "Created, removed and failed.", "ops", [
@@ -188,6 +199,10 @@ const cloud: Row = {
       graph("Waiting requests", "Requests that wait for the budget.", "short", [
         max("fairlead_cloud_requests_waiting", "account"),
         "{{account}}",
+      ]),
+      graph("Deprecations", "What the cloud and the API server have announced within a day.", "short", [
+        max("fairlead_deprecations", "api, what"),
+        "{{api}} {{what}}",
       ]),
       graph("Open change streams", "1 while the cloud reports changes before the next listing.", "short", [
         "max(fairlead_change_stream_open{SEL})",

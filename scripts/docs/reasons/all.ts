@@ -1,10 +1,11 @@
 // Every reason that the manager writes on events and conditions, or in the log if it does not concern a single
-// object: the source of docs/events.md. A test compares it with the code in both directions. Providers may add their
+// object: the source of docs/events.md and of the runbooks. A test compares it with the code in both directions. Providers may add their
 // own reasons.
 
 import { onNodes } from "./nodes.ts";
 import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
-import { onServices } from "./services.ts";
+import { inNetworkConditions, inRouteLog, onRouteLease, onRoutes } from "./routes.ts";
+import { onServiceLease, onServices } from "./services.ts";
 import { inVolumeLog, onVolumeLease, onVolumes } from "./volumes.ts";
 
 /** The answer of the cloud, by kind of error: events on Nodes that join, and reasons of conditions. */
@@ -53,29 +54,22 @@ export const ofTheCloud: Reasons = {
 };
 
 export const onLeases: Reasons = {
-  ...onVolumeLease,
   LeaderElection: {
     type: "Normal",
     when: "A replica became leader or stopped leading; the message names it",
     upstream: true,
-  },
-  MassRouteChangeHeld: {
-    type: "Warning",
-    when: "More than `--removal-limit` allows would be removed, because Nodes vanished without a deletion, or created again, because the cloud no longer lists them. None of these routes is changed",
-    whatToDo:
-      "check the API server and the cloud; to change the routes anyway, annotate the Lease with `fairlead.dev/release-hold=routes`",
-  },
-  FirewallChangeHeld: {
-    type: "Warning",
-    when: "More ports of the Nodes would be closed than `--removal-limit` allows, and too few Services were seen to be deleted or changed. No port is closed; ports of new Services are opened",
-    whatToDo:
-      "check which cluster the kubeconfig names, and whether etcd was restored; to close the ports anyway, set `--removal-limit=off` until they are closed",
   },
   ClusterNameChanged: {
     type: "Warning",
     when: "The leader has another `--cluster-name` than the last leader; the message names both. What has the former name in its mark counts as that of another cluster. Where marks do not have this name, the event is Normal",
     whatToDo:
       "if the new name is a mistake, restart all replicas with the former one. If the cluster was renamed, and the event is a warning, move the marks with the command `marks`, as its page says",
+  },
+  DeprecationAnnounced: {
+    type: "Warning",
+    when: "The cloud or the API server has announced, within a day, that an operation, a type or an image in use is deprecated; has warned about a request; or has returned a value that this version does not know. The message has all of them. Nothing is changed because of it",
+    whatToDo:
+      "replace deprecated types and images that are in use. For requests and unknown values, check whether a newer version of Fairlead knows them, and report it otherwise",
   },
   LeaseDeleted: {
     type: "Warning",
@@ -93,63 +87,17 @@ export const onLeases: Reasons = {
   },
 };
 
-/** The reasons of the condition `NetworkUnavailable`, where routes are managed. */
-export const ofNetworks: Reasons = {
-  RouteCreated: {
-    type: "Normal",
-    when: "`False`: every pod range of the Node has its route",
-    upstream: true,
-  },
-  NoRouteCreated: {
-    type: "Warning",
-    when: "`True`: a route is missing",
-    whatToDo: "check the events of the Node",
-    upstream: true,
-  },
-};
-
-/** Reasons that concern no single Node. */
-export const inTheLog: Reasons = {
-  ...inVolumeLog,
-  RoutesSkipped: {
-    type: "Warning",
-    when: "`--cluster-cidr` is missing or invalid. No route is created or removed",
-    whatToDo: "correct the flag",
-  },
-  RoutesUnknown: {
-    type: "Warning",
-    when: "The routes of the cloud could not be listed. No route is created or removed: Nodes with routes keep them, and new Nodes wait. `explain` and `/status` show it for the route table and for each Node without a route",
-    whatToDo:
-      "see the message for the cloud's answer: an outage ends without you; for a refusal, check the credentials, their permissions, and the network or router of the cloud configuration",
-  },
-  RoutesUnfinished: {
-    type: "Warning",
-    when: "A reconcile of the routes failed and will be retried",
-    whatToDo: onlyIfItLasts,
-  },
-  RouteFamilyUnsupported: {
-    type: "Warning",
-    when: "The cloud does not support routes for an address family. Its pod ranges get no route",
-    whatToDo: "route that family by other means",
-  },
-  RouteTableNearLimit: {
-    type: "Warning",
-    when: "The route table is at least 80 % full",
-    whatToDo: "remove unused routes, or raise the limit",
-  },
-  FailedToRemoveRoute: {
-    type: "Warning",
-    when: "A route that no Node needs could not be removed",
-    whatToDo: seeAnswer,
-  },
-};
-
 export const allReasons: Reasons = {
   ...onNodes,
   ...ofTheCloud,
   ...onServices,
+  ...onServiceLease,
+  ...onRoutes,
+  ...inNetworkConditions,
+  ...onRouteLease,
+  ...inRouteLog,
   ...onVolumes,
+  ...onVolumeLease,
+  ...inVolumeLog,
   ...onLeases,
-  ...ofNetworks,
-  ...inTheLog,
 };

@@ -1,6 +1,6 @@
 // Reasons on Nodes, of both Node controllers and the route controller. Data only.
 
-import { onlyIfItLasts, type Reasons, seeAnswer } from "./reason.ts";
+import type { Reasons } from "./reason.ts";
 
 export const onNodes: Reasons = {
   Synced: {
@@ -81,6 +81,17 @@ export const onNodes: Reasons = {
   ForeignNode: {
     type: "Normal",
     when: "The Node has the provider id of another cloud. Fairlead leaves it alone",
+  },
+  ForeignNodeMatched: {
+    type: "Normal",
+    when: "With `--foreign-nodes=targets`: k3s or RKE2 has initialized the Node, and its instance is found. It is a target of load balancers, and gets the labels that it lacks",
+  },
+  ForeignNodeUnmatched: {
+    type: "Warning",
+    uncounted: "note",
+    when: "With `--foreign-nodes=targets`: k3s or RKE2 has initialized the Node, and no instance is certain to be its own. It is no target of load balancers",
+    whatToDo:
+      "give the instance the name of the Node, and set `--node-ip` or `--node-external-ip` of k3s or RKE2 to an address that the cloud reports; leave a Node outside this cloud as it is",
   },
   InstanceUnreadable: {
     type: "Warning",
@@ -172,54 +183,6 @@ export const onNodes: Reasons = {
     whatToDo:
       "check first, in the console of the cloud, whether the machines run, and whether the token belongs to their project; only if they do not run: to taint all held Nodes, annotate the Lease with `fairlead.dev/release-hold=nodes`; to taint one, run the command in the message. Cordon Nodes before you stop many machines: cordoned Nodes do not count",
   },
-  MassRouteRecreationHeld: {
-    type: "Warning",
-    when: "The cloud no longer lists the route of the Node, nor those of too many others. The route is not created again, and `NetworkUnavailable` stays as it is",
-    whatToDo: "see `MassRouteChangeHeld`",
-  },
-  RouteCreatedButNotListed: {
-    type: "Warning",
-    when: "Fairlead created a route of the Node twice, and no listing ever showed it. It is not created again until a listing does, and `NetworkUnavailable` stays as it is",
-    whatToDo:
-      "check the credential, project, network and filter of the cloud configuration; to create the route once more, annotate the Lease with `fairlead.dev/release-hold=routes`",
-  },
-  FailedToCreateRoute: {
-    type: "Warning",
-    when: "A route could not be created; reported at every attempt, as upstream does",
-    whatToDo: seeAnswer,
-    upstream: true,
-  },
-  RouteWaitsForMachine: {
-    type: "Warning",
-    uncounted: "once",
-    when: "The cloud has no instance for the Node yet, so its pod ranges get no route. A Node that has its routes keeps them, and is not reported",
-    whatToDo: "if it lasts, compare its name and provider id with the cloud",
-  },
-  RouteUnknown: {
-    type: "Warning",
-    when: "A route change is running in the cloud, and its result could not be read for several attempts",
-    whatToDo: onlyIfItLasts,
-  },
-  InvalidPodCIDR: {
-    type: "Warning",
-    when: "The pod range is not a valid CIDR",
-    whatToDo: "correct `spec.podCIDRs`, which requires a new Node",
-  },
-  PodCIDROutsideCluster: {
-    type: "Warning",
-    when: "The pod range is outside `--cluster-cidr`, so it gets no route",
-    whatToDo: "extend the flag if the range is right",
-  },
-  NoRouteTable: {
-    type: "Warning",
-    when: "The cloud has several route tables, and none serves the instance of the Node, so its pod ranges get no route",
-    whatToDo: "configure the route table of its network, or attach the instance to a network that has one",
-  },
-  PodCIDRTaken: {
-    type: "Warning",
-    when: "Another Node has the same pod range",
-    whatToDo: "find the second allocator of pod ranges and disable one",
-  },
   ServingCertificateApproved: {
     type: "Normal",
     when: "The request of the kubelet for a serving certificate was approved: its names and addresses are those of the instance",
@@ -236,10 +199,5 @@ export const onNodes: Reasons = {
     uncounted: "once",
     when: "The request of the kubelet for a serving certificate is neither proved nor certainly wrong; the message has the reason. The kubelet has no such certificate",
     whatToDo: "fix the reason, or check the request and run `kubectl certificate approve`",
-  },
-  RouteTaken: {
-    type: "Warning",
-    when: "A route that Fairlead does not own has this pod range and leads elsewhere",
-    whatToDo: "remove that route, or give the Node another range",
   },
 };

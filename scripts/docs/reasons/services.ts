@@ -37,7 +37,7 @@ export const onServices: Reasons = {
   },
   WaitingForCloud: {
     type: "Normal",
-    when: "The cloud is still applying a change, or a paused Service shares the load balancer",
+    when: "The cloud is still applying a change, maybe one for another Service of the same load balancer",
   },
   LoadBalancerMissing: {
     type: "Warning",
@@ -185,6 +185,12 @@ export const onServices: Reasons = {
     when: "The load balancer cannot reach some Nodes, because of their network, region or kind of machine; the message has the causes. They are not its targets",
     whatToDo: "correct the Nodes or the settings of the Service, or select other Nodes by label",
   },
+  AllTargetsUnhealthy: {
+    type: "Warning",
+    when: "The health checks of the cloud fail for all targets of the load balancer, two minutes or more after its last change; the message has the targets and what the cloud says. Requests to its address fail. Reported once, from the listings of load balancers, so up to 30 minutes later",
+    whatToDo:
+      "check that the Service has ready pods that listen on its target ports, and that no firewall blocks the node ports. `explain service` shows the health as it is now",
+  },
   TargetRefused: {
     type: "Warning",
     when: "The cloud refuses some Nodes as targets, or ignores them, while it accepts the others; the message has its answers. The load balancer works without them. They are tried again after 1 minute to 1 hour, and when the Node or the Service changes",
@@ -203,8 +209,9 @@ export const onServices: Reasons = {
   },
   NoEndpoints: {
     type: "Warning",
-    when: "No Node has a ready endpoint of the Service. All Nodes stay targets until one has",
-    whatToDo: "check the pods of the Service",
+    when: "No Node has a ready endpoint of the Service, or its ready endpoints name no Node, as those of a Gateway of Cilium. All Nodes stay targets until one has",
+    whatToDo:
+      "check the pods of the Service; where traffic is forwarded on every Node, set the annotation `fairlead.dev/target-policy` to `all`",
   },
   EndpointsUnreadable: {
     type: "Warning",
@@ -246,5 +253,14 @@ export const onServices: Reasons = {
     type: "Warning",
     when: "Several load balancers match the Service, or several Services request the same load balancer. None is adopted",
     whatToDo: "name one load balancer on one Service",
+  },
+};
+
+export const onServiceLease: Reasons = {
+  FirewallChangeHeld: {
+    type: "Warning",
+    when: "More ports of the Nodes would be closed than `--removal-limit` allows, and too few Services were seen to be deleted or changed. No port is closed; ports of new Services are opened",
+    whatToDo:
+      "check which cluster the kubeconfig names, and whether etcd was restored; to close the ports anyway, set `--removal-limit=off` until they are closed",
   },
 };

@@ -35,7 +35,7 @@ export function debugState(report: ManagerReport) {
 }
 
 export function explainPage(manager: Manager): ServedPage {
-  return ({ query }): ServedResponse => {
+  return ({ query }) => {
     const unlisted = Object.entries(manager.caches()).flatMap(([plural, { isSynced }]) =>
       isSynced ? [] : plural,
     );
@@ -63,11 +63,15 @@ export function explainPage(manager: Manager): ServedPage {
         "Expected ?kind=node&name=NAME or ?kind=service&name=NAMESPACE/NAME. Kinds: node, service, persistentvolumeclaim, persistentvolume.",
       );
     }
-    const answer = describeObject(manager, kind, name);
-    return jsonAnswer({
-      ...from,
-      objects: isNotFound(answer) ? [] : [answer],
-      ...(isNotFound(answer) && { notFound: answer }),
-    });
+    const explained = (): ServedResponse => {
+      const answer = describeObject(manager, kind, name);
+      return jsonAnswer({
+        ...from,
+        objects: isNotFound(answer) ? [] : [answer],
+        ...(isNotFound(answer) && { notFound: answer }),
+      });
+    };
+    const reading = kind === "Service" ? manager.askHealth(name) : undefined;
+    return reading?.then(explained) ?? explained();
   };
 }

@@ -117,6 +117,7 @@ export function controllerSettings(flags: Flags): ControllerSettings {
     ...absence,
     targets: flags["load-balancer-targets"],
     targetDrain: flags["load-balancer-target-drain"],
+    unhealthyCondition: flags["unhealthy-targets-condition"],
   };
   return { nodes, lifecycle, routes, services, problems };
 }

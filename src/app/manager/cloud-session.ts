@@ -11,7 +11,7 @@ import { Redaction } from "../../core/redaction.ts";
 import { chooseProxy, proxySettingsOf } from "../../kube/connection/proxy.ts";
 import type { OpenSocket } from "../../platform/socket.ts";
 import type { Instances } from "../../provider/instances.ts";
-import type { AnyProvider } from "../../provider/provider.ts";
+import type { AnyCloud, AnyProvider } from "../../provider/provider.ts";
 import { linkedController } from "../../runtime/abortable.ts";
 import type { WriteGate } from "../../runtime/write-gate.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -37,6 +37,7 @@ export interface CloudSessionOptions {
   readonly platform: ManagerPlatform;
   readonly log: Log;
   readonly report: AccountContext["report"];
+  readonly announce: NonNullable<AccountContext["announce"]>;
   readonly mayWrite: WriteGate;
   /** What the cloud has said about its limits stays valid for the next session. */
   readonly budgets: NonNullable<AccountContext["budgets"]>;
@@ -50,7 +51,7 @@ export interface CloudSessionOptions {
 
 /** Sends no requests. Throws a ConfigurationError for invalid settings. */
 export function openCloudSession(options: CloudSessionOptions, settings: ReadFlags): CloudSession {
-  const { provider, platform, log, report, mayWrite, budgets, clusterUID, readSecret } = options;
+  const { provider, platform, log, report, announce, mayWrite, budgets, clusterUID, readSecret } = options;
   const { flags } = settings;
   const { clock, random, environment, redaction = new Redaction() } = platform;
   const { controller, unlink } = linkedController(options.life);
@@ -64,6 +65,7 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
       clock,
       random,
       report,
+      announce,
       signal: life,
       deadline: flags["cloud-call-timeout"],
       mayMutate: () => {
@@ -85,6 +87,7 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
     instances,
     clock,
     signal: life,
+    isNeeded: needsInstances(settings, cloud),
     onListenerError: (error) =>
       log.error(`Cannot process an answer about instances; skipped until the next one: ${messageOf(error)}`),
   });
@@ -94,6 +97,13 @@ export function openCloudSession(options: CloudSessionOptions, settings: ReadFla
     await closeCloud(cloud, clock, log);
   };
   return { settings, connected: { ...opened, cloud }, instances, inventory, life, close };
+}
+
+/** Load balancers alone need no instances where a provider id or an address names each target. */
+function needsInstances({ controllers, flags }: ReadFlags, { loadBalancers }: AnyCloud): boolean {
+  const areAlone = [...controllers].every((name) => name === "service");
+  const isNamed = loadBalancers?.needsHandles === false && flags["foreign-nodes"] === "ignore";
+  return !areAlone || !isNamed;
 }
 
 /** Bun applies the variables for proxies to requests, and not to WebSockets. */

@@ -55,6 +55,7 @@ export async function accessCluster(
   const { flags } = settings;
   const { clock, random, files } = platform;
   const { metrics, requests, permissions, apiServerProblems, garbage, grantHint, tracing } = instruments;
+  const { deprecations } = instruments;
   const { migration, problems } = await readMigrationOf(flags, files);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const onProblem = (error: unknown): void => apiServerProblems.failed(error);
@@ -96,6 +97,7 @@ export async function accessCluster(
         permissions.observe(request);
       },
       onDecoded: (bytes) => garbage.add(bytes),
+      onAnnounced: (found) => deprecations.note("kubernetes", found),
       traceparent: tracing?.traceparent,
       redact: redaction.apply,
       howToGrant: grantHint,

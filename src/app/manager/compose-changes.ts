@@ -59,7 +59,8 @@ function addHint({ instances, balancers }: Targets, hint: ChangeHint): boolean {
 
 function targetsOf(context: ControllerContext, composed: Controllers): Targets {
   const { clock, inventory } = context;
-  const instances = inventory.sources.map((source) => {
+  const sources = inventory.isNeeded ? inventory.sources : [];
+  const instances = sources.map((source) => {
     const refresh = (hinted: Hinted, since: number): void =>
       requestForHints(context, composed, source, hinted, since);
     const requests = (): number => source.latest?.pages ?? 1;

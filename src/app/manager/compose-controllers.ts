@@ -21,7 +21,7 @@ import type { WorkQueue } from "../../runtime/work-queue.ts";
 import type { VolumeController } from "../../volumes/controller/controller.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
 import { certificatesComposer } from "./compose-certificates.ts";
-import { lifecycleComposer, nodesComposer, routesComposer } from "./compose-nodes.ts";
+import { foreignNodesOf, lifecycleComposer, nodesComposer, routesComposer } from "./compose-nodes.ts";
 import { type ComposedServices, servicesComposer } from "./compose-services.ts";
 import { taggingComposer } from "./compose-tagging.ts";
 import { type VolumeWatches, volumesComposer } from "./compose-volumes.ts";
@@ -77,8 +77,10 @@ export function composeControllers(deps: ControllersDeps): Controllers {
       compose: () => compose(contextOf(name)),
       onComposed,
     });
-  const balancers = servicesComposer(kept("service"), provider, services);
-  const node = slotFor("cloud-node", nodesComposer(kept("cloud-node")));
+  // One for both: what it has seen of Nodes keeps their targets.
+  const foreignNodes = foreignNodesOf(kept("service"));
+  const balancers = servicesComposer(kept("service"), provider, services, foreignNodes);
+  const node = slotFor("cloud-node", nodesComposer(kept("cloud-node"), foreignNodes));
   const lifecycle = slotFor("cloud-node-lifecycle", lifecycleComposer(kept("cloud-node-lifecycle")));
   const service = slotFor("service", balancers.compose);
   const route = slotFor("node-route", routesComposer(kept("node-route")));
@@ -169,10 +171,12 @@ export function composeSettingsCheck(session: () => SessionContext): Task {
   return { name: "check of the cloud settings", run };
 }
 
-/** Lists all instances periodically. Each answer may vouch for the account. */
+/** Lists all instances periodically, if a controller needs them. Each answer may vouch for the account. */
 export function composeRefresh(session: () => SessionContext): Task {
   const run = async (stop: AbortSignal): Promise<void> => {
-    const { inventory, clock, settings, removals } = session();
+    const { inventory, clock, settings, removals, log } = session();
+    if (!inventory.isNeeded)
+      log.info("Instances are not listed: only load balancers are managed, and their targets need none");
     const policy = defined({ fixed: settings.flags["node-status-update-frequency"] });
     const unsubscribe = inventory.subscribe(() => removals.account.note());
     await runRefreshLoop({ inventory, clock, policy }, stop).finally(unsubscribe);

@@ -2,6 +2,7 @@
 // controllers still run.
 
 import { routeTablesOf } from "../../cloud/ideal-route-tables.ts";
+import { ForeignNodes } from "../../controllers/foreign-nodes.ts";
 import { journalledCloudSend } from "../../controllers/kernel/journalled-send.ts";
 import { createNodeWrites } from "../../controllers/kernel/node-writes.ts";
 import { NodeController } from "../../controllers/node/controller.ts";
@@ -13,6 +14,7 @@ import { RouteController } from "../../controllers/route/controller.ts";
 import { readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { RouteHistory } from "../../controllers/route/history.ts";
 import type { EventSource } from "../../controllers/well-known.ts";
+import { milliseconds } from "../../core/brand.ts";
 import { messageIn, type Problem } from "../../core/problem.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Flags } from "../flags/flag-table.ts";
@@ -23,6 +25,24 @@ import type { Composer, ControllerContext, HistoryContext } from "./controller-c
 export function isSelectedBy(flags: Flags): (node: Node) => boolean {
   const required = [...(flags["node-selector"] ?? [])];
   return ({ metadata }) => required.every(([key, value]) => metadata.labels?.[key] === value);
+}
+
+/** Undefined unless --foreign-nodes makes Nodes of k3s and RKE2 targets. */
+export function foreignNodesOf(kept: HistoryContext): ForeignNodes | undefined {
+  const { nodes, clock, isSelected, session } = kept;
+  if (session.settings.flags["foreign-nodes"] !== "targets") return undefined;
+  return new ForeignNodes({
+    nodes,
+    clock,
+    isSelected,
+    get inventory() {
+      return kept.inventory;
+    },
+    get confirmAfter() {
+      // Where nothing is changed, nothing waits for a proof.
+      return kept.isObserving ? milliseconds(0) : kept.session.settings.services.confirmAfter;
+    },
+  });
 }
 
 export function nodeDeps(context: ControllerContext, component: EventSource): NodeDeps {
@@ -47,10 +67,14 @@ export function nodeDeps(context: ControllerContext, component: EventSource): No
   };
 }
 
-export function nodesComposer(kept: HistoryContext): Composer<NodeController> {
+export function nodesComposer(
+  kept: HistoryContext,
+  foreignNodes: ForeignNodes | undefined,
+): Composer<NodeController> {
   const history = new NodeHistory(kept);
   return (context) => {
     const options = {
+      foreignNodes,
       ...nodeDeps(context, "cloud-node-controller"),
       settings: context.settings.nodes,
       ownPrefixes: context.instances.labelPrefixes ?? [],

@@ -3,6 +3,7 @@
 
 import { withOwners } from "../../cloud/inventory/balancer-owners.ts";
 import { SharedListing } from "../../cloud/inventory/shared-listing.ts";
+import type { ForeignNodes } from "../../controllers/foreign-nodes.ts";
 import { journalledCloudSend } from "../../controllers/kernel/journalled-send.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
 import { identityOf } from "../../controllers/node-facts.ts";
@@ -18,7 +19,7 @@ import { milliseconds, minutes } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { messageOf } from "../../core/error-message.ts";
 import type { Problem } from "../../core/problem.ts";
-import type { Service } from "../../kube/objects.ts";
+import type { Node, Service } from "../../kube/objects.ts";
 import { endpointSlices } from "../../kube/resources.ts";
 import { Reflector } from "../../kube/watch/reflector.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";
@@ -75,6 +76,8 @@ function reportOrphans(
 export interface ComposedServices
   extends Task,
     Pick<ServiceController, "queue" | "report" | "nameOf" | "requestForHints"> {
+  /** Undefined if the cloud does not say more than listings. */
+  readonly askHealth: ServiceController["askHealth"] | undefined;
   readonly listing: SharedListing<ObservedLoadBalancer>;
   /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
   readonly firewall: NodeFirewallController | undefined;
@@ -85,6 +88,7 @@ interface ServiceHistories {
   readonly controller: ServiceHistory;
   /** Undefined if the cloud has no firewall of the Nodes, or the settings name none. */
   readonly firewall: FirewallHistory | undefined;
+  readonly foreignNodes: ForeignNodes | undefined;
 }
 
 export interface ServicesComposer {
@@ -98,6 +102,7 @@ export function servicesComposer(
   kept: HistoryContext,
   provider: AnyProvider,
   services: LatestObjects<Service>,
+  foreignNodes: ForeignNodes | undefined,
 ): ServicesComposer {
   const { clock, nodes, isSelected, formerLeaders } = kept;
   const { loadBalancers, nodeFirewall } = kept.session.connected.cloud;
@@ -119,7 +124,7 @@ export function servicesComposer(
   const firewall =
     nodeFirewall &&
     new FirewallHistory({ firewall: nodeFirewall, clock, services, classes, annotations, facts });
-  const histories = { controller, firewall };
+  const histories = { controller, firewall, foreignNodes };
   return {
     compose: (context) => composeServices(context, provider, services, histories),
     endpoints: { name: "endpoints", run: (stop) => controller.endpoints.run(stop) },
@@ -193,15 +198,18 @@ function composeServices(
         `Cannot process the listing of load balancers; skipped until the next one: ${messageOf(error)}`,
       ),
   });
+  const { foreignNodes } = histories;
+  const identify = (node: Node) => foreignNodes?.identityOf(node) ?? identityOf(node);
   const deps: ServiceControllerDeps = {
     services,
     nodes,
     isSelected: isSelectedBy(flags),
     machineOf: (node) => inventory.machineOf(identityOf(node)),
+    foreignNodes,
     machines: {
-      check: (node) => inventory.check(identityOf(node)),
-      isFailing: (node) => inventory.failureFor(identityOf(node)) !== undefined,
-      request: (node, since) => inventory.request(identityOf(node), { since, urgency: "user-change" }),
+      check: (node) => inventory.check(identify(node)),
+      isFailing: (node) => !inventory.isNeeded || inventory.failureFor(identify(node)) !== undefined,
+      request: (node, since) => inventory.request(identify(node), { since, urgency: "user-change" }),
     },
     onMachines: (listener) => inventory.subscribe(listener),
     balancers,
@@ -267,6 +275,7 @@ function composeServices(
     listing,
     report: () => controller.report(),
     nameOf: (uid) => controller.nameOf(uid),
+    askHealth: balancers.observeHealth && ((key, signal) => controller.askHealth(key, signal)),
     requestForHints: (groups, since) => controller.requestForHints(groups, since),
     run,
   };

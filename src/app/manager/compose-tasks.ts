@@ -7,6 +7,7 @@ import type { Node, Service } from "../../kube/objects.ts";
 import { nodes as nodeResource, services as serviceResource } from "../../kube/resources.ts";
 import type { Task } from "../../runtime/run-together.ts";
 import type { ControllerName } from "../flags/controller-names.ts";
+import { announcementsTask } from "../logging/announcements-task.ts";
 import { objectReporters } from "../logging/object-reporter.ts";
 import type { CloudSession } from "./cloud-session.ts";
 import type { CloudSessions } from "./cloud-sessions.ts";
@@ -136,6 +137,7 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
       await changes?.run(stop);
     },
   };
+  const announcements = announcementsTask({ ...shared, deprecations: instruments.deprecations });
   const controllers = composed.tasks.filter(({ name }) => isHere(name));
   const tasksUnder = (place: keyof SessionsByLease): readonly Task[] => {
     const own = sessions[place];
@@ -143,7 +145,7 @@ export function composeTasks({ options, instruments, access, sessions, life }: T
     const session = (): SessionContext => ({ ...own.current, ...shared });
     const others: readonly Task[] = [
       composeRefresh(session),
-      ...(place === "main" ? [composeSettingsCheck(session), followChanges] : []),
+      ...(place === "main" ? [composeSettingsCheck(session), followChanges, announcements] : []),
     ];
     const ours = controllers.filter(({ name }) => leadership.placeOf(name) === place);
     return [...ours.map(metrics.whileRunning), ...others.map((task) => own.task(task))];

@@ -13,6 +13,7 @@ import { type RequestReporter, requestReporter } from "../logging/request-report
 import { ManagerMetrics } from "../metrics/manager-metrics.ts";
 import { accessNeeds, leaseOf, permissionsOf } from "../permissions.ts";
 import { CloudContact } from "../report/cloud-contact.ts";
+import { Deprecations } from "../report/deprecations.ts";
 import { MissingPermissions } from "../report/missing-permissions.ts";
 import { openTracing, type Tracing } from "../tracing/tracing.ts";
 import type { ManagerOptions } from "./manager-options.ts";
@@ -28,6 +29,7 @@ export interface Instruments {
   readonly apiServerProblems: ApiServerProblems;
   readonly permissions: MissingPermissions;
   readonly contact: CloudContact;
+  readonly deprecations: Deprecations;
   readonly grantHint: (user: string | undefined) => string;
   readonly onCloudCall: AccountContext["report"];
   readonly queues: WatchedQueues;
@@ -96,6 +98,7 @@ export function openInstruments(
   const requests = requestReporter(log, metrics, new CloudProblems(log, clock, onCloudRecovery), tracing);
   const grantHint = (user: string | undefined): string => howToGrant(name, settings.given, user);
   const contact = new CloudContact(clock);
+  const deprecations = new Deprecations(clock);
   return {
     metrics,
     journal,
@@ -105,6 +108,7 @@ export function openInstruments(
     requests,
     grantHint,
     contact,
+    deprecations,
     apiServerProblems: new ApiServerProblems(log, clock),
     permissions: new MissingPermissions(
       permissionsOf(accessNeeds(settings, settings.cloud.inputSecrets), leaseOf(flags)),
@@ -115,6 +119,7 @@ export function openInstruments(
       requests.cloud(call);
       garbage.add(decodingGarbage * (call.size ?? 0));
       contact.record(call);
+      for (const found of call.announced ?? []) deprecations.note("cloud", found);
     },
     queues: new WatchedQueues({ metrics, garbage, tracing }),
   };

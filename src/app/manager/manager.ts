@@ -3,6 +3,7 @@
 
 import type { Inventory } from "../../cloud/inventory/instances.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { Announcement } from "../../core/announcements.ts";
 import type { Problem } from "../../core/problem.ts";
 import { Redaction } from "../../core/redaction.ts";
 import type { KubeApi } from "../../kube/client/api.ts";
@@ -61,6 +62,8 @@ export interface Manager extends ReportedManager {
   /** Upstream's `leaderElection` health check; undefined when healthy. */
   leadershipHealth(): string | undefined;
   isIdle(): boolean;
+  /** Reads the health of the targets of one Service as it is now. Undefined if there is nothing to read, such as on a standby replica. */
+  askHealth(service: string): Promise<void> | undefined;
   /** Runs until the signal that it was created with is aborted. */
   run(): Promise<void>;
   /**
@@ -117,6 +120,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       platform: { ...platform, redaction },
       log,
       report: instruments.onCloudCall,
+      announce: (found: Announcement) => instruments.deprecations.note("cloud", found),
       mayWrite,
       budgets: new Map<string, Budget>(),
       clusterUID: () => access.identity.uid,
@@ -156,6 +160,7 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
       return sessions.main.current.inventory;
     },
     contact,
+    deprecations: instruments.deprecations,
     get queues() {
       return composed.queues;
     },
@@ -249,6 +254,8 @@ export async function createManager(options: ManagerOptions, signal: AbortSignal
     isIdle,
     cloudProblem,
     report,
+    askHealth: (service: string) =>
+      leads() ? composed.service.current?.askHealth?.(service, life.signal) : undefined,
     run,
     nodes,
     services,

@@ -140,9 +140,12 @@ export const manifestValues = {
   "host-network": flag("Use the network of the machine, which works before CNI.", { fallback: true }),
   "kubelet-folder": text("The root folder of the kubelet.", { fallback: "/var/lib/kubelet" }),
   "priority-class": text("Priority class of the pods.", { fallback: "system-node-critical" }),
-  "pod-node-selector": pairs("Labels of the Nodes that run the pods; an empty list selects all Nodes.", {
-    fallback: new Map([["node-role.kubernetes.io/control-plane", ""]]),
-  }),
+  "pod-node-selector": pairs(
+    "Labels of the Linux Nodes that run the pods; an empty list selects all of them.",
+    {
+      fallback: new Map([["node-role.kubernetes.io/control-plane", ""]]),
+    },
+  ),
 } as const satisfies Fields;
 
 export type ManifestValues = Values<typeof manifestValues>;

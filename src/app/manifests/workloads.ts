@@ -10,6 +10,7 @@ export interface WorkloadOptions extends PodOptions {
   readonly name: string;
   readonly namespace: string;
   readonly serviceAccount: string;
+  /** Besides the operating system: the image is for Linux. */
   readonly nodeSelector: Readonly<Record<string, string>>;
   readonly replicas: number;
   /** The Secret with files that the process reads. */
@@ -25,7 +26,7 @@ function template(options: WorkloadOptions) {
     spec: {
       serviceAccountName: serviceAccount,
       ...rest,
-      ...(Object.keys(nodeSelector).length > 0 && { nodeSelector }),
+      nodeSelector: { "kubernetes.io/os": "linux", ...nodeSelector },
       tolerations,
       securityContext,
       containers: files === undefined ? containers : containers.map((each) => ({ ...each, volumeMounts })),

@@ -121,6 +121,16 @@ const gauges: readonly ReportGauge[] = [
     read: servicesWithProblems,
   },
   {
+    name: "fairlead_foreign_nodes",
+    help: "Nodes of k3s and RKE2 with --foreign-nodes=targets. matched: a target of load balancers. awaited: the cloud has not answered. unmatched: no target; the Node says why.",
+    labels: ["state"],
+    onLeader: true,
+    read: ({ foreignNodes }) =>
+      [...Map.groupBy(foreignNodes, (state) => state)].map(
+        ([state, all]) => [{ state }, all.length] as const,
+      ),
+  },
+  {
     name: "fairlead_problems",
     help: "Services, Nodes, route tables, claims, PersistentVolumes and VolumeAttachments with an active problem, by its reason (docs/events.md and the provider's own).",
     labels: ["object", "reason"],
@@ -138,6 +148,29 @@ const gauges: readonly ReportGauge[] = [
     help: "Load balancers whose mark names no cluster, and no Service that this process knows. They may belong to another cluster; the command cleanup lists them.",
     onLeader: true,
     read: ({ possibleOrphans }) => possibleOrphans.length,
+  },
+  {
+    name: "fairlead_load_balancers_shared",
+    help: "Load balancers that several Services of this cluster share.",
+    onLeader: true,
+    read: ({ sharedBalancers }) => sharedBalancers.length,
+  },
+  {
+    name: "fairlead_load_balancer_targets",
+    help: "Targets of the load balancers of all Services, by what the health checks of the cloud said when it was last read: healthy or unhealthy. Only for clouds that say it. The events of Services have the names.",
+    labels: ["health"],
+    onLeader: true,
+    read: ({ targetHealth }) =>
+      Object.entries(targetHealth ?? {}).map(([health, count]) => [{ health }, count]),
+  },
+  {
+    name: "fairlead_deprecations",
+    help: "What the cloud and the API server have announced within a day: deprecated operations, types and images in use, warnings, and values that this version does not know, each once. The log and the event DeprecationAnnounced on the Lease have the names.",
+    labels: ["api", "what"],
+    read: ({ deprecations }) =>
+      [...Map.groupBy(deprecations, ({ api, what }) => `${api} ${what}`).values()].flatMap((same) =>
+        same[0] === undefined ? [] : [[{ api: same[0].api, what: same[0].what }, same.length] as const],
+      ),
   },
   {
     name: "fairlead_cloud_budget_remaining",

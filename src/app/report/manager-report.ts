@@ -10,6 +10,7 @@ import type { ControllerReport } from "../../controllers/kernel/board.ts";
 import { removalKinds } from "../../controllers/kernel/removal-kinds.ts";
 import type { RemovalMemory } from "../../controllers/kernel/removal-memory.ts";
 import type { LatestObjects } from "../../controllers/latest-objects.ts";
+import type { NodeReport } from "../../controllers/node/controller.ts";
 import { identityOf, isUninitialized, outOfServiceOf } from "../../controllers/node-facts.ts";
 import type { LifecycleReport } from "../../controllers/node-lifecycle/controller.ts";
 import type { RouteReport } from "../../controllers/route/controller.ts";
@@ -32,10 +33,11 @@ import { version } from "../build-info.ts";
 import type { Flags } from "../flags/flag-table.ts";
 import { judgeLease, type LeaseFact } from "../leadership/judge-leases.ts";
 import { type CloudContact, reasonOfFailure } from "./cloud-contact.ts";
+import type { Deprecations } from "./deprecations.ts";
 
 /** What each controller says; a controller is absent if the cloud has nothing for it, or the flags disable it. */
 export interface ControllerReports {
-  readonly node: ControllerReport;
+  readonly node: NodeReport;
   readonly lifecycle: LifecycleReport;
   readonly service: ServiceReport | undefined;
   readonly route: RouteReport | undefined;
@@ -63,6 +65,7 @@ export interface ReportedManager {
   readonly removals: RemovalMemory;
   readonly inventory: Inventory;
   readonly contact: Pick<CloudContact, "requests" | "stateOf">;
+  readonly deprecations: Pick<Deprecations, "all">;
   readonly accounts: readonly GovernedAccount<unknown>[];
   readonly queues: Readonly<Record<string, WorkQueue>>;
   /** Undefined if the cloud has no load balancers. */
@@ -212,7 +215,8 @@ export function reportOf(manager: ReportedManager) {
           }));
       },
     })),
-    inventory: manager.inventory.sources.map((listing) => ({
+    /** Empty if instances are not needed, and so never listed. */
+    inventory: (manager.inventory.isNeeded ? manager.inventory.sources : []).map((listing) => ({
       source: listing.source.name,
       ...listingReport(listing, ageOf),
     })),
@@ -228,10 +232,16 @@ export function reportOf(manager: ReportedManager) {
     })),
     /** Requests to the cloud since the start of the process, by account and operation. */
     requests: manager.contact.requests,
+    /** What the cloud and the API server have announced within a day. */
+    deprecations: manager.deprecations.all,
     get nodesUninitialized() {
       const isOurs = (one: Node): boolean =>
         manager.isSelected(one) && manager.inventory.manages(identityOf(one));
       return manager.nodes.list().filter((one) => isUninitialized(one) && isOurs(one)).length;
+    },
+    /** Those of k3s and RKE2 with --foreign-nodes=targets, by what was found. */
+    get foreignNodes() {
+      return manager.nodes.list().flatMap((one) => node.foreignMatchOf(one)?.kind ?? []);
     },
     /** With the taint out-of-service that Fairlead set. */
     get nodesOutOfService() {
@@ -270,8 +280,11 @@ export function reportOf(manager: ReportedManager) {
       // A command, without the quotes of a sentence.
       howToRelease: manager.removals.howToRelease(kind).replaceAll("`", ""),
     })),
+    /** Of all load balancers, as last observed. */
+    targetHealth: service?.targetHealth,
     orphans: namesOf(service?.orphans),
     possibleOrphans: namesOf(service?.possibleOrphans),
+    sharedBalancers: (service?.shared ?? []).map((name) => ({ name })),
     /** The result of the last sync of each route table. */
     routes: route?.syncs ?? [],
     eventsWaiting: manager.pendingEvents(),

@@ -54,6 +54,8 @@ export class BalancerInventory {
   readonly #ours = new Map<ServiceUID, ObservedLoadBalancer[]>();
   readonly #foreign = new Map<ServiceUID, ObservedLoadBalancer[]>();
   #unmarked: Balancers = none;
+  /** Those with a mark, by name: one for each Service that has the load balancer. */
+  #byName: ReadonlyMap<string, Balancers> = new Map();
   /** The Services that wait for a listing, with the time at which it may begin at the earliest. */
   readonly #waiting = new Map<ServiceUID, number>();
   #expiredAt = never;
@@ -107,6 +109,21 @@ export class BalancerInventory {
     return this.#foreign.get(uid) ?? none;
   }
 
+  /** What is listed of this load balancer for other Services. */
+  sharedWith({ name }: ObservedLoadBalancer, uid: ServiceUID): Balancers {
+    this.#index();
+    const views = this.#byName.get(name) ?? none;
+    return views.length === 0 ? none : views.filter(({ owners }) => !owners.includes(uid));
+  }
+
+  /** The names of those that several Services share. */
+  get shared(): readonly string[] {
+    this.#index();
+    return [...this.#byName].flatMap(([name, views]) =>
+      new Set(views.map(({ owners }) => owners[0])).size > 1 ? name : [],
+    );
+  }
+
   /** Once per listing, for all Services. */
   #index(): void {
     const { latest } = this.#listing;
@@ -115,6 +132,7 @@ export class BalancerInventory {
     this.#ours.clear();
     this.#foreign.clear();
     this.#unmarked = this.items.filter(({ ownership }) => ownership === "unmarked");
+    this.#byName = Map.groupBy(this.marked, ({ name }) => name);
     for (const balancer of this.items) {
       const { owners, ownership } = balancer;
       if (ownership === "unmarked") continue;

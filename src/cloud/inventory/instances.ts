@@ -81,17 +81,24 @@ export interface InventoryOptions {
   readonly instances: Instances;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** False: no controller needs an instance, so none is ever requested. Provider ids are still recognized. */
+  readonly isNeeded?: boolean;
   readonly onListenerError?: (error: unknown) => void;
 }
 
 export class Inventory {
+  readonly isNeeded: boolean;
+  /** Aborted when no request is sent any more. */
+  readonly life: AbortSignal;
   readonly #matchBy: readonly MatchKey[];
   readonly #sources: readonly SourceInventory[];
   readonly #unreadable: readonly UnreadableSource[];
   readonly #listeners = new Set<(update: InventoryUpdate) => void>();
   readonly #pageListeners = new Set<(page: readonly Instance[]) => void>();
 
-  constructor({ instances, clock, signal, onListenerError }: InventoryOptions) {
+  constructor({ instances, clock, signal, isNeeded = true, onListenerError }: InventoryOptions) {
+    this.isNeeded = isNeeded;
+    this.life = signal;
     this.#matchBy = instances.matchBy;
     this.#unreadable = instances.unreadable ?? [];
     const onUpdate = (update: InventoryUpdate) => {
@@ -154,6 +161,15 @@ export class Inventory {
     const source = this.unreadableSourceOf(identity);
     const key = source && sourceKeyOf(source, identity.providerID ?? "");
     return source && key !== undefined ? { source: source.name, key } : undefined;
+  }
+
+  /** Every machine that a provider id may name, as text: `source key`. It depends on nothing else. */
+  machineKeysOf(providerID: string): readonly string[] {
+    const all = [...this.#sources.map(({ source }) => source), ...this.#unreadable];
+    return all.flatMap((source) => {
+      const key = sourceKeyOf(source, providerID);
+      return key === undefined ? [] : `${source.name} ${key}`;
+    });
   }
 
   /** The machine that a provider id names, for load balancers and routes. It need not exist. */
@@ -242,7 +258,7 @@ export class Inventory {
     const foundBy =
       identity.providerID !== undefined || sources.length === 1 ? undefined : this.#strongestKey(identity);
     const query = foundBy === undefined ? options : { ...options, foundBy };
-    for (const source of sources) source.request(identity, query);
+    if (this.isNeeded) for (const source of sources) source.request(identity, query);
   }
 
   #strongestKey(identity: NodeIdentity): MatchKey | undefined {
@@ -292,7 +308,7 @@ export class Inventory {
 
   /** Requests a listing of all sources. */
   requestListing(since: number, urgency: Urgency): void {
-    for (const source of this.#sources) source.request(undefined, { since, urgency });
+    if (this.isNeeded) for (const source of this.#sources) source.request(undefined, { since, urgency });
   }
 
   #keysFor({ providerID }: NodeIdentity): readonly MatchKey[] {

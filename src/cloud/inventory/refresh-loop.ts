@@ -1,5 +1,5 @@
 // Lists all machines at start and then periodically, less often while nothing changes. The inventory notifies its
-// subscribers of the results.
+// subscribers of the results. If no machine is needed, it only waits for its end.
 
 import { type Milliseconds, milliseconds, minutes } from "../../core/brand.ts";
 import { type Clock, sleep } from "../../platform/clock.ts";

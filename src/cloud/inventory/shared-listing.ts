@@ -1,7 +1,7 @@
 // A listing shared by many callers: requests are collected briefly and answered by one listing that began after the last of
 // them. Subscribers are notified of the result, so no worker is blocked.
 
-import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
+import { milliseconds, seconds } from "../../core/brand.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Call, Urgency } from "../../provider/call.ts";
@@ -18,8 +18,6 @@ export interface SharedListingOptions<T> {
   readonly clock: Clock;
   readonly random: Random;
   readonly signal: AbortSignal;
-  /** How long requests are collected before they are answered together. */
-  readonly collectFor?: Milliseconds;
   readonly onListenerError?: (error: unknown) => void;
 }
 
@@ -32,12 +30,10 @@ export interface ListingFailure {
   readonly retryAt: number;
 }
 
-/**
- * Intervals between the starts of two listings, as multiples of the first one's duration: while requests arrive all the time, and when
- * none has come for a moment, so that no more are expected. Changes never wait longer than a second for the next listing to begin.
- */
-const pauseFactor = { busy: 8, quiet: 2 };
-const quietAfter = milliseconds(50);
+/** How long requests are collected before they are answered together. */
+const collectFor = milliseconds(20);
+/** The interval between the starts of two listings, as a multiple of the first one's duration, but at most a second. */
+const pauseFactor = 4;
 const longestPause = seconds(1);
 /** After a failed listing, however many requests arrive: they would cause listings without end. */
 const failureBackoff = { first: seconds(1), cap: seconds(15) };
@@ -48,8 +44,7 @@ export class SharedListing<T> {
   readonly #listeners = new Set<() => void>();
   #requests: { readonly since: number; readonly urgency: Urgency; readonly at: number }[] = [];
   #isRefreshing = false;
-  /** Cancels the start of the next listing. */
-  #cancelStart: (() => void) | undefined;
+  #isScheduled = false;
   #urgency: Urgency = "refresh";
   #failure: ListingFailure | undefined;
   #failures = 0;
@@ -85,36 +80,31 @@ export class SharedListing<T> {
     this.#schedule();
   }
 
-  /** Each request may delay the start. */
   #schedule(): void {
     const { clock, signal } = this.#options;
-    if (this.#isRefreshing || this.#requests.length === 0 || signal.aborted) return;
-    this.#cancelStart?.();
+    if (this.#isScheduled || this.#isRefreshing || this.#requests.length === 0 || signal.aborted) return;
+    this.#isScheduled = true;
     const delay = milliseconds(Math.max(0, this.#startAt() - clock.monotonic()));
-    this.#cancelStart = clock.after(delay, () => void this.#refresh());
+    clock.after(delay, () => void this.#refresh());
   }
 
   #startAt(): number {
-    const { collectFor = milliseconds(20) } = this.#options;
-    const [first, last = first] = [this.#requests[0], this.#requests.at(-1)];
-    if (first === undefined || last === undefined) return Number.POSITIVE_INFINITY;
-    const due = this.#failure?.retryAt ?? this.#endOfPause(last.at);
-    return Math.max(first.at + collectFor, due);
+    const [first] = this.#requests;
+    if (first === undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(first.at + collectFor, this.#failure?.retryAt ?? this.#endOfPause);
   }
 
-  /** While many load balancers change one after the other, one listing serves those that ask within a few times its duration. */
-  #endOfPause(lastRequestAt: number): number {
+  /** While many load balancers change one after the other, one listing serves all that asked since the last one. */
+  get #endOfPause(): number {
     const { latest } = this;
     if (latest === undefined) return Number.NEGATIVE_INFINITY;
     const { beganAt, endedAt } = latest;
-    const afterAtMost = (factor: number): number =>
-      beganAt + Math.min(factor * (endedAt - beganAt), longestPause);
-    const quietAt = Math.max(lastRequestAt + quietAfter, afterAtMost(pauseFactor.quiet));
-    return Math.min(afterAtMost(pauseFactor.busy), quietAt);
+    return beganAt + Math.min(pauseFactor * (endedAt - beganAt), longestPause);
   }
 
   async #refresh(): Promise<void> {
     const { clock, random, signal } = this.#options;
+    this.#isScheduled = false;
     this.#isRefreshing = true;
     const requests = this.#requests;
     this.#requests = [];

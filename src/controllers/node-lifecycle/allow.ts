@@ -49,7 +49,9 @@ export class NodeCensus implements Census {
     // What an operator decided is no longer in doubt.
     if (isConfirmed(node)) return "present";
     const isAnnounced = this.#history.isAnnounced(node, this.#evidenceOf(node));
-    return isAnnounced || isDeletionForbidden(node) || isPaused(node) ? "announced" : "absent";
+    // Such a Node is not deleted, but may get the taint out-of-service.
+    const isKept = isDeletionForbidden(node) && !this.#includesStopped;
+    return isAnnounced || isKept || isPaused(node) ? "announced" : "absent";
   }
 
   #isAbsent(node: Node): boolean {

@@ -89,11 +89,12 @@ export class LifecycleHistory {
   }
 
   /**
-   * A renamed machine counts as shown. A machine that this connection found by the name of its Node proves nothing about the account,
+   * A renamed machine counts as shown. Where no instance is ever requested, Nodes say nothing about the account. A machine that this connection found by the name of its Node proves nothing about the account,
    * because machines of several projects may have the same name.
    */
   readonly #witness: AccountWitness = (since) => {
     const { nodes, inventory } = this.#options;
+    if (!inventory.isNeeded) return undefined;
     const isOlder = ({ metadata: { uid } }: Node) => (this.#identifiedAt.get(uid) ?? since) <= since;
     const recorded = nodes
       .list()

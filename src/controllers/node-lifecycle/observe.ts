@@ -15,7 +15,7 @@ export interface NodeEvidence extends Evidence {
   readonly seenSince: number;
   /** Answers that the machine is stopped, since the cloud last showed it in another state, or not at all. */
   readonly stops: readonly Proof[];
-  /** Listings have no states, so only lookups show whether the machine is stopped. */
+  /** The last listing had no state, so only lookups show whether the machine is stopped. */
   readonly isUnlisted: boolean;
   /** The last state that the cloud reported. */
   readonly state: InstanceState | undefined;
@@ -47,7 +47,7 @@ export function addAnswer(evidence: NodeEvidence, answer: Answer, knownAt?: numb
     proofs: answer.asOf < evidence.since ? evidence.proofs : [],
     stops: addStop(evidence, answer, knownAt),
     isUnlisted:
-      evidence.isUnlisted || (answer.kind === "exists" && answer.proof === "listing" && state === undefined),
+      answer.kind === "exists" && answer.proof === "listing" ? state === undefined : evidence.isUnlisted,
     state: state ?? evidence.state,
     wasTerminating: evidence.wasTerminating || state === "terminating",
   };

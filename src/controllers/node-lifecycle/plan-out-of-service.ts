@@ -43,10 +43,14 @@ export function planOutOfService(input: OutOfServiceInput): OutOfServicePlan | u
   const { node, answer, evidence, settings, now } = input;
   if (settings.outOfService === "off" || !isIdentified(node) || outOfServiceOf(node) !== undefined)
     return undefined;
+  // Where names decide, its Node counts as gone. The machine is still there, and may run.
+  if (answer.kind === "gone" && answer.renamed !== undefined) return undefined;
   const kinds = answer.kind === "gone" ? input.proofKinds : kindsOfStop(evidence, input.proofKinds);
   // One answer is never enough to evict pods, although it may be enough to delete a Node.
   const confirmAfter = milliseconds(Math.max(1, settings.confirmAfter));
-  const isCurrent = ({ knownAt }: Proof): boolean => now - knownAt <= confirmAfter + validity;
+  // What is only observed is not proved again and again, because nothing follows from it.
+  const isCurrent = ({ knownAt }: Proof): boolean =>
+    settings.outOfService === "observe" || now - knownAt <= confirmAfter + validity;
   const proofs = answer.kind === "gone" ? evidence.proofs : evidence.stops.filter(isCurrent);
   const missing = (restartedAt?: number): NextProof | undefined =>
     awaited(judge({ certainty: "exists", proofs }, { confirmAfter, kinds, restartedAt }));

@@ -12,6 +12,7 @@ import { alignToGrid, type BackoffLimits, backoff } from "../../runtime/backoff.
 import { priorities, WorkQueue } from "../../runtime/work-queue.ts";
 import { type Outcome, requeue, settled, waiting, waitingAtMost } from "../../runtime/workers.ts";
 import { delayAfterError } from "../classify-error.ts";
+import type { ForeignMatch, ForeignNodes } from "../foreign-nodes.ts";
 import type { ControllerReport } from "../kernel/board.ts";
 import { type Reconciler, runController, type Subscriptions } from "../kernel/run-controller.ts";
 import { isManagedBy, type NodeDeps } from "../node-deps.ts";
@@ -29,7 +30,7 @@ import {
   NodeInstanceLookup,
   type UncertainMatch,
 } from "./observe.ts";
-import { describePlan, type NodePlan, planNode } from "./plan.ts";
+import { describePlan, type NodePlan, planForeignNode, planNode } from "./plan.ts";
 import type { NodeSettings } from "./settings.ts";
 import {
   ambiguousMatch,
@@ -47,12 +48,22 @@ import { startTriggers } from "./triggers.ts";
 export interface NodeControllerOptions extends NodeDeps {
   readonly settings: NodeSettings;
   readonly ownPrefixes: readonly string[];
+  /** Undefined unless Nodes of k3s and RKE2 get labels. */
+  readonly foreignNodes?: ForeignNodes | undefined;
   /** A Node was initialized. The age is the time since its creation, for upstream's two histograms. */
   readonly onInitialized: (node: Node, ageMs: number) => void;
 }
 
+export interface NodeReport extends ControllerReport {
+  /** What --foreign-nodes makes of a Node of k3s or RKE2; undefined for any other. */
+  foreignMatchOf(node: Node): ForeignMatch | undefined;
+}
+
 /** Sources usually answer faster, and a failure is reported immediately. */
 const reportWaitAfter = seconds(15);
+
+/** When an absence is proved, no answer enqueues the Node. */
+const foreignRecheck = minutes(1);
 
 /** For problems that only a change of the Node can fix; such a change enqueues the Node immediately. */
 const userErrorBackoff = { first: minutes(1), cap: minutes(5) };
@@ -77,8 +88,9 @@ export class NodeController implements Reconciler {
     this.#reporter = new NodeReporter(options, history.board);
   }
 
-  report(): ControllerReport {
-    return { problems: this.#history.board.problems };
+  report(): NodeReport {
+    const { foreignNodes } = this.#options;
+    return { problems: this.#history.board.problems, foreignMatchOf: (node) => foreignNodes?.match(node) };
   }
 
   /** Called at most once. */
@@ -98,6 +110,7 @@ export class NodeController implements Reconciler {
       queue: this.queue,
       lookup: this.#lookup,
       ownWrites,
+      identify: (node) => this.#options.foreignNodes?.identityOf(node) ?? identityOf(node),
       comparedWith: this.#comparedWith,
       hinted: this.#hinted,
     });
@@ -120,15 +133,19 @@ export class NodeController implements Reconciler {
     const identity = identityOf(node);
     const isForeign = !inventory.manages(identity);
     const unreadableIn = inventory.unreadableSourceOf(identity);
-    const notices = isSelected(node) ? nodeNotices(node, { isForeign, unreadableIn }) : [];
-    this.#reporter.reportNotices(node, notices);
+    const match = this.#options.foreignNodes?.observe(node);
+    const notices = isSelected(node) ? nodeNotices(node, { isForeign, unreadableIn, match }) : [];
+    // What was reported about it stays until the cloud has answered.
+    const isAwaited = match?.kind === "awaited";
+    if (!isAwaited) this.#reporter.reportNotices(node, notices);
     const isManaged = this.#isManaged(node);
     if (isManaged && isUninitialized(node)) return this.#reconcileJoining(node, signal);
     // The Node was paused, or another program removed its taint, during the lookup: the answer is no longer needed.
     this.#lookup.forget(name);
     if (!isManaged) {
       this.#reporter.endFailure(name);
-      return settled;
+      if (match !== undefined) await this.#labelForeign(node, match, signal);
+      return isAwaited ? requeue(foreignRecheck, "the machine of a Node of k3s or RKE2") : settled;
     }
     const answer = inventory.check(identityOf(node));
     if (answer.kind === "exists") await this.#refresh(node, answer.instance, signal);
@@ -222,6 +239,16 @@ export class NodeController implements Reconciler {
       note(`Node changed: ${why}`, { node: node.metadata.name, now: describePlan(plan) });
     }
     await this.#markSynced(written, instance, signal);
+  }
+
+  /** A Node of k3s or RKE2 gets the labels that it lacks, and nothing else. */
+  async #labelForeign(node: Node, match: ForeignMatch, signal: AbortSignal): Promise<void> {
+    const { ownPrefixes, settings, inventory, foreignNodes } = this.#options;
+    const answer = foreignNodes && inventory.check(foreignNodes.identityOf(node));
+    this.#comparedWith.set(node.metadata.name, answer === undefined ? [] : instancesIn(answer));
+    if (match.kind !== "matched" || !match.isCertain || isPaused(node) || isBeingDeleted(node)) return;
+    const plan = planForeignNode({ node, instance: match.instance, ownPrefixes, settings });
+    await this.#apply(node, plan, "its machine was found by its name", signal);
   }
 
   /** Sets what needs no instance. Problems that were reported about the instance stay as they are. */

@@ -6,6 +6,7 @@ import type { Problem } from "../../core/problem.ts";
 import { readSettings } from "../../core/read-settings.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { UnreadableSource } from "../../provider/instances.ts";
+import type { ForeignMatch } from "../foreign-nodes.ts";
 import { isUninitialized, nodeDeletionOf } from "../node-facts.ts";
 import { isPaused, pauseOf } from "../pause.ts";
 import {
@@ -15,17 +16,23 @@ import {
   ownPrefix,
   pausedAnnotation,
 } from "../well-known.ts";
-import { foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./texts.ts";
+import { foreignMatch, foreignNode, foreignProviderID, instanceUnreadable, pausedNode } from "./texts.ts";
 
 export interface NodeOwner {
   readonly isForeign: boolean;
   /** The source of its instance, if that cannot be read. */
   readonly unreadableIn?: Pick<UnreadableSource, "name" | "because"> | undefined;
+  /** Set for Nodes of k3s and RKE2 that --foreign-nodes makes targets. */
+  readonly match?: ForeignMatch | undefined;
 }
 
-export function nodeNotices(node: Node, { isForeign, unreadableIn }: NodeOwner): readonly Problem[] {
+export function nodeNotices(node: Node, { isForeign, unreadableIn, match }: NodeOwner): readonly Problem[] {
   const problems = nodeAnnotationProblems(node).map((problem): Problem => ({ ...problem, severity: "hint" }));
   if (unreadableIn !== undefined) return [...problems, instanceUnreadable(node, unreadableIn)];
+  if (match !== undefined && match.kind !== "awaited") {
+    const taint = isUninitialized(node) ? [foreignProviderID(node)] : [];
+    return [...problems, ...taint, foreignMatch(node, match)];
+  }
   if (isForeign) return [...problems, isUninitialized(node) ? foreignProviderID(node) : foreignNode(node)];
   return isPaused(node) ? [...problems, pausedNode(node)] : problems;
 }

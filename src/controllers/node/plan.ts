@@ -7,7 +7,7 @@ import { shortList } from "../../core/text.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { isUninitialized, providerIDOf, taintsOf } from "../node-facts.ts";
-import { cloudLabelsAnnotation } from "../well-known.ts";
+import { cloudLabelsAnnotation, labelPairs } from "../well-known.ts";
 import { keptInternalIPs, planAddresses, sameAddresses, sameAddressSet } from "./desired/addresses.ts";
 import { planCloudTaints, type TaintChanges, taintText } from "./desired/cloud-taints.ts";
 import { planLabels } from "./desired/labels.ts";
@@ -63,6 +63,30 @@ export function planNode({ node, instance, ownPrefixes, settings }: NodePlanInpu
     labels: labels.set,
     ...(labels.record && { annotations: { [cloudLabelsAnnotation]: labels.record.value } }),
     removeUninitializedTaint: isNew,
+    problems,
+  };
+}
+
+/**
+ * For a Node of k3s or RKE2: the labels that it lacks. The instance type that the distribution has set stays unless a policy says
+ * otherwise. Its taints, addresses and provider id are never changed.
+ */
+export function planForeignNode({ node, instance, ownPrefixes, settings }: NodePlanInput): NodePlan {
+  const { labels: present = {}, annotations = {} } = node.metadata;
+  const { current } = labelPairs.type;
+  const isTyped = present[current] !== undefined && !Object.hasOwn(settings.labelPolicies, current);
+  const { set, record, problems } = planLabels({
+    labels: present,
+    record: annotations[cloudLabelsAnnotation],
+    instance: isTyped ? { ...instance, type: "" } : instance,
+    isNew: false,
+    ownPrefixes,
+    settings,
+  });
+  return {
+    labels: set,
+    ...(record && { annotations: { [cloudLabelsAnnotation]: record.value } }),
+    removeUninitializedTaint: false,
     problems,
   };
 }

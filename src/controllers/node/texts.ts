@@ -8,6 +8,7 @@ import { shortList, withoutFullStop } from "../../core/text.ts";
 import type { Node, NodeAddress } from "../../kube/objects.ts";
 import { CloudError } from "../../provider/errors.ts";
 import type { Instance, InstanceAddress, MatchKey, UnreadableSource } from "../../provider/instances.ts";
+import type { ForeignMatch } from "../foreign-nodes.ts";
 import { describeUnnamed, isUninitialized, providerIDOf } from "../node-facts.ts";
 import { pausedAnnotation, providedNodeIP, uninitializedTaint } from "../well-known.ts";
 import type { UncertainMatch } from "./observe.ts";
@@ -182,6 +183,25 @@ export function foreignNode({ spec: { providerID } }: Node): Problem {
     reason: "ForeignNode",
     text: `Provider ID ${providerID} belongs to another cloud, so Fairlead neither updates nor deletes the Node.`,
     isQuiet: true,
+  };
+}
+
+/** The match of a Node of k3s or RKE2 with --foreign-nodes=targets. */
+export function foreignMatch(
+  node: Node,
+  match: Exclude<ForeignMatch, { readonly kind: "awaited" }>,
+): Problem {
+  const id = `Provider ID ${node.spec.providerID} is that of k3s or RKE2, so Fairlead neither initializes, taints nor deletes the Node, and creates no routes to it.`;
+  if (match.kind === "matched") {
+    const { title, key } = match.instance;
+    const text = `${id} By its name, its instance is ${title} (${key}): it is a target of load balancers, and gets the labels that it lacks.`;
+    return { severity: "notice", reason: "ForeignNodeMatched", text, isQuiet: true };
+  }
+  return {
+    severity: "hint",
+    reason: "ForeignNodeUnmatched",
+    text: `${id} It is no target of load balancers, because ${match.why}.`,
+    remedy: `Give the instance the name of the Node, and set --node-ip or --node-external-ip of k3s or RKE2 to an address that the cloud reports. A Node outside this cloud can stay as it is.`,
   };
 }
 

@@ -1,6 +1,7 @@
 // Enqueues Nodes during a leadership session: after changes that concern the node controller, when the inventory has answered their
 // lookups, and when a listing or one of its pages shows a change of their instance. Joining Nodes go first.
 
+import type { NodeIdentity } from "../../cloud/inventory/node-identity.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { Instance } from "../../provider/instances.ts";
 import { priorities, type WorkQueue } from "../../runtime/work-queue.ts";
@@ -15,6 +16,8 @@ export interface TriggerDeps extends Pick<NodeDeps, "nodes" | "inventory"> {
   readonly queue: WorkQueue;
   readonly lookup: NodeInstanceLookup;
   readonly ownWrites: OwnWrites<Node>;
+  /** By what the instance of a Node is found. */
+  readonly identify: (node: Node) => NodeIdentity;
   /** The instances that each Node was last compared with. */
   readonly comparedWith: ReadonlyMap<string, readonly Instance[]>;
   /** Nodes whose instance may have changed since then (monotonic). */
@@ -66,9 +69,12 @@ function answeredHints({ nodes, inventory, hinted }: TriggerDeps): readonly stri
 }
 
 /** A Node that the listing does not show keeps its backoff: a reconcile now would only request the next listing. */
-function hasNewInstance(node: Node | undefined, { inventory, lookup, comparedWith }: TriggerDeps): boolean {
+function hasNewInstance(
+  node: Node | undefined,
+  { inventory, identify, lookup, comparedWith }: TriggerDeps,
+): boolean {
   if (node === undefined || lookup.pending.has(node.metadata.name)) return false;
-  const answer = inventory.check(identityOf(node));
+  const answer = inventory.check(identify(node));
   const found = instancesIn(answer);
   const before = comparedWith.get(node.metadata.name) ?? [];
   // Without an answer, nothing is known to have changed.

@@ -26,8 +26,9 @@ import { mayOwnBalancer } from "./predicates.ts";
 import { targetRemovalHeld } from "./reconcile/allow.ts";
 import type { ReconcileDeps } from "./reconcile/context.ts";
 import { handleError } from "./reconcile/failure.ts";
+import { askHealth } from "./reconcile/health.ts";
 import { reconcileService } from "./reconcile/reconcile.ts";
-import type { ChangeKind } from "./state/record-parts.ts";
+import type { ChangeKind, ObservedHealth } from "./state/record-parts.ts";
 import type { ServiceState } from "./state/service-record.ts";
 import { createServiceReporter } from "./status/service-reporter.ts";
 import { OwnServiceWrites } from "./status/service-writes.ts";
@@ -42,6 +43,10 @@ export interface ServiceReport extends ControllerReport {
   readonly orphans: readonly ObservedLoadBalancer[];
   /** Their marks name no cluster, and a Service that this process never saw: orphans, or load balancers of another cluster. */
   readonly possibleOrphans: readonly ObservedLoadBalancer[];
+  /** The names of load balancers that several Services share. */
+  readonly shared: readonly string[];
+  /** The targets of all load balancers, by what health checks say; undefined if the cloud does not say it. */
+  readonly targetHealth: Readonly<Record<"healthy" | "unhealthy", number>> | undefined;
   /** What the cloud lists for a Service that is gone from the API, by its key. */
   leftOf(key: string): readonly ObservedLoadBalancer[];
   /** The key of a Service in the queue. */
@@ -131,6 +136,11 @@ export class ServiceController implements Reconciler {
     return reconcileService(this.#parts, serviceUID(uid), signal);
   }
 
+  /** Because a person asks about the Service: see `ServiceKnowledge.health` afterwards. */
+  askHealth(key: string, signal: AbortSignal): Promise<void> {
+    return askHealth(this.#parts, key, signal);
+  }
+
   onError(uid: string, error: unknown, failures: number): Outcome {
     return handleError(this.#parts, serviceUID(uid), error, failures);
   }
@@ -176,11 +186,21 @@ export class ServiceController implements Reconciler {
       holds: records.all.flatMap(({ key, hold }) => (hold === undefined ? [] : [[key, hold] as const])),
       orphans: this.orphans(),
       possibleOrphans: this.#unowned().filter((one) => this.#mayBeForeign(one)),
+      shared: this.#parts.inventory.shared,
+      targetHealth: this.#targetHealth(),
       leftOf: (key) => this.#leftOf(key),
       nameOf: (uid) => this.nameOf(uid),
       knowledgeOf: (service) => knowledgeOf(this.#parts, service),
       otherControllerOf: (service) => otherControllerOf(this.#parts.controller.annotations, service)?.text,
     };
+  }
+
+  #targetHealth(): ServiceReport["targetHealth"] {
+    const { records, controller } = this.#parts;
+    if (controller.balancers.healthOf === undefined) return undefined;
+    const all = records.active.flatMap(({ session }) => session.health?.summary ?? []);
+    const sum = (of: "healthy" | "unhealthy") => all.reduce((total, summary) => total + summary[of], 0);
+    return { healthy: sum("healthy"), unhealthy: sum("unhealthy") };
   }
 
   /** The key of a Service in the queue, for messages. */
@@ -237,6 +257,10 @@ export interface ServiceKnowledge {
   readonly listedAt: number | undefined;
   /** The Nodes that should be targets; undefined if they cannot be chosen. Chosen when it is read, which takes time. */
   readonly targets: readonly string[] | undefined;
+  /** The other Services that have its load balancer. */
+  readonly sharers: readonly string[];
+  /** Undefined if the cloud does not say it. */
+  readonly health: ObservedHealth | undefined;
   /** The change in progress. */
   readonly change: ChangeKind | undefined;
   /** What applies now, also about waiting. */
@@ -251,15 +275,21 @@ function knowledgeOf(
   const state = records.get(serviceUID(service.metadata.uid));
   if (state?.phase !== "managed") return undefined;
   const { uid } = state;
-  const { managed, change } = state.session;
+  const { managed, change, health } = state.session;
   const listed = inventory.of(uid);
+  const balancer = listed.find(({ name }) => name === managed?.name) ?? listed[0];
   return {
     uid,
-    balancer: listed.find(({ name }) => name === managed?.name) ?? listed[0],
+    balancer,
     listedAt: Number.isFinite(inventory.beganAt) ? inventory.beganAt : undefined,
     get targets() {
       return desiredServices.tryOf(service)?.desired.targets.map(({ node }) => node);
     },
+    get sharers() {
+      const others = balancer === undefined ? [] : inventory.sharedWith(balancer, uid);
+      return others.flatMap(({ owners }) => owners.map((other) => records.get(other)?.key ?? other));
+    },
+    health,
     change,
     problems: problemsOf(state),
   };

@@ -17,6 +17,7 @@ import type {
   ObservedLoadBalancer,
 } from "../../provider/load-balancers.ts";
 import type { FactPlace, Pending, Step } from "../../provider/plan.ts";
+import type { ForeignNodes } from "../foreign-nodes.ts";
 import type { FormerLeaders } from "../former-leaders.ts";
 import type { RemovalLimitSetting } from "../kernel/removal-limit.ts";
 import type { RemovalMemory } from "../kernel/removal-memory.ts";
@@ -73,9 +74,11 @@ export interface ServiceControllerDeps {
   /** Whether this manager handles the Node. Nodes of another manager are not targets. */
   readonly isSelected: (node: Node) => boolean;
   readonly machineOf: (node: Node) => Machine | undefined;
+  /** Undefined unless Nodes of k3s and RKE2 are targets. */
+  readonly foreignNodes?: Pick<ForeignNodes, "observe"> | undefined;
   readonly machines: {
     readonly check: (node: Node) => Answer;
-    /** Whether the last request that could have shown the machine failed. */
+    /** Whether no answer is expected soon: the last request that could have shown the machine failed, or none is ever sent. */
     readonly isFailing: (node: Node) => boolean;
     /** Requests an answer from a read that begins at or after this moment. */
     readonly request: (node: Node, since: number) => void;

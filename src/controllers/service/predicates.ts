@@ -7,6 +7,11 @@ import { isBalancerFinalizer, type ServedClasses } from "./served-classes.ts";
 /** A warning on a Service: an unknown annotation, or a limit that was reached. */
 export const warningCondition = "CloudWarning";
 
+/** On Services, with --unhealthy-targets-condition: the health checks of the cloud fail for too many targets. */
+export const healthCondition = "TargetsUnhealthy";
+
+const ownConditions: readonly string[] = [cloudCondition, warningCondition, healthCondition];
+
 export const isLoadBalancer = ({ spec }: Service): boolean => spec.type === "LoadBalancer";
 
 /** Another controller serves Services of this class, or those without a class. */
@@ -46,7 +51,7 @@ export const isBeingDeleted = ({ metadata }: Service): boolean => metadata.delet
 
 /** Conditions that only Fairlead removes. */
 export function hasOurConditions({ status }: Service): boolean {
-  return (status.conditions ?? []).some(({ type }) => type === cloudCondition || type === warningCondition);
+  return (status.conditions ?? []).some(({ type }) => ownConditions.includes(type));
 }
 
 interface CleanupInput {

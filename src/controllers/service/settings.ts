@@ -10,6 +10,8 @@ export interface ServiceSettings {
   readonly targets: "all" | "endpoints" | "local-endpoints";
   /** How long a target drains before it is removed, if the cloud supports it. Zero is upstream's behavior. */
   readonly targetDrain: Milliseconds;
+  /** The percentage of unhealthy targets from which a Service has a condition; 0: none. */
+  readonly unhealthyCondition: number;
   /** How many load balancers may be removed, or created again, within the window because something was absent. */
   readonly removalLimit: RemovalLimitSetting;
   /** What to do with the load balancer of a Service that is gone although Fairlead did not remove its finalizer. */
@@ -24,6 +26,7 @@ export const serviceDefaults: ServiceSettings = {
   drift: "repair",
   targets: "all",
   targetDrain: milliseconds(0),
+  unhealthyCondition: 0,
   removalLimit: defaultRemovalLimit,
   vanished: "delete",
   confirmAfter: seconds(30),

@@ -12,6 +12,7 @@ import {
 import { clusterNameText } from "../../app/leadership/lease-cluster-name.ts";
 import { isObserver } from "../../app/leadership/replica-identity.ts";
 import { leaseOf } from "../../app/permissions.ts";
+import { isOfDistribution } from "../../controllers/foreign-nodes.ts";
 import { isInsideCluster, readClusterCIDRs } from "../../controllers/route/desired/cluster-cidrs.ts";
 import { addressesOf } from "../../controllers/service/status/status.ts";
 import { uninitializedTaint } from "../../controllers/well-known.ts";
@@ -173,6 +174,18 @@ function writtenInTree(nodes: readonly NodeFact[]): readonly CheckFinding[] {
   });
 }
 
+/** The provider ID of a Node never changes, so the flags must be set before it registers. */
+function ofDistribution(nodes: readonly NodeFact[], facts: KnownFacts): readonly CheckFinding[] {
+  const found = nodes.filter((node) => node.isSelected && isOfDistribution(node.providerID));
+  const isIgnored = facts.flags["foreign-nodes"] === "ignore";
+  return warningIf(found.length > 0 && isIgnored, "NodesOfDistribution", {
+    text: `${countOf(found.length, "Node")} ${found.length === 1 ? "has" : "have"} the provider ID of k3s or RKE2: ${namesOf(found)}. The cloud controller manager inside k3s or RKE2 initialized ${found.length === 1 ? "it" : "them"}.`,
+    effect:
+      "The manager leaves them alone. They are no targets of load balancers, and get no labels and routes.",
+    remedy: `Start every server of k3s or RKE2 with --disable-cloud-controller, and every server and agent with --kubelet-arg=cloud-provider=external. Then delete each of these Node objects, and restart k3s or RKE2 on its machine. Or keep them as they are, and set --foreign-nodes=targets on the manager.`,
+  });
+}
+
 const minorOf = (version: string): number => Number(/^v?\d+\.(\d+)/.exec(version)?.[1] ?? Number.NaN);
 
 function newerKubelets(
@@ -220,6 +233,7 @@ export function checkNodes(facts: KnownFacts): readonly CheckFinding[] {
     ...withoutMachines(nodes, cloud, countsOf(cluster)),
     ...withoutExternalCloud(nodes),
     ...uninitialized(nodes, facts),
+    ...ofDistribution(nodes, facts),
     ...writtenInTree(nodes),
     ...newerKubelets(nodes, cluster),
     ...outsideCluster(nodes, facts),

@@ -2,6 +2,7 @@
 
 import { howToGrant } from "../../app/grant-command.ts";
 import { accessNeeds, leaseOf, type Permission, permissionsOf } from "../../app/permissions.ts";
+import { announcedProblem } from "../../app/report/deprecations.ts";
 import { type ServerClock, skewOf } from "../../app/report/server-times.ts";
 import { roughDuration } from "../../core/duration.ts";
 import { countOf, shortList } from "../../core/text.ts";
@@ -232,6 +233,11 @@ export function checkCloud({ cloud, program, cluster }: DoctorFacts): readonly C
     return { severity: "error", reason, text: message, ...text, effect };
   });
   return [...ofNames, ...ofFailures];
+}
+
+export function checkAnnounced({ announced }: DoctorFacts): readonly CheckFinding[] {
+  const { reason, text, effect = "", remedy = "" } = announcedProblem(announced) ?? {};
+  return reason === undefined || text === undefined ? [] : warning(reason, { text, effect, remedy });
 }
 
 /** `mayLead`: false if it is certain that no manager leads; then the port may be why. */

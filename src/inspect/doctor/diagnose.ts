@@ -14,6 +14,7 @@ import {
   leadershipOf,
 } from "./check-cluster.ts";
 import {
+  checkAnnounced,
   checkClocks,
   checkCloud,
   checkPermissions,
@@ -73,6 +74,7 @@ export function diagnose(facts: DoctorFacts): Diagnosis {
     resultOf("cloud", checkCloud(facts)),
     resultOf("clocks", checkClocks(["value" in cluster ? cluster.value.clock : undefined, cloud.clock])),
     resultOf("ports", checkPorts(ports, mayLead)),
+    resultOf("deprecations", checkAnnounced(facts)),
   ];
   if ("unread" in cluster) return { checks: [resultOf("API server", unreachableServer(cluster)), ...local] };
   const known = { ...facts, cluster: cluster.value };

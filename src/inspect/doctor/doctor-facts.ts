@@ -3,6 +3,7 @@
 import type { ControllerName } from "../../app/flags/controller-names.ts";
 import type { RawFlags } from "../../app/flags/flag-problems.ts";
 import type { Flags } from "../../app/flags/flag-table.ts";
+import type { Deprecation } from "../../app/report/deprecations.ts";
 import type { ServerClock } from "../../app/report/server-times.ts";
 import type { Problem } from "../../core/problem.ts";
 import type { ClusterFacts } from "./gather-cluster.ts";
@@ -78,6 +79,8 @@ export interface DoctorFacts {
   readonly cluster: { readonly value: ClusterFacts } | UnknownCluster;
   readonly cloud: CloudFacts;
   readonly ports: readonly PortFact[];
+  /** What the API server and the cloud have announced in answers to doctor. */
+  readonly announced: readonly Deprecation[];
 }
 
 /** Facts that include those of a cluster that answers. */

@@ -4,8 +4,11 @@ import { closeCloud } from "../../app/close-cloud.ts";
 import { connectKube } from "../../app/kube-client.ts";
 import { callOf, cloudOf, type Operator, patienceOf, ReadOnlyTransports } from "../../app/operator.ts";
 import { reasonOfFailure } from "../../app/report/cloud-contact.ts";
+import { Deprecations } from "../../app/report/deprecations.ts";
 import { ServerTimes } from "../../app/report/server-times.ts";
+import type { CloudCallReport } from "../../cloud/governed-transport.ts";
 import { ofSource } from "../../cloud/inventory/source-inventory.ts";
+import type { Announcement } from "../../core/announcements.ts";
 import { seconds } from "../../core/brand.ts";
 import { runtimeCodeOf, textOf } from "../../core/error-message.ts";
 import { messageIn } from "../../core/problem.ts";
@@ -20,14 +23,15 @@ import { DeadlineError, withDeadline } from "../../runtime/deadline.ts";
 import type { CloudFacts, CloudFailure, DoctorFacts, PortFact } from "./doctor-facts.ts";
 import { type ClusterFacts, gatherCluster } from "./gather-cluster.ts";
 
-async function cluster(operator: Operator): Promise<DoctorFacts["cluster"]> {
+async function cluster(operator: Operator, announced: Deprecations): Promise<DoctorFacts["cluster"]> {
   const { platform, settings, userAgent, signal } = operator;
   const { clock } = platform;
   const times = new ServerTimes(clock);
   const transport = times.observe(new ReadOnlyTransports().kubeWithReviews(platform.transport));
   let origin: string | undefined;
   const gather = async (stop: AbortSignal): Promise<ClusterFacts> => {
-    const hooks = { userAgent, mayWrite: () => true as const, onRequest: () => undefined };
+    const onAnnounced = (found: Announcement) => announced.note("kubernetes", found);
+    const hooks = { userAgent, mayWrite: () => true as const, onRequest: () => undefined, onAnnounced };
     const { api } = await connectKube(settings.flags, { ...platform, transport }, hooks, stop);
     origin = api.origin;
     return gatherCluster({ ...operator, api, times }, stop);
@@ -74,7 +78,7 @@ async function tryCheck({ checkSettings }: AnyCloud, operator: Operator): Promis
   }
 }
 
-async function cloud(operator: Operator): Promise<CloudFacts> {
+async function cloud(operator: Operator, announced: Deprecations): Promise<CloudFacts> {
   const { platform, configuration, settings } = operator;
   const errors = configuration.problems.filter(({ severity }) => severity === "error");
   const failuresOf = errors.map(
@@ -85,7 +89,9 @@ async function cloud(operator: Operator): Promise<CloudFacts> {
   const times = new ServerTimes(platform.clock);
   const cloudTransport = times.observe(platform.cloudTransport);
   const observed = { ...operator, platform: { ...platform, cloudTransport } };
-  const opened = cloudOf(observed, "read", settings.flags["cluster-uid"]);
+  const announce = (found: Announcement): void => announced.note("cloud", found);
+  const report = ({ announced: all = [] }: CloudCallReport): void => all.forEach(announce);
+  const opened = cloudOf(observed, "read", settings.flags["cluster-uid"], report, announce);
   try {
     return await cloudFacts(opened, operator, times);
   } finally {
@@ -145,12 +151,14 @@ async function ports({ settings: { flags }, platform, signal }: Operator): Promi
 }
 
 export async function gatherFacts(operator: Operator): Promise<DoctorFacts> {
-  const { program, settings } = operator;
+  const { program, settings, platform } = operator;
   const { flags, given, controllers } = settings;
+  const announced = new Deprecations(platform.clock);
   const [ofCluster, ofCloud, ofPorts] = await Promise.all([
-    cluster(operator),
-    cloud(operator),
+    cluster(operator, announced),
+    cloud(operator, announced),
     ports(operator),
   ]);
-  return { program, flags, given, controllers, cluster: ofCluster, cloud: ofCloud, ports: ofPorts };
+  const facts = { program, flags, given, controllers, announced: announced.all };
+  return { ...facts, cluster: ofCluster, cloud: ofCloud, ports: ofPorts };
 }

@@ -2,6 +2,8 @@
 
 import type { Answer } from "../../cloud/inventory/instances.ts";
 import { problemOfError } from "../../controllers/classify-error.ts";
+import type { ForeignMatch } from "../../controllers/foreign-nodes.ts";
+import { foreignMatch } from "../../controllers/node/texts.ts";
 import {
   hasTaint,
   isBeingDeleted,
@@ -51,6 +53,8 @@ export interface KnownNode extends KnownState {
   readonly isTainted: boolean;
   /** What the inventory knows about its instance; undefined without a cloud. */
   readonly answer: Answer | undefined;
+  /** Set for a Node of k3s or RKE2 that --foreign-nodes makes a target. */
+  readonly match?: ForeignMatch | undefined;
   /** That its instance is absent. */
   readonly proofs: NodeEvidence["proofs"];
   /** That its machine is stopped. */
@@ -63,7 +67,9 @@ export interface KnownNode extends KnownState {
 
 const seconds = (milliseconds: number): string => `${Math.max(0, Math.round(milliseconds / 1000))} s`;
 
-function instanceText({ answer, listingFailure, now }: KnownNode): string | undefined {
+function instanceText({ answer, match, listingFailure, now }: KnownNode): string | undefined {
+  if (match?.kind === "matched")
+    return `${match.instance.title} (${match.machine?.key ?? ""}), found by its name${match.isCertain ? "" : " earlier"}`;
   if (answer === undefined) return undefined;
   switch (answer.kind) {
     case "exists": {
@@ -176,8 +182,20 @@ function notesOf(known: KnownNode): readonly ObjectNote[] {
   return [...notes, ...(isExplained(notes) ? [] : conditionNotes(known.node))];
 }
 
+function judgeForeign(node: Node, match: ForeignMatch): Judgement {
+  if (match.kind === "awaited") {
+    const held = match.isHolding ? " No load balancer is changed until it is." : "";
+    return {
+      state: "working",
+      summary: `It is a Node of k3s or RKE2, and its instance is not known yet.${held}`,
+    };
+  }
+  const { text, remedy = "" } = foreignMatch(node, match);
+  return { state: match.kind === "matched" ? "settled" : "unmanaged", summary: `${text} ${remedy}`.trim() };
+}
+
 function judge(
-  { node, answer, isSelected, isDue }: KnownNode,
+  { node, answer, match, isSelected, isDue }: KnownNode,
   notes: readonly ObjectNote[],
   decisions: readonly DescribedDecision[],
 ): Judgement {
@@ -187,6 +205,7 @@ function judge(
       state: "unmanaged",
       summary: "--node-selector does not match its labels, so Fairlead leaves it alone.",
     };
+  if (match !== undefined) return judgeForeign(node, match);
   if (answer?.kind === "foreign")
     return {
       state: "unmanaged",

@@ -215,13 +215,15 @@ export class Describer {
     const { inventory, flags, queues } = this.#manager;
     const general = isUninitialized(node) ? this.#general.joiningNode : this.#general.node;
     const found = this.#ofNodes.flatMap(({ problems }) => problems.get(name) ?? []);
-    const answer = inventory.check(identityOf(node));
+    const checked = inventory.check(identityOf(node));
+    const answer = inventory.isNeeded || checked.kind === "foreign" ? checked : undefined;
     return nodeSubject({
       node,
       isSelected: this.#manager.isSelected(node),
       isKept: flags["node-deletion"] === "off",
       isTainted: flags["out-of-service-taint"] === "enforce",
       answer,
+      match: this.#reports.node.foreignMatchOf(node),
       notes: [...found.map((problem) => this.#noteOf(problem)), ...general],
       proofs: this.#evidence.get(name)?.proofs ?? [],
       stops: this.#evidence.get(name)?.stops ?? [],
@@ -232,11 +234,11 @@ export class Describer {
   }
 
   /** Of the source with its instance, or else of those that may have it. */
-  #failureOf(answer: Answer, node: Node): CloudOutage | undefined {
+  #failureOf(answer: Answer | undefined, node: Node): CloudOutage | undefined {
     const { inventory } = this.#manager;
     const { sources } = inventory;
     const failure =
-      answer.kind === "exists"
+      answer?.kind === "exists"
         ? sources.find(({ source }) => source.name === answer.source)?.failure
         : inventory.failureFor(identityOf(node));
     return failure && (sources.length > 1 ? failure : { ...failure, source: undefined });

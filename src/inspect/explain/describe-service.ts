@@ -5,6 +5,7 @@ import { isHint } from "../../controllers/problem-order.ts";
 import type { ServiceKnowledge } from "../../controllers/service/controller.ts";
 import { defaultLoadBalancerName } from "../../controllers/service/desired/to-desired.ts";
 import {
+  healthCondition,
   isBeingDeleted,
   isForeignClass,
   isLoadBalancer,
@@ -14,6 +15,7 @@ import {
 } from "../../controllers/service/predicates.ts";
 import { describeServed, type ServedClasses } from "../../controllers/service/served-classes.ts";
 import { addressesOf } from "../../controllers/service/status/status.ts";
+import { areAllUnhealthy, unhealthyTargets } from "../../controllers/service/status/target-health.ts";
 import { cloudCondition, pausedAnnotation } from "../../controllers/well-known.ts";
 import { defined } from "../../core/defined.ts";
 import { roughDuration } from "../../core/duration.ts";
@@ -51,7 +53,7 @@ export interface KnownService extends KnownState {
 
 /** The messages of the controller, and the conditions that it has no message for, such as those of another replica. */
 function notesOf({ service, knowledge, notes }: KnownService): readonly ObjectNote[] {
-  const { problems = [] } = knowledge ?? {};
+  const problems = withHealth(service, knowledge);
   const hold = problems.find(({ severity }) => severity === "hold");
   // The summary has the pause, and a hold is also an event.
   const own = problems.filter(
@@ -63,11 +65,21 @@ function notesOf({ service, knowledge, notes }: KnownService): readonly ObjectNo
   return [...own, ...added, ...notes];
 }
 
+/** A person's question may have shown a newer state of the targets than the last reconcile. */
+function withHealth(service: Service, { problems = [], health }: Partial<ServiceKnowledge> = {}) {
+  const { summary } = health ?? {};
+  const problem = summary && areAllUnhealthy(summary) ? unhealthyTargets(service, summary) : undefined;
+  const known = problems.find(({ reason }) => reason === "AllTargetsUnhealthy");
+  const others = problems.filter((one) => one !== known);
+  if (problem === undefined) return others;
+  return [...others, { ...problem, since: known?.since }];
+}
+
 function conditionNotes({ status }: Service): readonly ObjectNote[] {
   return (status.conditions ?? []).flatMap(
     ({ type, status: value, reason, message }): readonly ObjectNote[] => {
       const isProblem = type === cloudCondition && value === "False";
-      const isWarning = type === warningCondition && value === "True";
+      const isWarning = (type === warningCondition || type === healthCondition) && value === "True";
       if (!isProblem && !isWarning) return [];
       return [{ severity: isProblem ? "error" : "notice", reason, text: message }];
     },
@@ -183,6 +195,18 @@ function balancerText({ balancer, listedAt }: ServiceKnowledge, now: number): st
   return `${shown}, as listed ${roughDuration((now - listedAt) / 1000)} ago`;
 }
 
+const sharersText = ({ sharers }: ServiceKnowledge): string | undefined =>
+  sharers.length === 0 ? undefined : shortList(sharers, 120);
+function healthText({ health }: ServiceKnowledge, now: number): string | undefined {
+  if (health === undefined) return undefined;
+  const { at, summary, asked } = health;
+  const failure = asked?.failure === undefined ? "" : `; a newer answer could not be read: ${asked.failure}`;
+  if (summary === undefined) return `no health check has a result${failure}`;
+  const { healthy, unhealthy, why } = summary;
+  const failing = unhealthy === 0 ? "" : `, ${unhealthy} unhealthy: ${why}`;
+  return `${healthy} healthy${failing}, as read ${roughDuration((now - at) / 1000)} ago${failure}`;
+}
+
 function targetsText(targets: readonly string[] | undefined): string | undefined {
   if (targets === undefined) return undefined;
   if (targets.length === 0) return "none: no Node is a target";
@@ -220,8 +244,10 @@ function factsOf({ service, knowledge, listingFailure, now }: KnownService): Des
     Addresses: addresses.length === 0 ? "none" : addresses.join(", "),
     Ports: (spec.ports ?? []).map(({ port, protocol = "TCP" }) => `${port}/${protocol}`).join(" "),
     "Load balancer": knowledge && balancerText(knowledge, now),
+    "Shared with": knowledge && sharersText(knowledge),
     Listings: knowledge && listingsText(listingFailure, now),
     Targets: targetsText(targets),
+    Health: knowledge && healthText(knowledge, now),
     Deletion: metadata.deletionTimestamp,
   }) as Description["facts"];
 }

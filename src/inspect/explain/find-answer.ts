@@ -51,6 +51,7 @@ async function explainEvaluated(
   { api }: Access,
   signal: AbortSignal,
 ): Promise<Omit<ExplainAnswer, "source">> {
+  if (asked?.kind === "Service") await manager.askHealth(asked.name);
   const describer = new Describer(manager, true);
   const failure = manager.cloudProblem();
   const cause = failure && withoutFullStop(failure.text);

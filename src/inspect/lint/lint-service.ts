@@ -182,7 +182,7 @@ function balancerProblems(
     ...contradictionsIn(table, service, read),
     ...serviceProblems(service, sourceRangesOf(service)),
     ...ignoredAnnotations(service, read.own),
-    ...(balancers === undefined ? [] : unsupportedRequests(desired, balancers.supports, false)),
+    ...(balancers === undefined ? [] : unsupportedRequests(desired, balancers.supports)),
     ...(isIgnored ? ignoredAddress(desired.requestedAddress, service) : []),
     ...otherCloudProblems(service, table),
   ];

@@ -1,5 +1,6 @@
 // The top of the page: who leads, one tile per topic, one sentence that sums up, and what concerns the whole manager.
 
+import { announcedProblem } from "../../app/report/deprecations.ts";
 import { awaitedListsText, type ManagerReport } from "../../app/report/manager-report.ts";
 import { isShortWait } from "../../controllers/problem-order.ts";
 import { roughDuration } from "../../core/duration.ts";
@@ -115,6 +116,7 @@ function standbyText({ leases, otherLeader }: ManagerReport): string {
 export function noticesPart({ report }: StatusView): Html {
   const { mode, isStalledBecause: stalled, pendingRestart, unreadableSources } = report;
   const awaited = awaitedListsText(report.awaitedCaches);
+  const announced = announcedProblem(report.deprecations);
   return html`${isStandby(report) ? notice("quiet", "This replica is on standby:", standbyText(report)) : undefined}
 ${mode === "observe" ? notice("quiet", "Observe mode.", "This replica changes nothing; the changes it would make are listed as decisions.") : undefined}
 ${stalled === undefined ? undefined : notice("bad", "Restart this process:", stalled)}
@@ -123,6 +125,7 @@ ${awaited === undefined ? undefined : notice("bad", "Nothing is reconciled:", aw
 ${tableFailures(report).map((problem) => notice("bad", "Routes are not reconciled:", messageIn(problem)))}
 ${pendingRestart.length === 0 ? undefined : notice("waiting", "A restart is pending for", `${pendingRestart.join(", ")}. The changed values take effect after it.`)}
 ${report.leads && mode !== "observe" ? html`<p class="next">A second manager that leads with another Lease is not visible here; the command <code>doctor</code> finds it.</p>` : undefined}
+${announced === undefined ? undefined : notice("waiting", "Deprecated:", messageIn(announced))}
 ${unreadableSources.length === 0 ? undefined : notice("quiet", "Machines without access:", `the settings give no access to ${unreadableSources.join(", ")}, so their Nodes are left alone.`)}`;
 }
 

@@ -21,6 +21,8 @@ export interface EventRecorderOptions {
   readonly onLost?: (reason: EventLoss, occurrence: Occurrence, error?: unknown) => void;
 }
 
+/** The first event of a burst waits, so that what it reports is written first: an address arrives a fifth earlier when 200 Services do. */
+const collectFor = seconds(1);
 const maxAttempts = 12;
 const retryInterval = seconds(10);
 const temporary = [
@@ -42,6 +44,7 @@ export class EventRecorder {
   /** Occurrences of one series that are waiting become one write. */
   readonly #queue = new Map<Series, Correlated>();
   readonly #writing = new Set<Series>();
+  #isCollecting = false;
   #delayed = 0;
   #signal: AbortSignal | undefined;
   #idle: (() => void)[] = [];
@@ -64,11 +67,14 @@ export class EventRecorder {
       return;
     }
     this.#enqueue(event);
-    this.#pump();
+    if (this.#isCollecting || this.#writing.size > 0) return;
+    this.#isCollecting = true;
+    this.#options.clock.after(collectFor, () => this.#pump());
   }
 
-  /** Resolves when nothing is pending. */
+  /** Writes what is pending without a delay, and resolves when nothing is. */
   whenIdle(signal: AbortSignal): Promise<void> {
+    this.#pump();
     const idle = new Promise<void>((resolve) => {
       if (this.pending === 0) resolve();
       else this.#idle.push(resolve);
@@ -97,6 +103,7 @@ export class EventRecorder {
   }
 
   #pump(): void {
+    this.#isCollecting = false;
     const signal = this.#signal;
     if (signal === undefined || signal.aborted) return;
     for (const [series, event] of this.#queue) {

@@ -1,6 +1,7 @@
 // One HTTP exchange with the API server under one deadline: credentials, write gate and transport. Every failure is a
 // `KubeError`; nothing is retried.
 
+import { type Announcement, announcedIn } from "../../core/announcements.ts";
 import { type Milliseconds, seconds } from "../../core/brand.ts";
 import { defined } from "../../core/defined.ts";
 import { formatDuration, momentOfSeconds, retryAfterIn, untilMoment } from "../../core/duration.ts";
@@ -26,6 +27,8 @@ export interface ExchangeDeps {
   /** For requests without their own deadline. */
   readonly deadline?: Milliseconds;
   readonly howToGrant?: HowToGrant | undefined;
+  /** Receives what responses announce. */
+  readonly onAnnounced?: ((found: Announcement) => void) | undefined;
 }
 
 /** A response whose body has not been read. */
@@ -85,7 +88,7 @@ export class Exchanges {
       }
       const used = transport(sent, controller.signal).then((response) => {
         controller.signal.throwIfAborted();
-        this.#answered(response);
+        this.#answered(response, request);
         return use({ response, controller, generation, endDeadline });
       });
       onSent();
@@ -162,8 +165,9 @@ export class Exchanges {
     };
   }
 
-  #answered({ status }: Response): void {
+  #answered({ status, headers }: Response, { verb, resource }: KubeRequest): void {
     this.#pool.answered();
+    for (const found of announcedIn(headers, `${verb} ${resource}`)) this.#deps.onAnnounced?.(found);
     if (status >= 500) return;
     this.#nextAnswer?.resolve();
     this.#nextAnswer = undefined;

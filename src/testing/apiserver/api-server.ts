@@ -62,6 +62,9 @@ export class ApiServer {
   readonly #read: ReadDeps;
   #eventsCreated = 0;
 
+  /** Headers of each response, such as `warning`, as a server announces its future. */
+  announced: Readonly<Record<string, string>> = {};
+
   constructor({ clock, random, options = {} }: ApiServerDeps) {
     this.#clock = clock;
     this.#tokens = options.tokens ?? {};
@@ -107,6 +110,7 @@ export class ApiServer {
     const warnings: string[] = [];
     try {
       const response = this.#answer(request, info, identity, signal, warnings);
+      for (const [name, value] of Object.entries(this.announced)) response.headers.append(name, value);
       if (fault === "lose-answer") {
         await response.body?.cancel();
         throw new ConnectionLostError();

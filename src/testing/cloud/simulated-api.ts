@@ -75,6 +75,8 @@ export abstract class SimulatedApi<K extends string = CommonFault> {
   /** All requests since the last `forget`, in order. */
   seen: Seen[] = [];
   latency: Milliseconds;
+  /** Headers of each response, such as `deprecation`, `sunset` and `warning`, as a cloud announces its future. */
+  announced: Readonly<Record<string, string>> = {};
 
   /** `faultKinds` are those of the cloud, for developers who plan them by HTTP. */
   constructor(
@@ -119,7 +121,7 @@ export abstract class SimulatedApi<K extends string = CommonFault> {
     this.seen.push({ operation, path, mutates: method !== "GET", status: answer.status, body });
     const extra = fault?.kind === "slow" ? (fault.milliseconds ?? 0) : 0;
     return {
-      answer: { ...answer, headers: { ...headers(), ...answer.headers } },
+      answer: { ...answer, headers: { ...this.announced, ...headers(), ...answer.headers } },
       delay: milliseconds(this.latency + extra),
       fate: fates[fault?.kind ?? ""] ?? "whole",
     };

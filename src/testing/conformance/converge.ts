@@ -29,6 +29,7 @@ import {
   sharedPrefetch,
   withChosenTargets,
   withFacts,
+  withSharers,
 } from "./plan-inputs.ts";
 import { Crash, endOfOperation, memoryOf, ProcessMemory, repeatPasses } from "./process-memory.ts";
 
@@ -101,6 +102,9 @@ interface Listed {
   /** The Service has no second load balancer with its mark. */
   readonly isOnlyOne: boolean;
   readonly prefetched: unknown;
+  readonly listed: readonly ObservedLoadBalancer[];
+  /** All Services that are known. */
+  readonly services: ReadonlyMap<ServiceUID, Desired>;
 }
 
 interface Result {
@@ -177,7 +181,7 @@ class Convergence {
       const desired = services.get(uid);
       const found = marked[0] ?? adoptableOf(this.#balancers, desired, listed);
       const prefetched = await prefetch(desired);
-      const details = { found, isOnlyOne: marked.length < 2, prefetched };
+      const details = { found, isOnlyOne: marked.length < 2, prefetched, listed, services };
       const result = await this.#reconcile(uid, desired, details);
       this.#observed.set(uid, result.observed);
       if (result.planned !== undefined) this.#planned.set(uid, result.planned);
@@ -194,9 +198,15 @@ class Convergence {
     let observed = listed.found;
     if (observe !== undefined && needsLookup(observed, desired))
       observed = await lab.run((call) => observe.call(balancers, desired, listed.found, call));
-    const refused = this.#memory.refused(uid);
     const now = lab.clock.monotonic();
-    const planned = desired && withChosenTargets(balancers, desired, observed, { refused, now });
+    const chosen = (one: Desired, view: ObservedLoadBalancer | undefined): Desired =>
+      withChosenTargets(balancers, one, view, { refused: this.#memory.refused(one.owner.uid), now });
+    const planned =
+      desired &&
+      withSharers(chosen(desired, observed), observed, listed.listed, (other, view) => {
+        const known = listed.services.get(other);
+        return known && chosen(known, view);
+      });
     const plan = balancers.plan(planned, observed, prefetched);
     if (JSON.stringify(balancers.plan(planned, observed, prefetched)) !== JSON.stringify(plan)) {
       throw new Error(`plan() is not pure: it returned two different plans for Service ${uid}.`);
@@ -244,7 +254,10 @@ class Convergence {
     const applied = this.#applied.get(uid);
     const bare = this.#balancers.plan({ ...planned, targets: [] }, observed, prefetched);
     const isUnknown = bare.wait !== undefined || bare.problems?.some(({ severity }) => severity === "error");
-    if (planned.ending !== undefined || observed?.ownership !== "ours" || isUnknown) return undefined;
+    // Others may need the targets that this one does not.
+    const isShared = planned.sharers !== undefined;
+    if (planned.ending !== undefined || observed?.ownership !== "ours" || isUnknown || isShared)
+      return undefined;
     this.#applied.delete(uid);
     const now = changedTargets(bare.steps);
     // A fault may hide what a step did, or what is there.

@@ -86,7 +86,8 @@ export class Lab {
       account: (account) => this.#open(account),
       inputs: this.#harness.inputs ?? noInputs,
       readSecret: async ({ namespace, name }) => this.#harness.secrets?.[`${namespace}/${name}`],
-      mark: { cluster, owner: "fairlead" },
+      announce: () => undefined,
+      mark: { cluster, owner: "fairlead", clusterUID: `uid-of-${cluster}` },
     };
     this.cloud = definition.connect(values, context);
     return this.cloud;

@@ -185,8 +185,10 @@ export function loadBalancersConformance(
       expect(cluster.observed.size).toBeGreaterThan(0);
       // A mark without the cluster does not show it, but nothing is changed for an owner that this cluster does not have.
       const isNamed = lab.loadBalancers.marksNameCluster === undefined;
-      for (const { ownership, cluster: name = "conformance" } of listed)
-        expect([ownership, name]).toEqual([isNamed ? "foreign" : "ours", "conformance"]);
+      for (const { ownership, clusterUID, cluster: name = "conformance" } of listed) {
+        const isForeign = isNamed || clusterUID !== undefined;
+        expect([ownership, name]).toEqual([isForeign ? "foreign" : "ours", "conformance"]);
+      }
     });
 
     test("returns in `settingsOf` every setting that cannot be changed", async () => {

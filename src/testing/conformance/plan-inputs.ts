@@ -65,7 +65,8 @@ export function adoptableOf(
 ): ObservedLoadBalancer | undefined {
   if (desired === undefined || desired.ending !== undefined) return undefined;
   const matches = listed.filter(
-    (balancer) => balancer.ownership === "unmarked" && balancers.adopts?.(desired, balancer) === true,
+    (balancer) =>
+      balancer.ownership === "unmarked" && (balancers.adopts?.(desired, balancer) ?? false) !== false,
   );
   if (matches.length > 1) throw new Error(`${matches.length} load balancers match an adoption, expected 1.`);
   return matches[0];
@@ -87,6 +88,23 @@ export function withChosenTargets(
   const cloudLimit = balancers.targetLimit?.(rest, observed);
   const { targets } = chooseTargets(candidates, defined({ policy: "all" as const, cloudLimit, reach }));
   return { ...desired, targets: refused.withhold(targets, now).targets };
+}
+
+/** With the other Services that have the same load balancer. `desiredOf`: undefined for one that is not known. */
+export function withSharers(
+  desired: Desired,
+  observed: ObservedLoadBalancer | undefined,
+  listed: readonly ObservedLoadBalancer[],
+  desiredOf: (uid: ServiceUID, view: ObservedLoadBalancer) => Desired | undefined,
+): Desired {
+  const { uid } = desired.owner;
+  // One that could be joined shows that it is shared, although a wrong listing lacks its other Services.
+  const views = listed.filter(({ name, owners }) => name === observed?.name && !owners.includes(uid));
+  if (views.length === 0 || observed?.ownership !== "ours") return desired;
+  const sharers = views.flatMap((view) =>
+    view.ownership === "ours" ? view.owners.map((one) => [one, desiredOf(one, view)] as const) : [],
+  );
+  return { ...desired, sharers: new Map(sharers) };
 }
 
 export function saveFacts({ savedFacts }: Lab, uid: ServiceUID, changes: FactChanges | undefined): void {

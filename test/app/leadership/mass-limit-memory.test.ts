@@ -185,6 +185,7 @@ test("releases a whole hold by one annotation of the Lease, and reports what it 
   annotateLease({ "fairlead.dev/release-hold": "nodes" });
   await w.until(() => nodes().length === 6, "the deletions", 180);
   expect(lease()?.metadata.annotations?.["fairlead.dev/release-hold"]).toBeUndefined();
+  await w.pass(1);
   const released = leaseEvents().filter((event) => event.startsWith("HoldReleased"));
   expect(released).toHaveLength(1);
   expect(released[0]).toContain("4 nodes (node-0, node-1, node-2, node-3)");

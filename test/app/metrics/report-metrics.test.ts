@@ -37,12 +37,15 @@ const report: Pick<
   | "findings"
   | "orphans"
   | "possibleOrphans"
+  | "foreignNodes"
+  | "sharedBalancers"
   | "accounts"
   | "inventory"
   | "changes"
   | "caches"
   | "awaitedCaches"
   | "pendingRestart"
+  | "deprecations"
 > = {
   leads: true,
   nodesUninitialized: 2,
@@ -69,6 +72,8 @@ const report: Pick<
   ],
   orphans: [{ name: "x" }, { name: "y" }, { name: "z" }],
   possibleOrphans: [{ name: "v" }, { name: "w" }],
+  foreignNodes: ["matched", "unmatched", "matched"],
+  sharedBalancers: [{ name: "u" }],
   accounts: [],
   inventory: [
     { source: "machines", objects: 3, ageSeconds: 12.5, failure: undefined },
@@ -78,6 +83,7 @@ const report: Pick<
   caches: {},
   awaitedCaches: ["nodes"],
   pendingRestart: ["--cluster-name"],
+  deprecations: [],
 };
 
 const linesOf = (changes: Partial<ManagerReport> = {}): readonly string[] => {
@@ -111,6 +117,8 @@ test("the leader counts Nodes, Services and load balancers that need attention [
     'fairlead_removals_recent{kind="load-balancers"} 1',
     'fairlead_removals_recent{kind="routes"} 1',
     "fairlead_services_with_problems 2",
+    'fairlead_foreign_nodes{state="matched"} 2',
+    'fairlead_foreign_nodes{state="unmatched"} 1',
     'fairlead_problems{object="Node",reason="IncompleteInstance"} 1',
     'fairlead_problems{object="Node",reason="PodCIDRTaken"} 2',
     'fairlead_problems{object="Node",reason="RouteCreatedButNotListed"} 1',
@@ -118,6 +126,7 @@ test("the leader counts Nodes, Services and load balancers that need attention [
     'fairlead_problems{object="Service",reason="TargetLimit"} 1',
     "fairlead_load_balancers_orphaned 3",
     "fairlead_load_balancers_possibly_orphaned 2",
+    "fairlead_load_balancers_shared 1",
     ...ofReplica,
   ]);
 });
@@ -145,4 +154,25 @@ test("there are no gauges of the report before there is a manager", () => {
   const metrics = new Metrics();
   addReportMetrics(metrics, () => undefined);
   expect(metrics.text()).not.toMatch(/^fairlead/m);
+});
+
+test("announcements are counted by API and kind, on every replica [N21]", () => {
+  const type = { api: "cloud", what: "type", text: "" } as const;
+  const warning = { api: "kubernetes", what: "warning", text: "" } as const;
+  const lines = linesOf({ leads: false, deprecations: [type, warning, type] });
+  expect(lines.filter((line) => line.startsWith("fairlead_deprecations"))).toEqual([
+    'fairlead_deprecations{api="cloud",what="type"} 2',
+    'fairlead_deprecations{api="kubernetes",what="warning"} 1',
+  ]);
+});
+
+test("targets are counted by health, on the leader of a cloud that says it [F115]", () => {
+  const ofTargets = (changes: Partial<ManagerReport>) =>
+    linesOf(changes).filter((line) => line.startsWith("fairlead_load_balancer_targets"));
+  const targetHealth = { healthy: 3, unhealthy: 1 };
+  expect(ofTargets({ leads: true, targetHealth })).toEqual([
+    'fairlead_load_balancer_targets{health="healthy"} 3',
+    'fairlead_load_balancer_targets{health="unhealthy"} 1',
+  ]);
+  expect([ofTargets({ leads: false, targetHealth }), ofTargets({ leads: true })]).toEqual([[], []]);
 });

@@ -80,7 +80,8 @@ const volumes: DoubtKind = {
       w.deleteClaim(claim);
     }
   },
-  nameOf: (w, index) => w.volumes().map(({ metadata }) => metadata.name)[index] ?? "",
+  nameOf: (w, index) =>
+    w.volumes().find(({ spec }) => spec?.claimRef?.name === `data-${index}`)?.metadata.name ?? "",
   async join(w, count) {
     const joining = names("new", count);
     for (const name of joining) w.claim(name);

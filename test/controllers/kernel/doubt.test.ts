@@ -37,6 +37,7 @@ describe.each(doubtKinds)("the doubt about $kind", (kind) => {
   test("holds five of 20 that are lost, says why, and acts after a release", async () => {
     const w = await lose(5, 20);
     await w.relist(600);
+    await w.pass(5);
     expect([kind.acted(w), w.held(kind.kind).length]).toEqual([0, 5]);
     expect(w.events(kind.nameOf(w, 0)).join()).toContain(kind.reason);
     w.release(kind.kind);

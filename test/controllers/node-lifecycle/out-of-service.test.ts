@@ -107,6 +107,19 @@ describe("the taint out-of-service on a machine that is stopped", () => {
     expect([...w.lifecycle.report().problems]).toEqual([]);
   });
 
+  test("proves a machine that stays off with less than ten requests an hour with --out-of-service-taint=observe [F106]", async () => {
+    const requestsWith = async (outOfService: "off" | "observe") => {
+      const w = started(5, { lifecycle: { outOfService } });
+      stop(w);
+      await w.pass(600);
+      const before = w.cloud.calls.length;
+      await w.pass(3600);
+      await w.stop();
+      return w.cloud.calls.length - before;
+    };
+    expect((await requestsWith("observe")) - (await requestsWith("off"))).toBeLessThan(10);
+  });
+
   test("is shown in observe mode, and nothing is written [F106 N3]", async () => {
     const w = started(5, { mode: "observe" });
     stop(w);
@@ -313,6 +326,16 @@ describe("a machine that is gone", () => {
     expect(w.nodes.names()).toContain("n0");
   });
 
+  test("is only renamed in a cloud where names decide, so its Node never gets the taint [F106]", async () => {
+    const w = started(5, { lifecycle: { deletion: "off" } });
+    Object.assign(w.cloud, { nameDecides: true });
+    const seen = watched(w);
+    w.cloud.put(machine("n0", { names: ["other"] }));
+    w.nodes.setReady("n0", "Unknown");
+    await w.pass(900);
+    expect([...seen]).toEqual([]);
+  });
+
   test("has its Node deleted without the taint otherwise [F106]", async () => {
     const w = started(5);
     const seen = watched(w);
@@ -395,6 +418,22 @@ describe("a lying cloud", () => {
     },
   );
 
+  test.each([
+    ["shows no machine", (w: NodeControllers) => w.cloud.machines.clear()],
+    [
+      "shows all machines as stopped",
+      (w: NodeControllers) => w.cloud.put(...names(10).map((name) => machine(name, { state: "stopped" }))),
+    ],
+  ])("that %s has no Node tainted whose deletion an annotation prevents [F106]", async (_, lie) => {
+    const { w, seen } = partitioned(10);
+    for (const name of names(10)) w.nodes.annotate(name, { "fairlead.dev/node-deletion": "never" });
+    w.nodes.setReady("n2", "Unknown");
+    await w.pass(10);
+    lie(w);
+    await w.pass(3600);
+    expect([...seen]).toEqual([]);
+  });
+
   test("with the token of another project has no Node tainted, even in a cluster of two [F106]", async () => {
     const removals = (clock: NodeControllers["clock"]) => new RemovalMemory(clock);
     const { w, seen } = partitioned(2, { lifecycle: { deletion: "off" }, removals });
@@ -420,6 +459,23 @@ describe("a lying cloud", () => {
       for await (const page of list(call))
         yield page.map((each) => (each.key === "n0" ? { ...each, state: "stopped" as const } : each));
     };
+    await w.pass(3600);
+    expect([...seen]).toEqual([]);
+  });
+
+  test("that shows a machine as stopped in lookups alone has no Node tainted after one listing without states [F106]", async () => {
+    // Lookups cost less than a listing.
+    const { w, seen } = partitioned(10, { script: { ...withLookups, pageSize: 1 } });
+    const list = w.cloud.list.bind(w.cloud);
+    let state: Instance["state"];
+    w.cloud.list = async function* (call) {
+      for await (const page of list(call))
+        yield page.map((each) => (each.key === "n0" ? { ...each, state } : each));
+    };
+    show(w, "n0", "stopped");
+    await w.pass(3);
+    state = "running";
+    w.inventory.requestListing(w.clock.monotonic(), "refresh");
     await w.pass(3600);
     expect([...seen]).toEqual([]);
   });

@@ -20,6 +20,7 @@ afterEach(() => world?.stop());
 const contextOver = (transport: Transport, cluster: string): Context => ({
   inputs: noInputs,
   readSecret: async () => undefined,
+  announce: () => undefined,
   mark: { cluster, owner: "fairlead" },
   account: (account) => {
     const plain: CloudTransport = async (request, call, read) => read(await transport(request, call.signal));

@@ -38,6 +38,7 @@ test("two empty listings prove nothing when another replica led in between", asy
   const w = await settledWorld(["web"], "--leader-elect=true");
   w.cloud.faults.add({ kind: "empty-list", operation: "GET /balancers" });
   await relist(w, 1);
+  await w.pass(1);
   expect(w.events("web").at(-1)).toContain("LoadBalancerMissing");
   for (let time = 0; time < 600; time += 5) {
     w.holdLease("other");
@@ -123,6 +124,7 @@ test("a listing that shows only the duplicate changes no address and no load bal
   hideFirst(w, 1);
   w.addNode("late");
   await relist(w, 1);
+  await w.pass(1);
   expect(w.events("web").at(-1)).toMatch(
     /^Warning LoadBalancerMissing The cloud no longer lists load balancer b1 of this Service: .+ If a listing at 2\S+Z or later lacks it too, it does not exist any more, and load balancer b2 with the same mark replaces it\. The address of the Service then changes \(now 192\.0\.2\.1\), unless/,
   );

@@ -37,6 +37,7 @@ test("the finalizer is removed only when the cloud has nothing left [F27]", asyn
   expect(w.get("web").metadata.finalizers).toEqual([lbFinalizer]);
   await w.until(() => w.find("web") === undefined, "the Service to go");
   expect(w.owners()).toEqual([]);
+  await w.pass(1);
   expect(w.events("web")).toContain("Normal DeletedLoadBalancer Deleted load balancer");
 });
 

@@ -93,6 +93,7 @@ test("a Service that is released with a duplicate names both", async () => {
   w.delete("web");
   await w.until(() => w.find("web") === undefined, "the end", 60);
   expect(w.owners()).toEqual(["", ""]);
+  await w.pass(1);
   expect(w.events("web").at(-1)).toStartWith(
     `Normal ReleasedLoadBalancer Released load balancer ${first?.name} (b1) with the address 192.0.2.1, second (b2) with the address 192.0.2.2: it stays`,
   );

@@ -92,6 +92,7 @@ test("reports a failed listing as an event, and as a condition only when the fai
     return w.conditionsOf(name).map(({ reason }) => reason);
   };
   expect(await conditionsAfter("short", 1, 0.5)).toEqual([]);
+  await w.pass(1);
   expect(w.events("short").join("\n")).toContain("SyncLoadBalancerFailed");
   await w.until(() => w.addressesOf("short").length === 1, "the address");
   expect(w.written.filter((path) => path.endsWith("/short/status"))).toHaveLength(2);

@@ -41,8 +41,8 @@ describe("chooseTargets", () => {
   });
 
   test("reports only Nodes that the Service selects", () => {
-    const endpointNodes = new Set([nodeName("a"), nodeName("b")]);
-    const { names, texts } = choose({ policy: "endpoints", endpointNodes });
+    const endpoints = { nodes: new Set([nodeName("a"), nodeName("b")]), haveNoNode: false };
+    const { names, texts } = choose({ policy: "endpoints", endpoints });
     expect(names).toEqual(["b"]);
     expect(texts.join()).toContain("1 of 2 Nodes cannot be targets of this load balancer: they have no");
     const away = parseNodeSelector("network=wan");

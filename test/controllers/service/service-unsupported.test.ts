@@ -18,7 +18,7 @@ const textOf = (
 ) => {
   const sourceRanges = ranges as readonly Cidr[] | undefined;
   const parts = { service: toService({ spec }), settings: {}, facts: {}, targets: [], sourceRanges };
-  return unsupportedRequests(toDesired(parts), supports, false).map(messageIn);
+  return unsupportedRequests(toDesired(parts), supports).map(messageIn);
 };
 
 describe("unsupportedRequests", () => {
@@ -72,7 +72,8 @@ describe("unsupportedRequests", () => {
   test("reports no health check while only Nodes with an endpoint are targets", () => {
     const service = toService({ spec: local });
     const parts = { service, settings: {}, facts: {}, targets: [], sourceRanges: undefined };
-    expect(unsupportedRequests(toDesired(parts), [], true)).toEqual([]);
+    const desired = { ...toDesired(parts), targetsHaveEndpoints: true } as const;
+    expect(unsupportedRequests(desired, [])).toEqual([]);
   });
 });
 

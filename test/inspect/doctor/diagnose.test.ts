@@ -90,9 +90,10 @@ test("finds nothing in a set-up without problems, with exit code 0 [N7 S14]", ()
     "cloud: ok",
     "clocks: ok",
     "ports: ok",
+    "deprecations: ok",
   ]);
   expect(diagnosisExitCode(diagnosis)).toBe(0);
-  expect(diagnosisText(diagnosis)).toEndWith("ports: ok\n\nDoctor: 0 errors, 0 warnings.\n");
+  expect(diagnosisText(diagnosis)).toEndWith("deprecations: ok\n\nDoctor: 0 errors, 0 warnings.\n");
 });
 
 const cases: readonly (readonly [
@@ -102,6 +103,13 @@ const cases: readonly (readonly [
   problem: string,
   fix: string,
 ])[] = [
+  [
+    "DeprecationAnnounced",
+    "warning",
+    { announced: [{ api: "cloud", what: "type", text: "cloud: the server type cx11 in use is deprecated" }] },
+    "1 announcement of the cloud and the API server: cloud: the server type cx11 in use is deprecated.",
+    "Replace deprecated types and images that are in use.",
+  ],
   [
     "KubernetesTooOld",
     "error",
@@ -253,6 +261,23 @@ const cases: readonly (readonly [
     { cluster: { nodes: { value: [nodeFact("a", { providerIDWriter: "kube-controller-manager" })] } } },
     "kube-controller-manager wrote the provider ID of 1 Node: a.",
     "runs with --cloud-provider=external or without the flag",
+  ],
+  [
+    "NodesOfDistribution",
+    "warning",
+    {
+      cluster: {
+        nodes: {
+          value: [
+            nodeFact("a", { providerID: "k3s://a" }),
+            nodeFact("b", { providerID: "rke2://b" }),
+            nodeFact("c", { providerID: "k3s://c", isSelected: false }),
+          ],
+        },
+      },
+    },
+    "2 Nodes have the provider ID of k3s or RKE2: a, b.",
+    "with --disable-cloud-controller, and every server and agent with --kubelet-arg=cloud-provider=external.",
   ],
   [
     "KubeletNewerThanApiServer",
@@ -696,6 +721,7 @@ describe("doctor", () => {
       "cloud: error",
       "clocks: unchecked",
       "ports: ok",
+      "deprecations: ok",
     ]);
     expect(diagnosisExitCode(diagnosis)).toBe(3);
   });

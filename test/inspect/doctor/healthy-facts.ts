@@ -107,6 +107,7 @@ export function factsWith({ cluster = {}, args = [], ...others }: FactChanges = 
     cluster: { value: { ...healthy, ...cluster } },
     cloud: { origins: ["https://api.fake.example"], clock: undefined, failures: [], hasMachines: true },
     ports: [{ flag: "secure-port", port: 10258, listener: "manager" }],
+    announced: [],
     ...others,
   };
 }

@@ -85,6 +85,14 @@ describe("a Node", () => {
     expect(w.server.store.get("nodes", "", "n")?.metadata.resourceVersion).toBe(written);
   });
 
+  test("sends nothing to the terminal that a kubelet wrote into that record as control characters [F107 N25]", async () => {
+    const w = await started(0);
+    const annotations = { "fairlead.dev/labels-from-cloud": "team,\u001b]0;title\u0007\u009b2J" };
+    join(w, "n", { spec: {}, annotations });
+    await w.pass(5);
+    expect(explain(w, "n").facts["Labels from the cloud"]).toBe("team,  ]0;title 2J (--node-labels-from)");
+  });
+
   test("shows the maintenance that the conditions of a Node announce, and changes nothing else [F91]", async () => {
     const w = await started(0);
     const set = { type: "MaintenancePlanned", status: "True" } as const;

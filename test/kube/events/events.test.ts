@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { minutes, seconds } from "../../../src/core/brand.ts";
+import { milliseconds, minutes, seconds } from "../../../src/core/brand.ts";
 import { EventCorrelator, type Occurrence, type Series } from "../../../src/kube/events/event-correlator.ts";
 import { EventRecorder } from "../../../src/kube/events/event-recorder.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
@@ -75,9 +75,9 @@ test("the event recorder writes each event once, to the default namespace, and p
   const { recorder, clock, seen, start, stop } = recording(created);
   const running = start();
   recorder.record(about("a"));
-  await clock.advance(seconds(0));
+  await clock.advance(seconds(1));
   recorder.record(about("a"));
-  await clock.advance(seconds(0));
+  await clock.advance(seconds(1));
   const body = JSON.parse(String(seen[0]?.body));
   expect(seen[0]?.url).toEndWith("/api/v1/namespaces/default/events");
   expect(body).toMatchObject({
@@ -98,11 +98,26 @@ test("the event recorder combines queued repeats into one write, and creates a n
   );
   for (let n = 0; n < 3; n++) recorder.record(about("a"));
   const running = start();
-  await clock.advance(seconds(0));
+  await clock.advance(seconds(1));
   recorder.record(about("a"));
-  await clock.advance(seconds(0));
+  await clock.advance(seconds(1));
   expect(seen.map(({ method }) => method)).toEqual(["POST", "PATCH", "POST"]);
   expect(JSON.parse(String(seen[0]?.body)).count).toBe(3);
+  stop.abort();
+  await running;
+});
+
+test("the event recorder writes the first event of a burst after a second, and at once when it is to be idle", async () => {
+  const { recorder, clock, seen, start, stop } = recording(created);
+  const running = start();
+  recorder.record(about("a"));
+  await clock.advance(milliseconds(999));
+  expect(seen).toEqual([]);
+  await clock.advance(milliseconds(1));
+  expect(seen).toHaveLength(1);
+  recorder.record(about("b"));
+  await recorder.whenIdle(never);
+  expect(seen).toHaveLength(2);
   stop.abort();
   await running;
 });
@@ -152,7 +167,7 @@ test("the event recorder reports every event it loses: queue full, refused, spam
   const refused = recording(() => json({}, 403));
   const first = refused.start();
   refused.recorder.record(about("a"));
-  await refused.clock.advance(seconds(0));
+  await refused.clock.advance(seconds(1));
   expect([refused.lost, refused.recorder.pending]).toEqual([["refused"], 0]);
   refused.stop.abort();
   await first;

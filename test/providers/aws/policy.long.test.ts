@@ -165,6 +165,8 @@ test("has exactly the actions that load balancers of both kinds call [F82]", asy
   await h.settle(600);
   h.world.edit("shop", (one) => ({ ...one, spec: { ...one.spec, ports: [tcpPort(8080, 30_101)] as never } }));
   await h.settle();
+  void h.world.manager.askHealth("default/web");
+  await h.settle(5);
   h.world.delete("web");
   h.world.delete("shop");
   await h.settle(300);

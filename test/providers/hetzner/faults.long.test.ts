@@ -1,7 +1,7 @@
 // What happens to Nodes and load balancers when Hetzner's API misbehaves.
 
 import { expect, test } from "bun:test";
-import { ownerLabel } from "../../../providers/hetzner/balancer.ts";
+import { ownerLabel } from "../../../providers/hetzner/marks.ts";
 import { seededRandom } from "../../../src/platform/random.ts";
 import { runsAllTests } from "../../../src/testing/breadth.ts";
 import { HetznerWorld } from "./hetzner-world.ts";

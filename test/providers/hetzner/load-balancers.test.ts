@@ -1,7 +1,7 @@
 // What happens to load balancers over their life: creation, certificates, adoption, networks, limits, deletion.
 
 import { expect, test } from "bun:test";
-import { ownerLabel } from "../../../providers/hetzner/balancer.ts";
+import { ownerLabel } from "../../../providers/hetzner/marks.ts";
 import { seconds } from "../../../src/core/brand.ts";
 import { HetznerWorld, type HetznerWorldOptions } from "./hetzner-world.ts";
 

@@ -18,16 +18,18 @@ async function created(
   annotations: Readonly<Record<string, string>>,
   {
     ports,
+    controllers = "service",
     prepare,
     ...options
   }: HetznerWorldOptions & {
     readonly ports?: readonly object[];
+    readonly controllers?: string;
     readonly prepare?: (h: HetznerWorld) => void;
   } = {},
 ) {
   const h = new HetznerWorld({ nodes: 2, ...options });
   prepare?.(h);
-  await h.start("service");
+  await h.start(controllers);
   h.world.create("web", draft(annotations, ports));
   await h.world.pass(60);
   h.forget();
@@ -50,6 +52,7 @@ test("a server without public IPv4 does not hold up the creation of a load balan
   const h = await created(
     {},
     {
+      controllers: "service,cloud-node",
       prepare: ({ cloud: { project } }) => void project.servers.change("node-1", { ipv4: null }),
     },
   );
@@ -76,7 +79,7 @@ test.each(["before", "after"] as const)(
   "a server deleted %s the creation of a load balancer holds up no other target [F43]",
   async (when) => {
     const h = new HetznerWorld({ nodes: 3 });
-    await h.start("service");
+    await h.start("service,cloud-node");
     await h.world.pass(30);
     // The Node stays until the absence of its server is proved.
     const remove = () => h.cloud.project.servers.remove("node-1");

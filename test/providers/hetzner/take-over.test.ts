@@ -1,8 +1,8 @@
 // Taking over load balancers of the Go manager: nothing is changed, and each annotation changes what the Go manager would change.
 
 import { expect, test } from "bun:test";
-import { ownerLabel } from "../../../providers/hetzner/balancer.ts";
 import { hetzner } from "../../../providers/hetzner/index.ts";
+import { ownerLabel } from "../../../providers/hetzner/marks.ts";
 import type { Balancer } from "../../../providers/hetzner/simulator/index.ts";
 import { lbFinalizer } from "../../support/service-world.ts";
 import { type AnnotationCase, annotationCases, checkDefaults, httpDefaults } from "./annotations-table.ts";

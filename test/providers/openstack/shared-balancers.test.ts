@@ -260,4 +260,89 @@ describe("a shared load balancer", () => {
     expect(h.balancers().map(({ name, tags }) => [name, tags])).toEqual([["by-hand", ["mine"]]]);
     expect(h.cloud.balancing.listeners.list()).toEqual([]);
   });
+
+  /** As Terraform adds it: without a tag of Kubernetes. */
+  const addListener = (h: OpenStackWorld, name: string, port: number) => {
+    const { balancing, project } = h.cloud;
+    const [first] = balancing.listeners.list();
+    if (first === undefined) throw new Error("Expected a listener.");
+    const id = project.ids.uuid();
+    balancing.listeners.put({
+      ...first,
+      id,
+      name,
+      protocol_port: port,
+      tags: ["team-a"],
+      default_pool_id: null,
+    });
+  };
+  const portsOf = (h: OpenStackWorld) =>
+    h.cloud.balancing.listeners.list().map(({ protocol_port }) => protocol_port);
+
+  test("keeps a listener that no mark covers, and stays for it when the Service is deleted [F108]", async () => {
+    const h = await served();
+    addListener(h, "api", 6443);
+    h.world.editSpec("web", draft({}, [tcpPort(81)]).spec);
+    await h.settle();
+    expect(portsOf(h).toSorted()).toEqual([6443, 81]);
+    h.world.delete("web");
+    await h.settle();
+    expect(h.world.find("web")).toBeUndefined();
+    expect(h.balancers().map(({ name, tags }) => [name, tags])).toEqual([
+      ["former_kube_service_prod_default_web", []],
+    ]);
+    expect(portsOf(h)).toEqual([6443]);
+    h.world.create("web", draft());
+    await h.settle();
+    expect(h.balancers()).toHaveLength(2);
+    expect(h.world.addressesOf("web")).toHaveLength(1);
+  });
+
+  test("is not changed for a port that a listener without a mark has, and says so [F108]", async () => {
+    const h = await served();
+    addListener(h, "api", 6443);
+    h.world.editSpec("web", draft({}, [tcpPort(80), tcpPort(6443, 30_643)]).spec);
+    await h.settle();
+    expect(h.events("web")).toContain("has listeners of others on port 6443 (team-a)");
+    expect(portsOf(h)).toEqual([80, 6443]);
+  });
+
+  test("removes a listener of the owner from before there were tags", async () => {
+    const h = await served();
+    addListener(h, "listener_1_kube_service_prod_default_web", 8080);
+    h.world.delete("web");
+    await h.settle();
+    expect([h.balancers(), portsOf(h)]).toEqual([[], []]);
+  });
+
+  test("belongs to the Service that was created again under its name, while another one shares it [F38]", async () => {
+    const h = await share();
+    const { uid } = h.world.get("blog").metadata;
+    h.world.delete("blog");
+    await h.settle();
+    const id = h.balancers()[0]?.id ?? "";
+    h.world.create("blog", draft({ "load-balancer-id": id }, [tcpPort(8080, 30_777)]));
+    await h.settle();
+    expect(h.world.get("blog").metadata.uid).not.toBe(uid);
+    expect(h.balancers().map(({ tags }) => tags)).toEqual([
+      ["kube_service_prod_default_web", "kube_service_prod_default_blog"],
+    ]);
+    expect(portsOf(h)).toEqual([80, 8080]);
+  });
+
+  test.each([1, 2, 3, 4, 5])(
+    "has no part and no tag of a Service that left while the manager died after request %p [F38]",
+    async (after) => {
+      const h = await share();
+      h.forget();
+      h.world.delete("web");
+      await h.world.until(() => h.changes.length >= after || h.world.find("web") === undefined, "requests");
+      await h.world.stop();
+      await h.start();
+      await h.settle(180);
+      expect(h.world.find("web")).toBeUndefined();
+      expect(h.balancers().map(({ tags }) => tags)).toEqual([["kube_service_prod_default_blog"]]);
+      expect(portsOf(h)).toEqual([8080]);
+    },
+  );
 });

@@ -10,15 +10,15 @@ import {
   routesConformance,
   targetOf,
 } from "#ccm/testing";
-import { quarryHarness } from "../../support/quarry/harness.ts";
 import { type Desired, type Observed, planPool } from "../../support/quarry/plan-pool.ts";
+import { harness } from "../../support/quarry/simulator/harness.ts";
 
-instancesConformance("quarry", quarryHarness);
-loadBalancersConformance("quarry", quarryHarness);
-routesConformance("quarry", quarryHarness);
+instancesConformance("quarry", harness);
+loadBalancersConformance("quarry", harness);
+routesConformance("quarry", harness);
 
 const desired = (annotations = {}) =>
-  makeDesired(quarryHarness, {
+  makeDesired(harness, {
     name: "web",
     annotations,
     targets: [targetOf("node-1", "east", "m1")],
@@ -73,12 +73,12 @@ test("deletes the front before the pool", () => {
 });
 
 test("does not take over the pool of another Service that a changed fact names", async () => {
-  const lab = new Lab(quarryHarness);
-  const web = makeDesired(quarryHarness, { name: "web" });
+  const lab = new Lab(harness);
+  const web = makeDesired(harness, { name: "web" });
   await converge(lab, [web]);
   const facts = lab.savedFacts.get(web.owner.uid) ?? {};
   const look = (member: typeof web) =>
     lab.run(async (call) => lab.cloud.loadBalancers?.observe?.({ ...member, facts }, undefined, call));
   expect(await look(web)).toMatchObject({ owners: [web.owner.uid], ownership: "ours" });
-  expect(await look(makeDesired(quarryHarness, { name: "shop" }))).toBeUndefined();
+  expect(await look(makeDesired(harness, { name: "shop" }))).toBeUndefined();
 });

@@ -3,16 +3,16 @@
 import { expect, test } from "bun:test";
 import type { Context } from "#ccm";
 import { readSettings } from "#ccm/testing";
-import { quarryConfig, simulateRegions } from "../../support/quarry/harness.ts";
-import type { QuarryStep } from "../../support/quarry/plan-pool.ts";
-import { quarry } from "../../support/quarry/quarry.ts";
+import { quarryCloud } from "../../support/quarry/index.ts";
+import type { PoolStep } from "../../support/quarry/plan-pool.ts";
+import { simulatedConfig, simulateRegions } from "../../support/quarry/simulator/harness.ts";
 import { ServiceWorld } from "../../support/service-world.ts";
 
 interface Sent {
   readonly at: number;
   readonly what: string;
 }
-type Plan = NonNullable<ReturnType<typeof quarry.connect>["loadBalancers"]>["plan"];
+type Plan = NonNullable<ReturnType<typeof quarryCloud.connect>["loadBalancers"]>["plan"];
 
 interface Play {
   /** How many creations of pools fail. */
@@ -27,14 +27,14 @@ async function play(
   { failures = 0, changed = (plan) => plan }: Play = {},
 ): Promise<{ readonly w: ServiceWorld; readonly sent: readonly Sent[] }> {
   const connect = (_settings: unknown, context: Context) => {
-    const { values } = readSettings(quarry.config, quarryConfig, { what: "setting" });
-    const cloud = quarry.connect(values, context);
+    const { values } = readSettings(quarryCloud.config, simulatedConfig, { what: "setting" });
+    const cloud = quarryCloud.connect(values, context);
     const { loadBalancers } = cloud;
     if (loadBalancers === undefined) throw new Error("Quarry has load balancers.");
     return { ...cloud, loadBalancers: { ...loadBalancers, plan: changed(loadBalancers.plan) } };
   };
   const w = new ServiceWorld({
-    provider: { ...quarry, config: {}, connect },
+    provider: { ...quarryCloud, config: {}, connect },
     nodes: 0,
     cloud: (clock) => {
       const { east, transport } = simulateRegions(clock);
@@ -87,7 +87,7 @@ test("waits with one event and rare lookups after the deletion of a broken load 
       (plan) =>
       (...input) => {
         const { steps, ...rest } = plan(...input);
-        return { ...rest, steps: steps.map(({ removes: _, ...step }) => step as QuarryStep) };
+        return { ...rest, steps: steps.map(({ removes: _, ...step }) => step as PoolStep) };
       },
   });
   const [deleted = 0] = deletedAt(sent);

@@ -160,6 +160,7 @@ test("copies the labels of hosts that are configured, and reports those that Kub
   expect(labelsOf()).toMatchObject({ "example.com/rack": "r1" });
   expect(Object.keys(labelsOf())).not.toContain("team");
   expect(Object.keys(labelsOf())).not.toContain("example.com/note");
+  await h.world.pass(1);
   expect(h.world.events("web-1").join("\n")).toContain("example.com/note");
   hosts.change("web-1", { labels: { ...labels, "example.com/rack": "r2" } });
   await h.world.until(() => labelsOf()["example.com/rack"] === "r2", "the changed label", 1200);

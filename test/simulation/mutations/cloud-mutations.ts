@@ -10,6 +10,10 @@ const inOpenStack = (test: string): FoundByTest => ({
   file: "test/providers/openstack/errored-balancers.test.ts",
   test,
 });
+const inHetzner = (test: string): FoundByTest => ({
+  file: "test/providers/hetzner/shared-balancers.test.ts",
+  test,
+});
 const nodeRules = "providers/aws/load-balancers/node-rules.ts";
 const planOpenStack = "providers/openstack/plan-balancer.ts";
 
@@ -57,7 +61,7 @@ export const cloudMutations: readonly Mutation[] = [
     name: "delete-an-errored-balancer-that-is-shared",
     breaks: "OpenStack: a load balancer in ERROR is deleted although other Services share it.",
     foundBy: inOpenStack("that is still being created stays if another Service shares it"),
-    edits: edit(planOpenStack, "if (!isNew || othersOf(observed).length > 0)", "if (!isNew)"),
+    edits: edit(planOpenStack, "if (!isNew || !viewFor(observed).isLast)", "if (!isNew)"),
   },
   {
     name: "take-a-floating-ip-in-use",
@@ -68,5 +72,44 @@ export const cloudMutations: readonly Mutation[] = [
       "existing.port_id === null || existing.port_id === port_id",
       "existing.port_id !== undefined",
     ),
+  },
+  {
+    name: "delete-a-balancer-with-foreign-listeners",
+    breaks:
+      "A shared load balancer is deleted with the last Service although something else has a listener there.",
+    foundBy: inHetzner("that gets a listener from a user after Services share it stays with it"),
+    edits: edit(
+      "src/kit/shared-balancer.ts",
+      "others.length === 0 && taken.every((one) => one.marks.length > 0)",
+      "others.length === 0",
+    ),
+  },
+  {
+    name: "apply-whatever-the-marks-are",
+    breaks: "A step on a shared load balancer is applied although its marks have changed since the plan.",
+    foundBy: inHetzner("is not deleted for the last Service if a user adds a port just before"),
+    edits: edit(
+      "src/kit/while-marked.ts",
+      "if (planned !== undefined && new Set(found.marks).symmetricDifference(new Set(planned)).size === 0)",
+      "if (planned !== undefined)",
+    ),
+  },
+  {
+    name: "remove-a-target-of-a-paused-service",
+    breaks: "A Service removes targets that a paused Service of the same load balancer has.",
+    foundBy: inHetzner("keep the targets of one that is paused"),
+    edits: edit("src/controllers/service/desired/sharers.ts", " && !isPaused(service)", ""),
+  },
+  {
+    name: "remove-targets-of-terraform",
+    breaks: "Hetzner: beside something else, targets without a label are removed.",
+    foundBy: inHetzner("keeps its targets while its listener is being replaced"),
+    edits: edit("providers/hetzner/sharing.ts", "hasStrangers || marked.size > 0", "hasStrangers"),
+  },
+  {
+    name: "join-a-balancer-without-agreement",
+    breaks: "Hetzner: a Service joins a load balancer of Services that do not share it with others.",
+    foundBy: inHetzner("that stops sharing keeps its place, and lets no other one join"),
+    edits: edit("providers/hetzner/sharing-problems.ts", "if (closed.length > 0)", "if (closed.length > 99)"),
   },
 ];

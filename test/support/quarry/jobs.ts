@@ -9,7 +9,7 @@ function stateOf({ id, state, fault }: ApiJob): JobState {
   return new CloudError("invalid", `Job ${id} failed: ${fault}`, { operation: "ListJobs" });
 }
 
-export function quarryJobs(regions: readonly Region[]): Pending {
+export function jobsOf(regions: readonly Region[]): Pending {
   const request = { operation: "ListJobs", method: "GET", path: "/jobs", expects: ["jobs"] } as const;
   return pendingJobs({ limit: 20 }, async (asked, call) => {
     const states = regions.map(async ({ name, api }) => {

@@ -15,7 +15,7 @@ import {
   type StepOutcome,
 } from "#ccm";
 import type { ApiPool, Created, ListedPool, PoolSpec, Region } from "./api.ts";
-import { type Desired, type Observed, planPool, type QuarryStep } from "./plan-pool.ts";
+import { type Desired, type Observed, type PoolStep, planPool } from "./plan-pool.ts";
 import type { annotations } from "./settings.ts";
 
 function toObserved(pool: Observed["pool"], region: string, { cluster }: Context["mark"]): Observed {
@@ -52,7 +52,7 @@ async function observePool(
 }
 
 async function applyStep(
-  step: QuarryStep,
+  step: PoolStep,
   { name, api }: Region,
   mark: Context["mark"],
   call: Call,
@@ -102,7 +102,7 @@ async function* listPools(regions: readonly Region[], mark: Context["mark"], cal
 export function loadBalancers(
   all: readonly Region[],
   mark: Context["mark"],
-): LoadBalancers<typeof annotations, Observed, QuarryStep> {
+): LoadBalancers<typeof annotations, Observed, PoolStep> {
   const regions = new Map(all.map((region) => [region.name, region]));
   const names = [...regions.keys()];
   const regionOf = ({ settings }: Pick<Desired, "settings">, observed: Observed | undefined) =>

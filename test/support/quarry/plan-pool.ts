@@ -22,7 +22,7 @@ export interface Observed extends ObservedLoadBalancer {
   readonly pool: ListedPool & Partial<ApiPool>;
 }
 
-export type QuarryStep = Step & { readonly region: string } & (
+export type PoolStep = Step & { readonly region: string } & (
     | {
         readonly do: "create pool";
         readonly token: string;
@@ -34,7 +34,7 @@ export type QuarryStep = Step & { readonly region: string } & (
     | { readonly do: "delete front" | "delete pool"; readonly id: string }
   );
 
-type PoolChange = Extract<QuarryStep, { readonly do: "change pool" }>;
+type PoolChange = Extract<PoolStep, { readonly do: "change pool" }>;
 
 function specOf({ ports, targets, sourceRanges }: Desired): PoolSpec {
   return {
@@ -59,7 +59,7 @@ function changesOf(pool: Partial<PoolSpec>, spec: PoolSpec): Partial<PoolSpec> {
   );
 }
 
-function planToStay(desired: Desired, regions: readonly string[], observed?: Observed): Plan<QuarryStep> {
+function planToStay(desired: Desired, regions: readonly string[], observed?: Observed): Plan<PoolStep> {
   const region = observed?.region ?? desired.settings.region ?? regions[0] ?? "";
   const text = `Region ${region} is not configured, only ${regions.join(", ")}. The load balancer is not changed. Correct the annotation region.`;
   if (!regions.includes(region)) return planError(reasons.RegionNotConfigured, text);
@@ -82,7 +82,7 @@ function planToStay(desired: Desired, regions: readonly string[], observed?: Obs
 }
 
 /** One request, which changes the members too if they differ. */
-function splitChange(change: PoolChange, ofTargets: PoolChange): readonly QuarryStep[] {
+function splitChange(change: PoolChange, ofTargets: PoolChange): readonly PoolStep[] {
   const { members, ...others } = change.spec;
   const hasOthers = Object.keys(others).length > 0;
   if (members === undefined) return hasOthers ? [change] : [];
@@ -93,7 +93,7 @@ export function planPool(
   desired: Desired | undefined,
   observed: Observed | undefined,
   regions: readonly string[],
-): Plan<QuarryStep> {
+): Plan<PoolStep> {
   // A broken pool can only be deleted.
   const isStaying = desired?.ending === undefined && observed?.pool.state !== "broken";
   if (desired !== undefined && isStaying) return planToStay(desired, regions, observed);

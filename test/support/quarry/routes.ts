@@ -11,7 +11,7 @@ import {
 } from "#ccm";
 import type { ApiRoute, Region } from "./api.ts";
 
-interface QuarryDocument extends RouteDocument {
+interface NetworkDocument extends RouteDocument {
   readonly carried: readonly ApiRoute[];
 }
 
@@ -24,7 +24,7 @@ export function routeTable({ name, network, api }: Region, mark: Context["mark"]
     families: ["IPv4"],
     limit: 50,
     serves: ({ machine }) => machine?.source === name,
-    read: async (call): Promise<QuarryDocument> => {
+    read: async (call): Promise<NetworkDocument> => {
       const request = { operation: "GetRoutes", method: "GET", path } as const;
       const { body, headers } = await api.answer<{ readonly routes: readonly ApiRoute[] }>(request, call);
       const revision = headers.get("etag");
@@ -37,7 +37,7 @@ export function routeTable({ name, network, api }: Region, mark: Context["mark"]
       return { revision, routes, carried: body.routes };
     },
     change: async ({ create, remove }, before, call) => {
-      const { revision, carried } = before as QuarryDocument;
+      const { revision, carried } = before as NetworkDocument;
       const removed = new Set(remove.map(({ handle }) => handle));
       const created = create.flatMap(({ destination, target: { machine } }) =>
         machine === undefined ? [] : [{ to: destination, machine: machine.key, note }],

@@ -1,4 +1,4 @@
-// Settings, annotations and reasons of the provider in docs/write-a-hard-provider.md.
+// Settings, annotations and reasons of Quarry.
 
 import { declareReasons, integer, records, secret, text } from "#ccm";
 

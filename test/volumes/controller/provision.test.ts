@@ -75,6 +75,7 @@ describe("a claim", () => {
       storageClassName: "fake",
       volumeMode: "Filesystem",
     });
+    await w.pass(1);
     expect(w.events("data")).toEqual([
       'Normal Provisioning External provisioner is provisioning volume for claim "default/data"',
       `Normal ProvisioningSucceeded Successfully provisioned volume pvc-${uid}`,
@@ -136,6 +137,7 @@ describe("a claim", () => {
     });
     w.claim("data", { annotations: { [selected]: node }, spec: { storageClassName: "narrow" } });
     await w.until(() => w.getClaim("data").metadata.annotations?.[selected] === undefined, "the scheduler");
+    await w.pass(1);
     expect(w.events("data").at(-1)).toContain(text);
     expect(w.changes).toEqual([]);
   });
@@ -149,6 +151,7 @@ describe("a claim", () => {
     Object.assign(w.cloud.volumes, { create: refuse });
     w.claim("data", { annotations: { [selected]: "node-1" }, spec: { storageClassName: "late" } });
     await w.until(() => w.getClaim("data").metadata.annotations?.[selected] === undefined, "the scheduler");
+    await w.pass(1);
     expect(w.events("data").at(-1)).toContain(
       "Warning ProvisioningFailed A quota of the cloud account is exhausted",
     );

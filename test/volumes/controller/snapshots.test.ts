@@ -88,6 +88,7 @@ describe("a VolumeSnapshot", () => {
       },
     });
     expect(status).toEqual({ snapshotHandle: "s1", readyToUse: true, creationTime, restoreSize: 2 ** 30 });
+    await w.pass(1);
     expect(w.events("backup")).toEqual([
       "Normal CreatingSnapshot Waiting for a snapshot default/backup to be created by the CSI driver.",
       "Normal SnapshotCreated Snapshot default/backup was successfully created by the CSI driver.",
@@ -209,6 +210,7 @@ describe("a VolumeSnapshot", () => {
     w.snapshot("backup", claim, { volumeSnapshotClassName: className });
     await w.until(() => messageOf(w) !== undefined, "a message");
     expect(messageOf(w)).toBe(text);
+    await w.pass(1);
     expect(w.events("backup").join()).toContain(text);
     const shown = w.manager.controllerReports().volume?.get("PersistentVolumeClaim")?.get(`default/${claim}`);
     expect(shown).toMatchObject([{ severity: "error", text: `VolumeSnapshot default/backup: ${text}` }]);

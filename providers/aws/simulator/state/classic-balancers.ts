@@ -50,6 +50,12 @@ export class ClassicBalancers {
   /** ARNs of certificates that do not exist. */
   readonly unknownCertificates = new Set<string>();
   limit = 20;
+  /** What health checks say about an instance. */
+  health: (id: string) => {
+    readonly State: string;
+    readonly ReasonCode?: string;
+    readonly Description?: string;
+  } = () => ({ State: "InService", ReasonCode: "N/A", Description: "N/A" });
 
   constructor(vpc: Vpc) {
     this.#vpc = vpc;
@@ -213,6 +219,13 @@ export class ClassicBalancers {
       }
       case "DescribeLoadBalancerAttributes":
         return { LoadBalancerAttributes: balancer.attributes };
+      case "DescribeInstanceHealth":
+        return {
+          InstanceStates: balancer.instances.map((InstanceId) => ({
+            InstanceId,
+            ...this.health(InstanceId),
+          })),
+        };
       case "DescribeLoadBalancerPolicies":
         this.#checkPolicies(balancer, list(params, "PolicyNames"));
         return { PolicyDescriptions: balancer.policies.map((PolicyName) => ({ PolicyName })) };

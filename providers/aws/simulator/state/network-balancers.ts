@@ -71,6 +71,12 @@ export class NetworkBalancers {
   readonly unknownCertificates = new Set<string>();
   /** The state of new load balancers. */
   newState = "active";
+  /** What health checks say about a target that does not drain. */
+  health: (id: string) => {
+    readonly State: string;
+    readonly Reason?: string;
+    readonly Description?: string;
+  } = () => ({ State: "initial" });
   /** Targets that leave are shown as draining. */
   drains = false;
 
@@ -352,7 +358,7 @@ export class NetworkBalancers {
             Target: { Id: id, Port: port },
             TargetHealth: isDraining
               ? { State: "draining", Reason: "Target.DeregistrationInProgress" }
-              : { State: "initial" },
+              : this.health(id),
           })),
         };
       case "RegisterTargets":

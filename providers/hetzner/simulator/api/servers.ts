@@ -3,7 +3,7 @@
 
 import { notFound, Refusal } from "../base/answer.ts";
 import type { BodyReader } from "../base/body-reader.ts";
-import { findOffer, locations, offer, serverTypes } from "../state/catalog.ts";
+import { findOffer, locations, offer, type ServerType, serverTypes } from "../state/catalog.ts";
 import type { Project } from "../state/project.ts";
 import type { NewServer, Server, ServerStatus } from "../state/servers.ts";
 import { attachmentActions } from "./attachment-actions.ts";
@@ -60,7 +60,14 @@ function macOf(id: number, network: number): string {
   return `86:00:${(hex.match(/../g) ?? []).join(":")}`;
 }
 
-export function serverView({ actions, volumes }: Project, server: Server): unknown {
+/** As the API announces the end of a type. */
+function announced(type: ServerType, end: string | undefined): unknown {
+  if (end === undefined) return type;
+  const deprecation = { announced: "2026-01-01T00:00:00Z", unavailable_after: end };
+  return { ...type, deprecated: true, deprecation };
+}
+
+export function serverView({ actions, volumes, endingTypes }: Project, server: Server): unknown {
   const { id, name, created, status, labels, ipv4, ipv6 } = server;
   const type = offer(serverTypes, server.type);
   return {
@@ -69,7 +76,7 @@ export function serverView({ actions, volumes }: Project, server: Server): unkno
     created,
     status,
     labels,
-    server_type: type,
+    server_type: announced(type, endingTypes.get(type.name)),
     location: offer(locations, server.location),
     public_net: {
       ipv4: ipv4 === null ? null : { id: id + 1, ip: ipv4, blocked: false, dns_ptr: `${name}.example.com` },

@@ -33,6 +33,8 @@ export class Project {
     this.certificates = new Certificates(ids);
   }
 
+  /** When server types end, by name: the API announces it for servers that have them. */
+  readonly endingTypes = new Map<string, string>();
   /** Whether a target answers its health checks: by default, when the server runs. A test may replace it. */
   health = (_balancer: Balancer, server: number): "healthy" | "unhealthy" | "unknown" =>
     this.servers.get(server)?.status === "running" ? "healthy" : "unhealthy";

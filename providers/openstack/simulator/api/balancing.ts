@@ -118,7 +118,7 @@ export class OctaviaApi {
         pools: [{ id: pool }],
       })),
       [`GET ${base}/pools/{id}/members`]: (request) =>
-        pageOf("members", pools.withID(request.id).members, request, (one) => one, this.#size),
+        pageOf("members", this.#memberViews(pools.withID(request.id)), request, (one) => one, this.#size),
       [`POST ${base}/loadbalancers`]: ({ body }) =>
         this.#createBalancer(balancerShape(bodyOf(body, "loadbalancer"), "")),
       [`PUT ${base}/loadbalancers/{id}`]: ({ id, body }) => {
@@ -235,11 +235,27 @@ export class OctaviaApi {
     return { ...listener, loadbalancers: [{ id: balancer }] };
   }
 
-  #poolView({ balancer, members, ...pool }: Pool): object {
-    const { listeners, monitors } = this.#state;
-    const monitor = monitors.list().find((one) => one.pool === pool.id);
+  #monitorOf(pool: string): Monitor | undefined {
+    return this.#state.monitors.list().find((one) => one.pool === pool);
+  }
+
+  #memberViews({ id, members }: Pool) {
+    const isChecked = this.#monitorOf(id) !== undefined;
+    return members.map((member) => {
+      const { address, protocol_port: port } = member;
+      return { ...member, operating_status: isChecked ? this.#state.health(address, port) : "NO_MONITOR" };
+    });
+  }
+
+  #poolView(whole: Pool): object {
+    const { balancer, members, ...pool } = whole;
+    const { listeners } = this.#state;
+    const monitor = this.#monitorOf(pool.id);
+    const failing = this.#memberViews(whole).filter(({ operating_status: status }) => status === "ERROR");
+    const isDown = failing.length > 0 && failing.length === members.length;
     return {
       ...pool,
+      operating_status: isDown ? "ERROR" : failing.length > 0 ? "DEGRADED" : "ONLINE",
       loadbalancers: [{ id: balancer }],
       members: members.map(({ id }) => ({ id })),
       healthmonitor_id: monitor?.id ?? null,

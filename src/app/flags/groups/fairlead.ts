@@ -116,6 +116,11 @@ export const ownFields = {
       { max: minutes(60) },
       { fallback: milliseconds(0) },
     ),
+    "unhealthy-targets-condition": goInteger(
+      "Percentage of unhealthy targets from which a Service has the condition TargetsUnhealthy, as the health checks of the cloud see them; 100: only while all are unhealthy; 0: never. With externalTrafficPolicy: Local, Nodes without a pod of the Service are unhealthy by design. That all targets are unhealthy is always an event.",
+      { min: 0, max: 100 },
+      { fallback: 0 },
+    ),
     "cloud-call-timeout": duration(
       "Deadline for a single request to the cloud.",
       { min: milliseconds(100) },
@@ -138,6 +143,11 @@ export const ownFields = {
       { fallback: false },
     ),
   }),
+  "foreign-nodes": oneOf(
+    "What to do with Nodes that k3s or RKE2 has initialized, whose provider IDs begin with k3s:// or rke2://. ignore: leave them alone. targets: find their instances by name and address, make them targets of load balancers, and set labels that they lack; they are never initialized, tainted or deleted, and get no routes.",
+    ["ignore", "targets"],
+    { fallback: "ignore" },
+  ),
   "load-balancer-class": entries(
     "Serve the Services with these values of spec.loadBalancerClass, too. Remove a class only after its Services are gone: no other manager removes their finalizer.",
     "a comma-separated list of load balancer classes such as example.com/shop",

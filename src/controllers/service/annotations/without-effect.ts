@@ -113,16 +113,19 @@ export function ignoredAddress(requested: IpAddress | undefined, { status }: Ser
 
 type Requested = Pick<
   DesiredLoadBalancer<Fields>,
-  "ports" | "sourceRanges" | "healthCheckNodePort" | "sessionAffinitySeconds"
+  "ports" | "sourceRanges" | "healthCheckNodePort" | "sessionAffinitySeconds" | "targetsHaveEndpoints"
 >;
 
 const everyone: readonly string[] = ["0.0.0.0/0", "::/0"];
 
 /** What the Service requests, with what it means that the cloud does not have it. */
-function requestsOf(
-  { ports, sourceRanges, healthCheckNodePort, sessionAffinitySeconds }: Requested,
-  choosesEndpoints: boolean,
-): readonly (readonly [ServiceFeature, string])[] {
+function requestsOf({
+  ports,
+  sourceRanges,
+  healthCheckNodePort,
+  sessionAffinitySeconds,
+  targetsHaveEndpoints,
+}: Requested): readonly (readonly [ServiceFeature, string])[] {
   const portsOf = (protocol: "UDP" | "SCTP") =>
     ports.flatMap((port) => (port.protocol === protocol ? [port.port] : [])).join(", ");
   const requests: [ServiceFeature, string][] = [];
@@ -136,8 +139,7 @@ function requestsOf(
   if (sessionAffinitySeconds !== undefined) {
     requests.push(["sessionAffinity", "sessionAffinity ClientIP (a client may reach several Nodes)"]);
   }
-  // With endpoints as targets, no Node without one gets traffic.
-  if (healthCheckNodePort !== undefined && !choosesEndpoints) {
+  if (healthCheckNodePort !== undefined && targetsHaveEndpoints !== true) {
     const effect = "Nodes without an endpoint get traffic, and drop it";
     requests.push(["healthCheckNodePort", `health checks for externalTrafficPolicy Local (${effect})`]);
   }
@@ -147,12 +149,9 @@ function requestsOf(
 export function unsupportedRequests(
   desired: Requested,
   supports: readonly ServiceFeature[] | undefined,
-  choosesEndpoints: boolean,
 ): readonly Problem[] {
   const isSupported = (feature: ServiceFeature): boolean => supports?.includes(feature) === true;
-  const texts = requestsOf(desired, choosesEndpoints).flatMap(([feature, text]) =>
-    isSupported(feature) ? [] : text,
-  );
+  const texts = requestsOf(desired).flatMap(([feature, text]) => (isSupported(feature) ? [] : text));
   if (texts.length === 0) return [];
   const { ports } = desired;
   if (ports.length > 0 && ports.every(({ protocol }) => protocol !== "TCP" && !isSupported(protocol))) {

@@ -103,9 +103,9 @@ export class DesiredServices {
   }
 
   /** Undefined when the provider cannot read the Service. */
-  tryOf(service: Service): Member | undefined {
+  tryOf(service: Service, observed?: ObservedLoadBalancer): Member | undefined {
     try {
-      return this.of(service);
+      return this.of(service, observed);
     } catch {
       return undefined;
     }
@@ -178,12 +178,17 @@ export class DesiredServices {
     problems: own,
     isUnreadable,
     observed,
-    desired,
+    desired: untargeted,
   }: ReadService): Member {
     const { balancers } = this.#deps;
-    const cloud = targetsOfCloud(balancers, desired, observed);
+    const cloud = targetsOfCloud(balancers, untargeted, observed);
     const chosen = this.targets.choose(service, state, read, cloud);
     const gone = chosen.targets.filter((target) => this.targets.isGone(target));
+    const desired: Desired = {
+      ...untargeted,
+      targets: gone.length === 0 ? chosen.targets : chosen.targets.filter((one) => !gone.includes(one)),
+      ...(chosen.rules?.policy === "endpoints" && { targetsHaveEndpoints: true }),
+    };
     const cannotRelease = read.own.values["on-delete"] === "release" && !this.#canRelease;
     const problems = [
       ...read.problems,
@@ -191,17 +196,14 @@ export class DesiredServices {
       ...chosen.problems,
       ...own,
       ...ineffectiveAnnotations(this.#deps.annotations, read.written, desired.settings),
-      ...unsupportedRequests(desired, balancers.supports, chosen.rules?.policy === "endpoints"),
+      ...unsupportedRequests(desired, balancers.supports),
       ...(this.#honorsAddress ? [] : ignoredAddress(requestedAddressOf(service), service)),
       ...(cannotRelease ? [releaseUnsupported] : []),
     ];
     return defined({
       service,
       rules: chosen.rules,
-      desired: {
-        ...desired,
-        targets: gone.length === 0 ? chosen.targets : chosen.targets.filter((one) => !gone.includes(one)),
-      },
+      desired,
       gone,
       problems,
       isAwaited: chosen.isAwaited,

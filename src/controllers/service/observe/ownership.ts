@@ -233,7 +233,8 @@ function adoptionProblems(desired: Desired, context: OwnershipContext): readonly
   const { balancers } = context.controller;
   const wanted = balancers.requestsAdoption?.(desired);
   if (wanted === undefined) return [];
-  const names = (balancer: ObservedLoadBalancer): boolean => balancers.adopts?.(desired, balancer) === true;
+  const names = (balancer: ObservedLoadBalancer): boolean =>
+    (balancers.adopts?.(desired, balancer) ?? false) !== false;
   if (observed?.ownership === "ours") return names(observed) ? [] : [ignored(desired, wanted)];
   if (observed !== undefined) return [];
   const taken = inventory.items.find((balancer) => balancer.ownership !== "unmarked" && names(balancer));

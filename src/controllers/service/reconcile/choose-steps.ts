@@ -12,6 +12,7 @@ import { type Outcome, requeue, settled, waiting } from "../../../runtime/worker
 import type { Desired } from "../deps.ts";
 import { allowedSteps, differenceOf, fingerprintOf } from "../desired/difference.ts";
 import { hasErrors, isRejected, type Member } from "../desired/member.ts";
+import { withSharers } from "../desired/sharers.ts";
 import { isHeldByOwnership, type OwnershipContext, withOwnership } from "../observe/ownership.ts";
 import { isManaged } from "../predicates.ts";
 import { showProblems } from "../status/service-reporter.ts";
@@ -149,7 +150,8 @@ async function planWithProvider(
   const prefetched = await prefetch.current(alone, state.changedInClusterAt, call);
   const pause = turn(context.controller.clock);
   if (pause !== undefined) await pause;
-  const desired = member === undefined ? releasedDesired(context, observed) : member.desired;
+  const own = member === undefined ? releasedDesired(context, observed) : member.desired;
+  const desired = own && withSharers(own, observed, context);
   const shown = balancers.plan(desired, observed, prefetched);
   const kept = member?.gone.filter(changedTargets(shown.steps).isRemoved) ?? [];
   const withKept = (one: Desired): Desired =>

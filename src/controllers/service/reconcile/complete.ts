@@ -31,6 +31,7 @@ import {
 import { checkAbsence, checkRelease } from "./allow.ts";
 import { checkDelay } from "./apply.ts";
 import type { PlannedChange, ReconcileContext } from "./context.ts";
+import { noteHealth } from "./health.ts";
 
 const pollInterval: Milliseconds = seconds(2);
 const never = Number.POSITIVE_INFINITY;
@@ -88,7 +89,8 @@ async function publish(
   const current = withOwnWrites(controller, finalized ?? service);
   const ingress = changedIngress(publication, current);
   const isWrittenAnyway = ingress !== undefined || completed !== undefined;
-  const conditions = finalConditions(current, problems, clock.now(), isWrittenAnyway);
+  const unhealthy = noteHealth(context, { service: current, desired }, observed);
+  const conditions = finalConditions(current, problems, clock.now(), isWrittenAnyway, unhealthy);
   const patch = serviceStatusPatch(defined({ service: current, ingress, conditions }));
   const before = addressesOf(current);
   const after = addressesOf({ status: { loadBalancer: { ingress: ingress ?? [] } } });
@@ -128,7 +130,7 @@ async function removeFinalizer(
   const isForeign =
     isForeignClass(service, classes) || balancers.publish(desired, observed).kind === "not-ours";
   const ingress = isForeign ? undefined : [];
-  const conditions = finalConditions(service, [], clock.now(), true);
+  const conditions = finalConditions(service, [], clock.now(), true, []);
   const finalizers = ownFinalizers(service, classes);
   const steps = [
     serviceStatusPatch(defined({ service, ingress, conditions })),

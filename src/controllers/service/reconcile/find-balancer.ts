@@ -66,12 +66,18 @@ function adoptionFor(
   { controller: { balancers, services, classes }, desiredServices, inventory }: FindContext,
   service: Service,
 ): Pick<Found, "balancer" | "problems"> {
-  const requests = (one: Service, balancer: ObservedLoadBalancer): boolean => {
+  const requestOf = (one: Service, balancer: ObservedLoadBalancer): boolean | "shared" => {
     const { desired } = desiredServices.of(one);
-    return desired.ending === undefined && balancers.adopts?.(desired, balancer) === true;
+    return desired.ending === undefined && (balancers.adopts?.(desired, balancer) ?? false);
   };
   const hits =
-    balancers.adopts === undefined ? [] : inventory.unmarked.filter((one) => requests(service, one));
+    balancers.adopts === undefined
+      ? []
+      : inventory.unmarked.filter((one) => requestOf(service, one) !== false);
+  const isConflict = (other: Service, balancer: ObservedLoadBalancer): boolean => {
+    const request = requestOf(other, balancer);
+    return request === true || (request === "shared" && requestOf(service, balancer) === true);
+  };
   const [hit] = hits;
   if (hit === undefined) return { balancer: undefined, problems: [] };
   const served = new Set(inventory.marked.flatMap(({ owners }) => owners));
@@ -81,7 +87,7 @@ function adoptionFor(
     if (uid === service.metadata.uid || served.has(serviceUID(uid)) || !isManaged(other, classes))
       return false;
     try {
-      return hits.some((balancer) => requests(other, balancer));
+      return hits.some((balancer) => isConflict(other, balancer));
     } catch {
       // A Service that the provider cannot read requests nothing, and must not block others.
       return false;

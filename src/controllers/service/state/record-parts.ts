@@ -51,6 +51,35 @@ export interface ManagedBalancer {
   readonly proofs?: readonly Proof[];
 }
 
+/** The health of all targets, short enough to be stored for every Service. */
+export interface HealthSummary {
+  /** Targets that pass all their checks. */
+  readonly healthy: number;
+  readonly unhealthy: number;
+  /** What fails, with the names of the targets; empty while nothing does. */
+  readonly why: string;
+}
+
+/** What was last observed of the health of the targets. */
+export interface ObservedHealth {
+  /** When that was read began, monotonic. */
+  readonly at: number;
+  /** Undefined: no health check has a result. */
+  readonly summary: HealthSummary | undefined;
+  /** When a person last asked for a newer one, and why that failed. */
+  readonly asked?: { readonly at: number; readonly failure?: string } | undefined;
+}
+
+const never = Number.NEGATIVE_INFINITY;
+
+/** What was last reported of the health of the targets. */
+export interface ReportedHealth {
+  readonly what: string;
+  /** When this and the report before it were, monotonic. */
+  readonly at: number;
+  readonly beforeAt: number;
+}
+
 /** What one leadership session has observed, requested and completed. Another replica may have changed the load balancer before it. */
 export class SessionPart {
   /** Targets that the cloud refused. */
@@ -66,6 +95,8 @@ export class SessionPart {
   duplicates: readonly ObservedLoadBalancer[] = [];
   /** The last completed desired state; any other difference is drift. Before the first one, the next difference is not. */
   lastCompleted: Fingerprint | undefined;
+  health: ObservedHealth | undefined;
+  reportedHealth: ReportedHealth = { what: "", at: never, beforeAt: never };
   /** When the load balancer was first seen to have lost targets, until it is complete again. */
   targetsLostAt: number | undefined;
   /** The change in progress. */

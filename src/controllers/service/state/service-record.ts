@@ -2,7 +2,8 @@
 // it. A restart loses it; the Service and the next listings then show what matters.
 
 import { afterSteps, type Observation } from "../../../cloud/inventory/balancer-observation.ts";
-import type { Cidr, ServiceUID } from "../../../core/brand.ts";
+import { type Cidr, minutes, type ServiceUID } from "../../../core/brand.ts";
+import { defined } from "../../../core/defined.ts";
 import type { Problem } from "../../../core/problem.ts";
 import type { Fields, Values } from "../../../core/settings.ts";
 import type { BalancerTarget, ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
@@ -21,6 +22,7 @@ import {
   type Fingerprint,
   type Hold,
   type ManagedBalancer,
+  type ObservedHealth,
   type RunningStep,
   SessionPart,
   type StartedOperation,
@@ -36,7 +38,8 @@ export type EventTopic =
   | "waiting"
   | "drift"
   | "absence"
-  | "duplicates";
+  | "duplicates"
+  | "health";
 
 /** Keeps the watch of EndpointSlices open for one Service. */
 export interface EndpointSubscription {
@@ -58,6 +61,9 @@ export interface Said extends LastValid {
    */
   readonly onDelete: Desired | "on hold" | undefined;
 }
+
+/** The time in which two changes of the health of targets are reported. A later plan reports what applies then. */
+const healthFlapsWithin = minutes(10);
 
 /** All times are monotonic. */
 export class ServiceRecord {
@@ -265,6 +271,28 @@ export class ServiceRecord {
   lossSeenAt(now: number): number {
     this.session.targetsLostAt ??= now;
     return this.session.targetsLostAt;
+  }
+
+  /** What a reconcile has observed may be older than what a person has asked for since. */
+  noteHealth(health: Omit<ObservedHealth, "asked">): void {
+    const { session } = this;
+    const { at = Number.NEGATIVE_INFINITY, asked } = session.health ?? {};
+    if (health.at >= at) session.health = { ...health, asked };
+  }
+
+  /** Returns false if two changes were reported lately: targets that fail now and then are not news each time. */
+  noteHealthReport(what: string, now: number): boolean {
+    const { what: known, at, beforeAt } = this.session.reportedHealth;
+    if (what === known) return true;
+    if (now < beforeAt + healthFlapsWithin) return false;
+    this.session.reportedHealth = { what, at: now, beforeAt: at };
+    return true;
+  }
+
+  noteHealthQuestion(at: number, failure?: string): void {
+    const { session } = this;
+    const { health = { at: Number.NEGATIVE_INFINITY, summary: undefined } } = session;
+    session.health = { ...health, asked: defined({ at, failure }) };
   }
 
   noteDrift(spec: string): void {

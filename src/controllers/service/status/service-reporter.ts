@@ -94,7 +94,8 @@ export function finalConditions(
   problems: readonly Problem[],
   now: number,
   isWrittenAnyway: boolean,
+  unhealthy?: readonly Problem[],
 ): readonly ServiceCondition[] | undefined {
-  const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, now);
+  const { isChanged, isWorthAWrite, conditions } = conditionsFor(service, problems, now, unhealthy);
   return isChanged && (isWorthAWrite || isWrittenAnyway) ? conditions : undefined;
 }

@@ -13,7 +13,7 @@ import {
 import type { Publication } from "../../../provider/load-balancers.ts";
 import { byBlocking } from "../../problem-order.ts";
 import { cloudCondition } from "../../well-known.ts";
-import { warningCondition } from "../predicates.ts";
+import { healthCondition, warningCondition } from "../predicates.ts";
 
 export interface ConditionsPlan {
   /** The whole list. Conditions of other controllers keep their values and positions. */
@@ -23,7 +23,8 @@ export interface ConditionsPlan {
   /** The error differs. */
   readonly isErrorChanged: boolean;
   /**
-   * A warning that is added, or whose text has changed, is an event and does not justify a write. That the first one no longer applies does.
+   * A warning that is added, or whose text has changed, is an event and does not justify a write. That the first one no longer applies does,
+   * as does another reason of the condition about the health of targets.
    */
   readonly isWorthAWrite: boolean;
 }
@@ -74,15 +75,20 @@ function merge(present: ServiceCondition | undefined, wanted: ServiceCondition):
   return defined({ ...wanted, lastTransitionTime });
 }
 
+/** `unhealthy`: what the condition about the health of targets says; undefined keeps it. */
 export function conditionsFor(
   { status }: Service,
   problems: readonly Problem[],
   now: number,
+  unhealthy?: readonly Problem[],
 ): ConditionsPlan {
   const present = status.conditions ?? [];
   const wanted = new Map<string, ServiceCondition | undefined>([
     [cloudCondition, toCondition(cloudCondition, "False", ofSeverity(problems, "error"), now)],
     [warningCondition, toCondition(warningCondition, "True", ofSeverity(problems, "warning"), now)],
+    ...(unhealthy === undefined
+      ? []
+      : [[healthCondition, toCondition(healthCondition, "True", unhealthy, now)] as const]),
   ]);
   const conditions: ServiceCondition[] = [];
   const warnings = ofSeverity(problems, "warning").map(({ reason }) => asReason(reason));
@@ -104,11 +110,15 @@ export function conditionsFor(
   const changed = conditions.filter((condition) => !present.includes(condition));
   const errorIn = (list: readonly ServiceCondition[]) => list.find(({ type }) => type === cloudCondition);
   const isErrorChanged = errorIn(conditions) !== errorIn(present);
+  // The names of the targets change often.
+  const healthIn = (list: readonly ServiceCondition[]) =>
+    list.find(({ type }) => type === healthCondition)?.reason;
+  const isHealthChanged = healthIn(conditions) !== healthIn(present);
   return {
     conditions,
     isChanged: isOneOutdated || changed.length > 0,
     isErrorChanged,
-    isWorthAWrite: isOneOutdated || isErrorChanged,
+    isWorthAWrite: isOneOutdated || isErrorChanged || isHealthChanged,
   };
 }
 

@@ -5,7 +5,7 @@ import { type NodeName, nodeName } from "../../../core/brand.ts";
 import type { Node } from "../../../kube/objects.ts";
 import type { Machine } from "../../../provider/instances.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
-import { ipsOf, nameOf } from "../../node-facts.ts";
+import { ipsOf, type NodeIPs, nameOf } from "../../node-facts.ts";
 import { labelPairs } from "../../well-known.ts";
 
 const exclusionLabel = "node.kubernetes.io/exclude-from-external-load-balancers";
@@ -83,13 +83,14 @@ export function targetsOf(
   machineOf: (node: Node) => Machine | undefined,
   /** Whether an excluded Node was a target until now and may drain. */
   isLeaving: (name: NodeName) => boolean = () => false,
+  addressesOf: (node: Node) => NodeIPs = ipsOf,
 ): readonly BalancerTarget[] {
   return nodes
     .filter((node) => !isExcluded(node) || isLeaving(nameOf(node)))
     .toSorted(byName)
     .map((node): BalancerTarget => {
       const machine = machineOf(node);
-      const { addresses, internalIPs } = ipsOf(node);
+      const { addresses, internalIPs } = addressesOf(node);
       return {
         node: nameOf(node),
         // Assigned field by field: this runs for thousands of Nodes at every change.

@@ -1,13 +1,13 @@
 // Chooses the targets of one load balancer from the candidates: those that it reaches, then by policy, then within the cloud's
 // limit. If there are too many, it takes a subset spread over the zones and reports that. Pure.
 
-import type { NodeName } from "../../../core/brand.ts";
 import { hashAfter } from "../../../core/hash.ts";
 import type { Problem } from "../../../core/problem.ts";
 import { shortList } from "../../../core/text.ts";
 import type { BalancerTarget, Reached } from "../../../provider/load-balancers.ts";
 import { labelPairs, ownPrefix } from "../../well-known.ts";
 import type { NamedSelector, TargetRules } from "../annotations/target-rules.ts";
+import type { EndpointPlaces } from "./endpoint-nodes.ts";
 
 export type Reach = (target: BalancerTarget) => Reached;
 
@@ -66,8 +66,8 @@ const ownSelectorKey = `${ownPrefix}target-selector`;
 const isStaying = ({ draining }: BalancerTarget): boolean => !draining;
 
 export interface TargetPolicy extends Omit<TargetRules, "drain"> {
-  /** Nodes with an endpoint of the Service. While they are unknown (undefined), every Node is a target. */
-  readonly endpointNodes?: ReadonlySet<NodeName>;
+  /** Where the Service has endpoints. While that is unknown (undefined), every Node is a target. */
+  readonly endpoints?: EndpointPlaces;
   /** The maximum number of targets that the cloud accepts. */
   readonly cloudLimit?: number;
   /** Whether the load balancer reaches a target. Absent: it reaches all. */
@@ -114,7 +114,7 @@ export function chooseTargets(candidates: readonly BalancerTarget[], rules: Targ
         ? []
         : nothingLeft(selected.some(isStaying) ? targets : candidates, staying, rules)),
       ...unreachableTargets(missed, staying.length + missed.filter(({ target }) => !target.draining).length),
-      ...(hasEndpoint || staying.length === 0 ? [] : [withoutEndpoint(staying.length)]),
+      ...(hasEndpoint || staying.length === 0 ? [] : [withoutEndpoint(staying.length, rules)]),
       ...limited(staying.length, rules),
     ],
   };
@@ -122,10 +122,10 @@ export function chooseTargets(candidates: readonly BalancerTarget[], rules: Targ
 
 function isMatching(
   { node, labels }: BalancerTarget,
-  { policy, selector, endpointNodes }: TargetPolicy,
+  { policy, selector, endpoints }: TargetPolicy,
 ): boolean {
   if (policy === "selector") return selector?.matches(labels) ?? true;
-  return policy !== "endpoints" || (endpointNodes?.has(node) ?? true);
+  return policy !== "endpoints" || (endpoints?.nodes.has(node) ?? true);
 }
 
 /**
@@ -165,7 +165,13 @@ function withoutSelector({ policy, selector }: TargetPolicy): readonly Problem[]
       ];
 }
 
-function withoutEndpoint(count: number): Problem {
+function withoutEndpoint(count: number, { endpoints }: TargetPolicy): Problem {
+  if (endpoints?.haveNoNode === true)
+    return warning(
+      "NoEndpoints",
+      `The ready endpoints of this Service name no Node, so all ${count} Nodes are targets.`,
+      `If traffic is forwarded on every Node, as for a Gateway of Cilium, set ${ownPrefix}target-policy to "all".`,
+    );
   return warning(
     "NoEndpoints",
     `None of the ${count} Nodes has a ready endpoint of this Service. All of them stay targets until one has.`,

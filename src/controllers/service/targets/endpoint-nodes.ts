@@ -11,8 +11,14 @@ import { Debounce } from "../../../runtime/debounce.ts";
 import type { OpenSlices, ServiceHistoryDeps } from "../deps.ts";
 import type { EndpointSubscription, ServiceState } from "../state/service-record.ts";
 
+export interface EndpointPlaces {
+  readonly nodes: ReadonlySet<NodeName>;
+  /** There are ready endpoints, and none of them names a Node, as for a Gateway of Cilium. */
+  readonly haveNoNode: boolean;
+}
+
 export type EndpointAnswer =
-  | { readonly kind: "known"; readonly nodes: ReadonlySet<NodeName> }
+  | ({ readonly kind: "known" } & EndpointPlaces)
   /** The Service is enqueued when they are known. */
   | { readonly kind: "not yet" }
   | { readonly kind: "forbidden"; readonly why: string };
@@ -24,12 +30,12 @@ function serviceOf({ metadata }: EndpointSlice): string {
   return `${metadata.namespace ?? ""}/${metadata.labels?.[serviceLabel] ?? ""}`;
 }
 
-function readyNodes(slices: readonly EndpointSlice[]): readonly NodeName[] {
-  return slices.flatMap(({ endpoints = [] }) =>
-    endpoints.flatMap(({ nodeName: name, conditions }) =>
-      name === undefined || conditions?.ready === false ? [] : nodeName(name),
-    ),
+function readyPlaces(slices: readonly EndpointSlice[]): EndpointPlaces {
+  const ready = slices.flatMap(({ endpoints = [] }) =>
+    endpoints.filter(({ conditions }) => conditions?.ready !== false),
   );
+  const nodes = new Set(ready.flatMap(({ nodeName: name }) => (name === undefined ? [] : nodeName(name))));
+  return { nodes, haveNoNode: ready.length > 0 && nodes.size === 0 };
 }
 
 type EndpointListener = (services: ReadonlySet<string>) => void;
@@ -39,24 +45,23 @@ interface Subscription extends EndpointSubscription {
   known: Known | undefined;
 }
 
-interface Known {
-  readonly nodes: ReadonlySet<NodeName>;
+interface Known extends EndpointPlaces {
   /** Nodes that have lost their last endpoint, and until when they count. */
   readonly leaving: ReadonlyMap<NodeName, number>;
 }
 
-function knownAfter(before: Known | undefined, ready: readonly NodeName[], now: number): Known {
-  const nodes = new Set(ready);
+function knownAfter(before: Known | undefined, ready: EndpointPlaces, now: number): Known {
+  const { nodes, haveNoNode } = ready;
   const leaving = new Map<NodeName, number>();
   for (const node of before?.nodes ?? []) {
     const until = before?.leaving.get(node) ?? now + holdsFor;
     if (!nodes.has(node) && until > now) leaving.set(node, until);
   }
-  return { nodes: nodes.union(leaving), leaving };
+  return { nodes: nodes.union(leaving), haveNoNode, leaving };
 }
 
-function isSameSet<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
-  return a.size === b.size && [...a].every((one) => b.has(one));
+function isSamePlaces(a: EndpointPlaces, b: EndpointPlaces): boolean {
+  return a.haveNoNode === b.haveNoNode && a.nodes.symmetricDifference(b.nodes).size === 0;
 }
 
 export class EndpointNodes {
@@ -95,7 +100,7 @@ export class EndpointNodes {
     const { key } = state;
     if (state.endpoints === undefined) state.openEndpoints(this.#subscribe(key));
     if (this.#isKnown) {
-      return { kind: "known", nodes: (this.#subscriptions.get(key)?.known ?? this.#read(key)).nodes };
+      return { kind: "known", ...(this.#subscriptions.get(key)?.known ?? this.#read(key)) };
     }
     return this.#forbidden === undefined ? { kind: "not yet" } : { kind: "forbidden", why: this.#forbidden };
   }
@@ -149,10 +154,10 @@ export class EndpointNodes {
   #read(key: string): Known {
     const subscription = this.#subscriptions.get(key);
     const before = subscription?.known;
-    const known = knownAfter(before, readyNodes(this.#index?.get(key) ?? []), this.#clock.monotonic());
+    const known = knownAfter(before, readyPlaces(this.#index?.get(key) ?? []), this.#clock.monotonic());
     if (subscription !== undefined) subscription.known = known;
     this.#scheduleRead(known.leaving);
-    if (before !== undefined && !isSameSet(before.nodes, known.nodes)) this.#changed.add(key);
+    if (before !== undefined && !isSamePlaces(before, known)) this.#changed.add(key);
     return known;
   }
 

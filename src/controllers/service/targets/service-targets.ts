@@ -7,6 +7,7 @@ import type { Problem } from "../../../core/problem.ts";
 import type { Fields } from "../../../core/settings.ts";
 import type { Node, Service } from "../../../kube/objects.ts";
 import type { BalancerTarget } from "../../../provider/load-balancers.ts";
+import { ipsOf } from "../../node-facts.ts";
 import { ownPrefix } from "../../well-known.ts";
 import type { OwnSettings, ReadAnnotations } from "../annotations/annotations.ts";
 import { readTargetRules, type TargetRules } from "../annotations/target-rules.ts";
@@ -26,7 +27,7 @@ import type { EndpointNodes } from "./endpoint-nodes.ts";
 export interface ServiceTargets extends ChosenTargets {
   /** The rules of the Service, or the last valid ones while a rule is invalid. Undefined if there are no valid ones. */
   readonly rules: TargetRules | undefined;
-  /** The endpoints are not known yet: nothing can be planned. Their arrival enqueues the Service. */
+  /** The endpoints, or the machines of foreign Nodes, are not known yet: nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;
   /** When a draining target must be removed, or a refused one tried again: milliseconds since 1970. */
   readonly changeAt?: number;
@@ -68,6 +69,7 @@ export class Targets {
   #staying: readonly BalancerTarget[] = [];
   /** The Nodes whose machine the cloud does not show. */
   #gone: ReadonlySet<string> = new Set();
+  #isAwaited = false;
   /** Shared by all Services whose targets are all Nodes, which is nearly all of them. */
   #everyNode: ChosenTargets | undefined;
   /** Of the other Services: a reconcile chooses several times, and ranks all Nodes for it. */
@@ -82,9 +84,10 @@ export class Targets {
   /** Rebuilds the list from the Nodes. Returns false when nothing that load balancers use has changed. */
   refresh(): boolean {
     if (this.#all === undefined) return false;
-    const gone = this.#gone;
+    const [gone, wasAwaited] = [this.#gone, this.#isAwaited];
     const next = this.#build();
-    if (isSameTargets(this.#all, next) && gone.symmetricDifference(this.#gone).size === 0) return false;
+    const isSame = isSameTargets(this.#all, next) && wasAwaited === this.#isAwaited;
+    if (isSame && gone.symmetricDifference(this.#gone).size === 0) return false;
     this.#keep(next);
     return true;
   }
@@ -101,15 +104,16 @@ export class Targets {
     const rules = readTargetRules(service, read, settings, annotations) ?? state.said.lastTargetRules;
     const answer = rules?.policy === "endpoints" ? this.#endpoints.nodesOf(state) : undefined;
     const candidates = this.#candidates(rules?.drain ?? settings.targetDrain);
-    const endpointNodes = answer?.kind === "known" ? answer.nodes : undefined;
+    const endpoints = answer?.kind === "known" ? answer : undefined;
     const policy: TargetPolicy = {
       ...(rules ?? { policy: "all" }),
       ...cloud,
-      ...defined({ endpointNodes }),
+      ...defined({ endpoints }),
     };
     const chosen = this.#chooseFrom(candidates.targets, policy, state);
     const { targets, retryAt } = state.session.refused.withhold(chosen.targets, clock.monotonic());
-    const changes = [candidates.changeAt, retryAt && clock.now() + retryAt - clock.monotonic()];
+    // Rounded up: a wall clock has no such fractions, and the target would be withheld once more, without a delay.
+    const changes = [candidates.changeAt, retryAt && clock.now() + Math.ceil(retryAt - clock.monotonic())];
     const changeAt = Math.min(...changes.flatMap((at) => at ?? []));
     return {
       targets,
@@ -120,7 +124,7 @@ export class Targets {
         ...(answer?.kind === "forbidden" ? [endpointsUnreadable(answer.why)] : []),
         ...(drains(balancers) ? [] : drainUnsupported(read.own)),
       ],
-      isAwaited: answer?.kind === "not yet",
+      isAwaited: this.#isAwaited || answer?.kind === "not yet",
       ...(Number.isFinite(changeAt) && { changeAt }),
     };
   }
@@ -135,7 +139,7 @@ export class Targets {
   }
 
   #build(): readonly BalancerTarget[] {
-    const { nodes, isSelected, machineOf, machines, clock } = this.#deps;
+    const { nodes, isSelected, machineOf, machines, foreignNodes, clock } = this.#deps;
     const selected = nodes.list().filter(isSelected);
     const now = clock.monotonic();
     const keyOf = ({ metadata: { uid }, spec: { providerID } }: Node) => `${uid} ${providerID}`;
@@ -145,10 +149,23 @@ export class Targets {
       return answer.kind === "gone" && answer.asOf > (seen.get(keyOf(node)) ?? now);
     };
     this.#seen.since = seen;
+    const matches = foreignNodes && new Map(selected.map((node) => [node, foreignNodes.observe(node)]));
+    const awaits = [...(matches?.values() ?? [])].some(
+      (match) => match?.kind === "awaited" && match.isHolding,
+    );
+    this.#isAwaited = awaits;
     this.#gone = new Set(selected.filter(isGone).map(({ metadata }) => metadata.name));
     const { departures: known, candidates } = this.#seen;
     const departures = departuresOf(selected, known, (name) => candidates.has(name), clock.now());
-    const targets = targetsOf(selected, machineOf, (name) => departures.has(name));
+    const targets = targetsOf(
+      selected,
+      (node) => {
+        const match = matches?.get(node);
+        return match === undefined ? machineOf(node) : match.machine;
+      },
+      (name) => departures.has(name),
+      (node) => matches?.get(node)?.ips ?? ipsOf(node),
+    );
     this.#seen.departures = departures;
     this.#seen.candidates = new Set(targets.map(({ node }) => node));
     return targets;

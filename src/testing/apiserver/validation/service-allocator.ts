@@ -14,6 +14,9 @@ export function hasNodePorts(spec: JsonObject | undefined): boolean {
   return spec?.["type"] === "NodePort" || spec?.["type"] === "LoadBalancer";
 }
 
+export const needsHealthCheck = ({ type, externalTrafficPolicy }: JsonObject): boolean =>
+  type === "LoadBalancer" && externalTrafficPolicy === "Local";
+
 const wantsNodePorts = (spec: JsonObject): boolean =>
   hasNodePorts(spec) && (spec["type"] === "NodePort" || spec["allocateLoadBalancerNodePorts"] !== false);
 
@@ -75,8 +78,7 @@ export class ServiceAllocator {
     if (listAt(spec, "ports").length > 0) {
       spec = { ...spec, ports: this.#withNodePorts({ ...service, spec }, before) };
     }
-    const needsHealthCheck = spec["type"] === "LoadBalancer" && spec["externalTrafficPolicy"] === "Local";
-    if (needsHealthCheck && spec["healthCheckNodePort"] === undefined) {
+    if (needsHealthCheck(spec) && spec["healthCheckNodePort"] === undefined) {
       const chosen = new Set(listAt(spec, "ports").map((port) => valueAt(port, "nodePort")));
       spec = { ...spec, healthCheckNodePort: this.#port(chosen) };
     }

@@ -1,5 +1,6 @@
 // Services: defaults, cluster addresses, node ports and fields that depend on the type. No load balancer is created here.
 
+import { defined } from "../../../core/defined.ts";
 import {
   isObject,
   isSame,
@@ -13,7 +14,7 @@ import {
 } from "../objects/json.ts";
 import type { KubeObject } from "../objects/kube-object.ts";
 import type { Rules } from "./rules.ts";
-import { hasAddress, hasNodePorts } from "./service-allocator.ts";
+import { hasAddress, hasNodePorts, needsHealthCheck } from "./service-allocator.ts";
 import { validateService } from "./validate-service.ts";
 
 function defaultPort(port: Json): Json {
@@ -52,7 +53,8 @@ function keepAllocated(spec: JsonObject, before: JsonObject | undefined): JsonOb
     const isMissing = isObject(port) && port["nodePort"] === undefined && nodePort !== undefined;
     return isMissing ? { ...port, nodePort } : port;
   });
-  return { ...kept, ports };
+  const healthCheckNodePort = kept["healthCheckNodePort"] ?? before["healthCheckNodePort"];
+  return { ...kept, ports, ...(needsHealthCheck(kept) && defined({ healthCheckNodePort })) };
 }
 
 /** The fields that only some Services have. */
@@ -60,10 +62,7 @@ const dependentFields: readonly (readonly [(spec: JsonObject) => boolean, readon
   [hasAddress, ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"]],
   [hasNodePorts, ["externalTrafficPolicy"]],
   [({ type }) => type === "LoadBalancer", ["allocateLoadBalancerNodePorts", "loadBalancerClass"]],
-  [
-    ({ type, externalTrafficPolicy }) => type === "LoadBalancer" && externalTrafficPolicy === "Local",
-    ["healthCheckNodePort"],
-  ],
+  [needsHealthCheck, ["healthCheckNodePort"]],
 ];
 
 /** Removes the fields that the new type does not have, unless the client has just set them. */

@@ -86,8 +86,8 @@ describe("the record of a Service", () => {
     expect(lost().toSorted()).toEqual(["operation", "session"]);
     expect(record.session).toEqual(new ServiceRecord("default/web", uid).session);
     expect(Object.keys(record.session).toSorted()).toEqual([
-      ...["backoffUntil", "change", "duplicates", "lastCompleted"],
-      ...["managed", "observation", "refused", "targetsLostAt"],
+      ...["backoffUntil", "change", "duplicates", "health", "lastCompleted"],
+      ...["managed", "observation", "refused", "reportedHealth", "targetsLostAt"],
     ]);
   });
 

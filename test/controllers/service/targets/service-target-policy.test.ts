@@ -99,7 +99,7 @@ describe("chooseTargets", () => {
     ],
     [
       "takes Nodes with an endpoint [F43 N12]",
-      { policy: "endpoints", endpointNodes: new Set([nodeName("b")]) },
+      { policy: "endpoints", endpoints: { nodes: new Set([nodeName("b")]), haveNoNode: false } },
       ["b"],
       [],
     ],
@@ -111,7 +111,13 @@ describe("chooseTargets", () => {
     ],
     [
       "takes all Nodes and warns when there is no endpoint [F43]",
-      { policy: "endpoints", endpointNodes: new Set() },
+      { policy: "endpoints", endpoints: { nodes: new Set(), haveNoNode: false } },
+      ["a", "b", "c"],
+      ["NoEndpoints"],
+    ],
+    [
+      "takes all Nodes and warns when the endpoints name no Node [F43 F57]",
+      { policy: "endpoints", endpoints: { nodes: new Set(), haveNoNode: true } },
       ["a", "b", "c"],
       ["NoEndpoints"],
     ],

@@ -36,6 +36,19 @@ export const serviceCases: readonly TwinCase[] = [
     },
   },
   {
+    name: "keeps the allocated ports when a client writes the spec without them",
+    run: async (target) => {
+      const local = { ...balanced, externalTrafficPolicy: "Local" };
+      const { path, ...service } = await makeService(target, local);
+      const allocated = ["ports", "healthCheckNodePort"].map((field) => valueAt(service, "spec", field));
+      const spec = { ports: [{ port: 80, protocol: "TCP" }], healthCheckNodePort: null, clusterIP: null };
+      const { body } = await call(target, "PATCH", path, { spec }, mergePatch);
+      expect(["ports", "healthCheckNodePort"].map((field) => valueAt(body, "spec", field))).toEqual(
+        allocated,
+      );
+    },
+  },
+  {
     name: "sets the ip mode of an ingress without one",
     run: async (target) => {
       const { path } = await makeService(target, balanced);

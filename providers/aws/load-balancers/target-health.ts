@@ -1,0 +1,50 @@
+// What the health checks of a load balancer say about its instances: of a network load balancer by target group, as plans read it, and of
+// a classic one only when a person asks.
+
+import type { Call, TargetCheck } from "#ccm";
+import { type Desired, nodesOf, type Observed } from "./balancer.ts";
+import type { BalancingApi } from "./steps.ts";
+
+/** Other states have no result yet, or are those of targets without checks. */
+const results: ReadonlyMap<string | null | undefined, boolean> = new Map([
+  ["healthy", true],
+  ["InService", true],
+  ["unhealthy", false],
+  ["OutOfService", false],
+]);
+
+export function healthOf(
+  desired: Desired,
+  { targetGroups, inDepth, instanceHealth = [] }: Observed,
+): readonly TargetCheck[] {
+  const nodes = new Map(Object.entries(nodesOf(desired)));
+  const ofGroups = targetGroups
+    .flatMap(({ TargetGroupArn: arn }) => inDepth?.targets[arn] ?? [])
+    .map(({ Target: { Id, Port }, TargetHealth: health }) => {
+      const why = health?.Description ?? health?.Reason;
+      return { id: Id, state: health?.State, text: `port ${Port ?? ""}${why ? `: ${why}` : ""}` };
+    });
+  // The code ELB is that of an instance whose registration has not ended.
+  const ofInstances = instanceHealth.flatMap(({ InstanceId: id, State: state, ReasonCode, Description }) =>
+    ReasonCode === "ELB" ? [] : { id, state, text: Description ?? "" },
+  );
+  return [...ofGroups, ...ofInstances].flatMap(({ id, state, text }) => {
+    const isHealthy = results.get(state);
+    return isHealthy === undefined ? [] : { target: nodes.get(id) ?? id, isHealthy, text };
+  });
+}
+
+export async function observeHealth(
+  { elb, elbv2 }: BalancingApi,
+  observed: Observed,
+  call: Call,
+): Promise<Observed> {
+  const { lb, network, targetGroups, inDepth } = observed;
+  if (network === undefined)
+    return { ...observed, instanceHealth: await elb.describeInstanceHealth(lb, call) };
+  const own = targetGroups.filter(({ isOwn }) => isOwn).map(({ TargetGroupArn }) => TargetGroupArn);
+  const read = async (arn: string) => [arn, await elbv2.describeTargetHealth(arn, call)] as const;
+  const targets = Object.fromEntries(await Promise.all(own.map(read)));
+  const known = inDepth ?? { further: [], listeners: [], targetGroupAttributes: {} };
+  return { ...observed, inDepth: { ...known, targets } };
+}

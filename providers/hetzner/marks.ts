@@ -1,0 +1,97 @@
+// The labels that say whose a load balancer is. The Go manager's label covers all of it, for one Service. Labels of ports cover single
+// listeners: of Services that share it, or of one beside what something else has put there. Then labels of targets say which targets are
+// those of Services. They must never change. Pure.
+
+import type { ServiceUID } from "#ccm";
+import type { ApiLoadBalancer } from "./resources.ts";
+
+type Labels = ApiLoadBalancer["labels"];
+
+/** The label that the Go manager puts on every load balancer and certificate: the uid of the Service. */
+export const ownerLabel = "hcloud-ccm/service-uid";
+
+export const scopes = ["namespace", "cluster"] as const;
+/** Which Services may share a load balancer: those of its namespace, or of its cluster. */
+export type Scope = (typeof scopes)[number];
+
+/** The label of a port: `80.<namespace>.<uid of the cluster>.fairlead.dev/<Service>=<uid>_<scope>`. The key survives the uid of the Service. */
+export interface PortMark {
+  readonly port: number;
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: ServiceUID;
+  /** Absent: the Service shares it with no other. */
+  readonly scope: Scope | undefined;
+}
+
+const key = /^([1-9]\d{0,4})\.([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.fairlead\.dev\/([a-z0-9-]{1,63})$/;
+const value = /^([A-Za-z0-9-]{1,40})(?:_(namespace|cluster))?$/;
+
+const keyOf = ({ port, namespace, cluster, name }: Omit<PortMark, "uid" | "scope">): string =>
+  `${port}.${namespace}.${cluster}.fairlead.dev/${name}`;
+
+export const serviceOf = ({ namespace, name }: Pick<PortMark, "namespace" | "name">): string =>
+  `${namespace}/${name}`;
+
+export const labelOf = (mark: PortMark): readonly [string, string] => [
+  keyOf(mark),
+  mark.scope === undefined ? mark.uid : `${mark.uid}_${mark.scope}`,
+];
+
+function readLabel(label: string, text: string): readonly PortMark[] {
+  const [, port = "", namespace = "", cluster = "", name = ""] = key.exec(label) ?? [];
+  const [, uid, scope] = value.exec(text) ?? [];
+  // Other labels belong to users.
+  if (port === "" || Number(port) > 65_535 || uid === undefined) return [];
+  return [
+    {
+      port: Number(port),
+      namespace,
+      cluster,
+      name,
+      uid: uid as ServiceUID,
+      scope: scope as PortMark["scope"],
+    },
+  ];
+}
+
+/** One for each port: if a user has written two, the first in the order of their keys counts. */
+export function portMarksOf({ labels }: Pick<ApiLoadBalancer, "labels">): readonly PortMark[] {
+  const byPort = new Map<number, PortMark>();
+  for (const label of Object.keys(labels).toSorted())
+    for (const mark of readLabel(label, labels[label] ?? ""))
+      if (!byPort.has(mark.port)) byPort.set(mark.port, mark);
+  return [...byPort.values()];
+}
+
+/** Whether labels cover single ports. */
+export const isShared = (balancer: Pick<ApiLoadBalancer, "labels">): boolean =>
+  portMarksOf(balancer).length > 0;
+
+/** Whether a label names this Service. */
+export const isMarkedFor = (balancer: Pick<ApiLoadBalancer, "labels">, uid: string): boolean =>
+  balancer.labels[ownerLabel] === uid || portMarksOf(balancer).some((mark) => mark.uid === uid);
+
+/** The load balancer with the listeners of this Service only. */
+export function ownPart(balancer: ApiLoadBalancer, uid: string | undefined): ApiLoadBalancer {
+  const marks = portMarksOf(balancer);
+  if (marks.length === 0) return balancer;
+  const ports = new Set(marks.filter((mark) => mark.uid === uid).map(({ port }) => port));
+  return { ...balancer, services: balancer.services.filter(({ listen_port }) => ports.has(listen_port)) };
+}
+
+const targetLabel = /^(server|ip)-([\d-]{1,20})\.([a-z0-9-]{1,63})\.fairlead\.dev\/target$/;
+
+/** The label of a target: `server-123.<uid of the cluster>.fairlead.dev/target`, or `ip-192-0-2-1` and so on. `target`: as `keyOf` names it. */
+export const labelOfTarget = (target: string, cluster: string): string =>
+  `${target.replaceAll(/[ .]/g, "-")}.${cluster}.fairlead.dev/target`;
+
+/** The labels of targets, by target. */
+export function targetLabelsOf(labels: Labels): ReadonlyMap<string, string> {
+  const found = Object.keys(labels).flatMap((label) => {
+    const [, type, id = ""] = targetLabel.exec(label) ?? [];
+    return type === undefined ? [] : [[`${type} ${id.replaceAll("-", ".")}`, label] as const];
+  });
+  return new Map(found);
+}

@@ -1,0 +1,36 @@
+// Plans what a Service that needs no load balancer any more removes: the load balancer, or its part of one that others use. Pure.
+
+import { type Plan, warningProblem } from "#ccm";
+import type { Desired, HetznerStep, Observed } from "./balancer.ts";
+import { isShared, ownerLabel } from "./marks.ts";
+import { reasons } from "./settings.ts";
+import { labelsWithout, leaveOf, type SharingContext } from "./sharing.ts";
+import { change, deleteService, removeTarget, send, whileMarked } from "./steps.ts";
+
+export function planEnd(
+  desired: Desired | undefined,
+  { balancer, owners: [uid] }: Observed,
+  sharing: SharingContext,
+): Plan<HetznerStep> {
+  if (uid === undefined) return { steps: [] };
+  const isProtected = balancer.protection.delete;
+  const leave = desired?.ending === "release" ? undefined : leaveOf(balancer, uid, desired?.sharers, sharing);
+  const labels = labelsWithout(balancer, uid, leave?.targets);
+  const release = { ...change(balancer, { labels }), unmarks: uid };
+  const rest = isShared(balancer) ? whileMarked(balancer) : (step: HetznerStep) => step;
+  if (desired?.ending === "release") return { steps: [rest(release)] };
+  if (leave !== undefined) {
+    const services = leave.services.map((service) => deleteService(balancer, service));
+    const targets = leave.targets.map((target) => removeTarget(balancer, target));
+    const last = { ...release, do: "leave load balancer" };
+    return { steps: [...services, ...targets, last].map(rest) };
+  }
+  if (!isProtected) {
+    const deletion = send(balancer, "delete load balancer", "DELETE /load_balancers/{id}");
+    const ports = balancer.services.map(({ listen_port }) => listen_port);
+    return { steps: [isShared(balancer) ? whileMarked(balancer, ports)(deletion) : deletion] };
+  }
+  const text = `The load balancer ${balancer.name} is protected against deletion, so it stays in the cloud, without the label ${ownerLabel}. Remove the protection and delete it there if it is not needed.`;
+  const problems = [warningProblem(reasons.LoadBalancerProtected, text)];
+  return { steps: [rest({ ...release, releases: true })], problems };
+}

@@ -1,0 +1,306 @@
+// The load balancer as a Service sees it that shares it with other Services, or with what something else has put there: which ports and
+// targets it may change, which settings it cannot change alone, and the labels that it needs. Pure.
+
+import {
+  applicable,
+  contradictionsIn,
+  isRemovable,
+  type ProviderProblem,
+  type RefusedTarget,
+  type ServiceUID,
+} from "#ccm";
+import { withDefaults } from "./balancer.ts";
+import { isShared, labelOf, labelOfTarget, ownerLabel, portMarksOf, targetLabelsOf } from "./marks.ts";
+import { fitsType, portLimit, possible } from "./placement.ts";
+import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
+import { portsOf } from "./services.ts";
+import { hasRobotAccess, type Settings as OperatorSettings } from "./settings.ts";
+import { choosePorts, needs, type Parts, partsOf, type Request } from "./shared-parts.ts";
+import {
+  contradictionProblem,
+  portProblems,
+  refusalOf,
+  stillShared,
+  withoutIdentity,
+} from "./sharing-problems.ts";
+import { keyOf, type WantedTargets, wantedTargets } from "./targets.ts";
+
+type Settings = Readonly<Record<string, unknown>>;
+
+export interface SharingContext {
+  /** The uid of the cluster; undefined while it cannot be read. */
+  readonly cluster: string | undefined;
+  readonly operator: OperatorSettings;
+}
+
+type Labels = ApiLoadBalancer["labels"];
+
+/** What of a load balancer a Service may change, and what it gets of its request. */
+export interface Share<D extends Request> {
+  /** Without the ports that it cannot have, and with the settings that it cannot change as they are. */
+  readonly desired: D;
+  readonly problems: readonly ProviderProblem[];
+  readonly isMember: boolean;
+  readonly view: (targets: WantedTargets) => ShareView;
+}
+
+interface ShareView {
+  /** Those that the Service needs, if they differ. They are written before anything else is changed. */
+  readonly labels: Labels | undefined;
+  /** Only with what the Service may change. */
+  readonly balancer: ApiLoadBalancer;
+  /** Targets for which it has no room. */
+  readonly refused: readonly RefusedTarget[];
+}
+
+const ofAll = ["name", "type", "algorithm-type", "private-ipv4", "disable-public-network"] as const;
+const pointers = ["ipv4-rdns", "ipv6-rdns"] as const;
+const perTarget = "use-private-ip";
+
+/** The settings of the whole load balancer that a Service has. */
+function wantedSettings({ settings }: Pick<Request, "settings">): Settings {
+  return {
+    ...Object.fromEntries([...ofAll, ...pointers].map((name) => [name, settings[name]])),
+    [perTarget]: settings[perTarget] ?? false,
+  };
+}
+
+function currentSettings(
+  balancer: ApiLoadBalancer,
+  others: readonly (Settings | undefined)[],
+  hasStrangers: boolean,
+): Settings {
+  const { name, load_balancer_type: type, algorithm, public_net, private_net, targets } = balancer;
+  const known = others.find((one) => one !== undefined);
+  // Each target has it, also those of others than Services.
+  const isPrivate = hasStrangers
+    ? undefined
+    : targets.find((target) => target.type === "server")?.use_private_ip;
+  return {
+    name,
+    type: type.name,
+    "algorithm-type": algorithm.type,
+    "private-ipv4": private_net[0]?.ip,
+    "disable-public-network": !public_net.enabled,
+    "ipv4-rdns": public_net.ipv4.dns_ptr ?? undefined,
+    "ipv6-rdns": public_net.ipv6.dns_ptr ?? undefined,
+    [perTarget]: known?.[perTarget] ?? isPrivate,
+  };
+}
+
+/** What another Service wants of the load balancer. */
+interface Wanted {
+  readonly settings: Settings;
+  readonly targets: ReadonlySet<string>;
+}
+
+/** What the other Services want, by uid. Undefined: it is not known. */
+function othersOf(
+  { sharers }: Request,
+  balancer: ApiLoadBalancer,
+  uids: readonly string[],
+  operator: OperatorSettings,
+): ReadonlyMap<string, Wanted | undefined> {
+  const wantedOf = (uid: string): Wanted | undefined => {
+    const desired = sharers?.get(uid as ServiceUID);
+    if (desired === undefined) return undefined;
+    const requested = withDefaults(desired, operator);
+    const { specs } = wantedTargets(possible(requested, balancer), hasRobotAccess(operator));
+    const targets = desired.ending === undefined ? specs.map(({ target }) => keyOf(target)) : [];
+    return { settings: wantedSettings(requested), targets: new Set(targets) };
+  };
+  return new Map(uids.map((uid) => [uid, wantedOf(uid)]));
+}
+
+/** Undefined: all of the load balancer belongs to the Service, as the Go manager has it. */
+export function shareOf<D extends Request>(
+  requested: D,
+  balancer: ApiLoadBalancer,
+  { cluster, operator }: SharingContext,
+): Share<D> | undefined {
+  const { owner, settings } = requested;
+  const isAlone = settings.shared === undefined && !isShared(balancer);
+  if (isAlone && balancer.labels[ownerLabel] === owner.uid) return undefined;
+  const parts = partsOf(requested, balancer, cluster);
+  const { strangers, view, isMember, mine } = parts;
+  const hasStrangers = strangers.length > 0;
+  if (isAlone && !hasStrangers) return undefined;
+  const others = othersOf(requested, balancer, view.others, operator);
+  const theirs = new Map([...others].map(([uid, wanted]) => [uid, wanted?.settings]));
+  const current = currentSettings(balancer, [...theirs.values()], hasStrangers);
+  const held = contradictionsIn(wantedSettings(requested), current, theirs, hasStrangers);
+  const kept = Object.fromEntries(held.map(({ name, current: value }) => [name, value]));
+  const agreed = { ...requested, settings: { ...settings, ...kept } };
+  const { type } = agreed.settings;
+  const limit = Math.max(balancer.load_balancer_type.max_services, portLimit(type ?? "") ?? 0);
+  const ports = choosePorts(requested, parts, limit);
+  const isSmall = type !== undefined && !fitsType(type, parts.occupied + ports.served.length);
+  const home = cluster ?? mine[0]?.cluster;
+  const isServed = ({ protocol, port }: Request["ports"][number]): boolean =>
+    protocol !== "TCP" || ports.served.includes(port);
+  return {
+    desired: {
+      ...agreed,
+      ports: requested.ports.filter(isServed),
+      settings: { ...agreed.settings, ...(isSmall && { type: current["type"] }) },
+    },
+    isMember,
+    problems: [
+      ...applicable(
+        home === undefined && withoutIdentity,
+        isMember
+          ? stillShared(requested, balancer, parts.others)
+          : refusalOf(requested, balancer, parts.others, home),
+      ),
+      ...held.map((one) => contradictionProblem(one, balancer, parts)),
+      ...portProblems(requested, balancer, parts, { ...ports, isSmall }),
+    ],
+    view: (targets) => {
+      const targetsOf = [...others.values()].map((wanted) => wanted?.targets);
+      const own = ownTargets(balancer, targetsOf, hasStrangers);
+      const seen = viewWith(balancer, parts, targets, own.isFree);
+      const refused = new Set(seen.refused.map(({ node }) => node));
+      const specs = targets.specs.filter(({ node }) => !refused.has(node));
+      const labels = changedLabels(requested, balancer, parts, { home, ports: ports.served, specs, own });
+      return { labels, ...seen };
+    },
+  };
+}
+
+interface OwnTargets {
+  /** Whether no other Service needs it. */
+  readonly isUnwanted: (target: string) => boolean;
+  /** Whether the Service may remove a target that it does not want. */
+  readonly isFree: (target: ApiTarget) => boolean;
+  /** Those of Services have labels, and all others stay. */
+  readonly areMarked: boolean;
+}
+
+function ownTargets(
+  { labels }: ApiLoadBalancer,
+  others: readonly (ReadonlySet<string> | undefined)[],
+  hasStrangers: boolean,
+): OwnTargets {
+  const marked = targetLabelsOf(labels);
+  // Something else may have targets although its listener is being replaced.
+  const areMarked = hasStrangers || marked.size > 0;
+  const isUnwanted = (target: string): boolean => isRemovable(target, others);
+  const isFree = (target: ApiTarget): boolean =>
+    target.type !== "label_selector" &&
+    isUnwanted(keyOf(target)) &&
+    (!areMarked || marked.has(keyOf(target)));
+  return { isUnwanted, isFree, areMarked };
+}
+
+interface NeededLabels {
+  readonly home: string | undefined;
+  readonly ports: readonly number[];
+  readonly specs: WantedTargets["specs"];
+  readonly own: OwnTargets;
+}
+
+function changedLabels(
+  requested: Request,
+  { labels, targets: existing }: ApiLoadBalancer,
+  { view, mine, taken }: Parts,
+  { home, ports, specs, own }: NeededLabels,
+): Labels | undefined {
+  if (home === undefined) return undefined;
+  const { owner, settings } = requested;
+  const needed = [...ports.flatMap((port) => needs(requested, port)), ...view.own.flatMap(portsOf)];
+  // Without any port, the Service keeps its place.
+  const marked = needed.length > 0 ? needed.filter((port) => !taken.has(port)) : mine.map(({ port }) => port);
+  const has = new Set(existing.map(keyOf));
+  const gone = [...targetLabelsOf(labels)].filter(([target]) => !has.has(target) && own.isUnwanted(target));
+  const dropped = new Set([...mine.map((mark) => labelOf(mark)[0]), ...gone.map(([, label]) => label)]);
+  const isOwner = (uid: string): boolean => uid === owner.uid || view.others.includes(uid);
+  const rest = Object.entries(labels).filter(([key, value]) =>
+    key === ownerLabel ? !isOwner(value) : !dropped.has(key),
+  );
+  const wanted = own.areMarked ? specs.map(({ target }) => labelOfTarget(keyOf(target), home)) : [];
+  const next = Object.fromEntries([
+    ...rest,
+    ...[...new Set(marked)].map((port) => labelOf({ port, cluster: home, ...owner, scope: settings.shared })),
+    ...wanted.map((label) => [label, ""]),
+    ...applicable(settings.shared === undefined && view.others.length === 0 && [ownerLabel, owner.uid]),
+  ]) as Labels;
+  const isSame =
+    Object.keys(next).length === Object.keys(labels).length &&
+    Object.entries(next).every(([key, value]) => labels[key] === value);
+  return isSame ? undefined : next;
+}
+
+/** The labels of a new load balancer. Undefined: the uid of the cluster is needed, and unknown. */
+export function newLabels(requested: Request, cluster: string | undefined): Labels | undefined {
+  const { owner, ports, settings } = requested;
+  if (settings.shared === undefined) return { [ownerLabel]: owner.uid };
+  if (cluster === undefined) return undefined;
+  const tcp = ports.flatMap(({ protocol, port }) => (protocol === "TCP" ? needs(requested, port) : []));
+  return Object.fromEntries(tcp.map((port) => labelOf({ port, cluster, ...owner, scope: settings.shared })));
+}
+
+function viewWith(
+  balancer: ApiLoadBalancer,
+  { view, occupied }: Parts,
+  { specs }: WantedTargets,
+  isFree: (target: ApiTarget) => boolean,
+): Omit<ShareView, "labels"> {
+  const { targets, load_balancer_type: type } = balancer;
+  const wanted = new Set(specs.map(({ target }) => keyOf(target)));
+  const seen = targets.filter((target) => wanted.has(keyOf(target)) || isFree(target));
+  const has = new Set(targets.map(keyOf));
+  const added = specs.filter(({ target }) => !has.has(keyOf(target)));
+  const leaving = seen.filter((target) => !wanted.has(keyOf(target))).length;
+  const room = Math.max(0, type.max_targets - targets.length + leaving);
+  const text = `The load balancer ${balancer.name} has ${targets.length} targets of its Services, and its type ${type.name} accepts ${type.max_targets}.`;
+  return {
+    balancer: {
+      ...balancer,
+      services: view.own,
+      targets: seen,
+      load_balancer_type: { ...type, max_services: type.max_services - occupied },
+    },
+    refused: added.slice(room).map(({ node }) => ({ node, text })),
+  };
+}
+
+/** What a Service removes when it leaves. Undefined: nothing else uses the load balancer, and it is deleted. */
+export function leaveOf(
+  balancer: ApiLoadBalancer,
+  uid: ServiceUID,
+  sharers: Request["sharers"],
+  { operator }: SharingContext,
+): Pick<ApiLoadBalancer, "services" | "targets"> | undefined {
+  const leaving = { owner: { uid, namespace: "", name: "" }, ports: [], settings: {}, sharers };
+  const { view, strangers } = partsOf(leaving, balancer, undefined);
+  if (view.isLast) return undefined;
+  const others = [...othersOf(leaving, balancer, view.others, operator).values()];
+  const { isFree } = ownTargets(
+    balancer,
+    others.map((wanted) => wanted?.targets),
+    strangers.length > 0,
+  );
+  return { services: view.own, targets: balancer.targets.filter(isFree) };
+}
+
+/** Without those of this Service, and of targets that it removes; without those of all targets if it is the last one. */
+export function labelsWithout(
+  balancer: ApiLoadBalancer,
+  uid: string,
+  removed: readonly ApiTarget[] = [],
+): Labels {
+  const marks = portMarksOf(balancer);
+  const isLast = marks.every((mark) => mark.uid === uid);
+  const targets = new Set(removed.map(keyOf));
+  const own = new Set([
+    ...marks.flatMap((mark) => (mark.uid === uid ? labelOf(mark)[0] : [])),
+    ...[...targetLabelsOf(balancer.labels)].flatMap(([target, label]) =>
+      isLast || targets.has(target) ? label : [],
+    ),
+  ]);
+  return Object.fromEntries(
+    Object.entries(balancer.labels).filter(([key, value]) =>
+      key === ownerLabel ? value !== uid : !own.has(key),
+    ),
+  );
+}

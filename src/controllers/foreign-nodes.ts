@@ -1,0 +1,204 @@
+// Finds the machines of Nodes that k3s or RKE2 has initialized (--foreign-nodes=targets), whose provider ids name no machine. A Node
+// object is written by its kubelet, so what it says counts only where the cloud says the same.
+
+import type { Answer, Inventory } from "../cloud/inventory/instances.ts";
+import type { NodeIdentity } from "../cloud/inventory/node-identity.ts";
+import type { Milliseconds } from "../core/brand.ts";
+import { defined } from "../core/defined.ts";
+import { ipFamily, parseIp } from "../core/ip.ts";
+import { shortList } from "../core/text.ts";
+import type { Node } from "../kube/objects.ts";
+import type { Index } from "../kube/watch/store.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Instance, Machine } from "../provider/instances.ts";
+import type { NodeStore } from "./node-deps.ts";
+import { identityOf, ipsOf, type NodeIPs } from "./node-facts.ts";
+
+export interface ForeignNodesDeps {
+  readonly nodes: NodeStore;
+  readonly clock: Clock;
+  readonly isSelected: (node: Node) => boolean;
+  /** Of the current session. */
+  readonly inventory: Inventory;
+  /** Between two answers that the cloud has no machine of a Node. */
+  readonly confirmAfter: Milliseconds;
+}
+
+interface Found {
+  readonly instance: Instance;
+  readonly source: string;
+}
+
+/** As a target: without a machine it is none, and its addresses are those of its machine only. */
+interface AsTarget {
+  readonly machine?: Machine;
+  readonly ips: NodeIPs;
+}
+
+export type ForeignMatch = AsTarget &
+  (
+    | {
+        readonly kind: "matched";
+        readonly instance: Instance;
+        /** By the current answer, and no other source can have a second match. Otherwise an earlier answer of this session showed it. */
+        readonly isCertain: boolean;
+      }
+    /** Nothing is proved yet. `isHolding`: it may be a target, and no load balancer may lose a target that may be this Node. */
+    | { readonly kind: "awaited"; readonly isHolding: boolean }
+    | { readonly kind: "unmatched"; readonly why: string }
+  );
+
+const noIPs: NodeIPs = { addresses: [], internalIPs: [] };
+const awaited = (isHolding: boolean): ForeignMatch => ({ kind: "awaited", isHolding, ips: noIPs });
+const unmatched = (why: string): ForeignMatch => ({ kind: "unmatched", why, ips: noIPs });
+
+/** What one session with the cloud has shown. */
+interface Session {
+  readonly inventory: Inventory;
+  /** An absence counts from then on (monotonic). */
+  readonly provedFrom: number;
+  /** The Nodes that there were at its beginning, which may be targets. */
+  readonly initial: ReadonlySet<string>;
+  readonly found: Map<string, Found>;
+  /** When the machines of later Nodes were requested, monotonic. */
+  readonly requested: Map<string, number>;
+}
+
+export class ForeignNodes {
+  readonly #deps: ForeignNodesDeps;
+  /** The Nodes whose provider id names a machine. */
+  readonly #owners: Index<Node>;
+  #latest: Session | undefined;
+
+  /** Follows the Nodes for the life of the process. */
+  constructor(deps: ForeignNodesDeps) {
+    this.#deps = deps;
+    this.#owners = deps.nodes.index(({ spec }) => deps.inventory.machineKeysOf(spec.providerID ?? ""));
+    deps.nodes.subscribe(({ before, after }) => {
+      if (before === undefined || before.metadata.uid === after?.metadata.uid) return;
+      this.#latest?.found.delete(before.metadata.uid);
+      this.#latest?.requested.delete(before.metadata.uid);
+    });
+  }
+
+  /** By what to find the machine of a Node: not by a provider id of k3s or RKE2. */
+  identityOf(node: Node): NodeIdentity {
+    const { providerID, ...identity } = identityOf(node);
+    return this.#isForeign(node) ? identity : { ...identity, ...defined({ providerID }) };
+  }
+
+  /** For controllers: the same as `match`, and requests what it lacks. */
+  observe(node: Node): ForeignMatch | undefined {
+    if (!this.#isForeign(node)) return undefined;
+    const { requested } = this.#session();
+    const match = this.match(node);
+    const { uid } = node.metadata;
+    if (match?.kind !== "awaited" || match.isHolding || requested.has(uid)) return match;
+    // Its machine may be younger than the last listing.
+    const since = this.#deps.clock.monotonic();
+    requested.set(uid, since);
+    this.#deps.inventory.request(this.identityOf(node), { since, urgency: "new-node" });
+    return match;
+  }
+
+  /** Undefined: no Node of k3s or RKE2. Sends no request, so it may be called on a replica that does not lead. */
+  match(node: Node): ForeignMatch | undefined {
+    if (!this.#isForeign(node)) return undefined;
+    const session = this.#latest;
+    if (session?.inventory !== this.#deps.inventory) return awaited(true);
+    const { uid } = node.metadata;
+    const answer = session.inventory.check(this.identityOf(node));
+    const known = session.found.get(uid);
+    const shown = answer.kind === "exists" || answer.kind === "unconfirmed" ? answer : undefined;
+    const found = shown ?? known;
+    if (found === undefined) return unshown(uid, answer, session);
+    const { instance, source } = found;
+    const isKnown = known?.source === source && known.instance.key === instance.key;
+    const why = this.#refusal(node, instance, isKnown);
+    if (why !== undefined) {
+      session.found.delete(uid);
+      return unmatched(why);
+    }
+    session.found.set(uid, { instance, source });
+    const machine = defined({ source, key: instance.key, handles: instance.handles });
+    const isCertain = answer.kind === "exists";
+    return { kind: "matched", instance, isCertain, machine, ips: sharedIPs(node, instance) };
+  }
+
+  #isForeign(node: Node): boolean {
+    return isOfDistribution(node.spec.providerID) && this.#deps.isSelected(node);
+  }
+
+  /** Why a machine with the name of the Node is not its machine. */
+  #refusal(node: Node, instance: Instance, isKnown: boolean): string | undefined {
+    const { nodes, inventory } = this.#deps;
+    const { name } = node.metadata;
+    const which = `instance ${instance.title} (${instance.key})`;
+    if (!instance.names.includes(name)) return `${which} has another name`;
+    const owners = inventory.machineKeysOf(instance.id).flatMap((key) => this.#owners.get(key));
+    const namesakes = instance.names.flatMap((one) => nodes.get(one) ?? []);
+    const other = [...owners, ...namesakes].find(({ metadata }) => metadata.name !== name);
+    if (other !== undefined) return `${which} is that of Node ${other.metadata.name}`;
+    const { addresses } = ipsOf(node);
+    const shown = shownIPs(instance);
+    if (isKnown || hasSameUUID(node, instance) || addresses.some((ip) => shown.has(ip))) return undefined;
+    return `${which} has neither an address of the Node (${shortList(addresses) || "none yet"}) nor its system UUID`;
+  }
+
+  #session(): Session {
+    const { inventory, nodes, clock, confirmAfter } = this.#deps;
+    if (this.#latest?.inventory === inventory) return this.#latest;
+    const initial = nodes.list().filter(({ spec }) => isOfDistribution(spec.providerID));
+    const began = clock.monotonic();
+    this.#latest = {
+      inventory,
+      provedFrom: began + confirmAfter,
+      initial: new Set(initial.map(({ metadata }) => metadata.uid)),
+      found: new Map(),
+      requested: new Map(),
+    };
+    if (initial.length > 0) this.#proveLater(this.#latest, initial);
+    return this.#latest;
+  }
+
+  /** Requests a second listing for the Nodes that the first one does not show. */
+  #proveLater({ inventory, found }: Session, initial: readonly Node[]): void {
+    const { clock, confirmAfter } = this.#deps;
+    const cancel = clock.after(confirmAfter, () => {
+      if (initial.some(({ metadata }) => !found.has(metadata.uid)))
+        inventory.requestListing(clock.monotonic(), "refresh");
+    });
+    inventory.life.addEventListener("abort", cancel, { once: true });
+  }
+}
+
+function unshown(uid: string, answer: Answer, { initial, requested, provedFrom }: Session): ForeignMatch {
+  if (answer.kind === "ambiguous") return unmatched("several instances have its name");
+  const isHolding = initial.has(uid);
+  const since = isHolding ? provedFrom : (requested.get(uid) ?? Number.POSITIVE_INFINITY);
+  const isProved = answer.kind === "gone" && answer.undescribed === undefined && answer.asOf >= since;
+  return isProved ? unmatched("the cloud has no instance with its name") : awaited(isHolding);
+}
+
+/** The provider ids of their embedded cloud controller managers, which name the Node. */
+export const isOfDistribution = (providerID: string | undefined): boolean =>
+  /^(?:k3s|rke2):\/\//.test(providerID ?? "");
+
+function hasSameUUID({ status }: Node, { uuids = [] }: Instance): boolean {
+  const own = status.nodeInfo?.systemUUID?.toLowerCase() ?? "";
+  return own !== "" && uuids.some((uuid) => uuid.toLowerCase() === own);
+}
+
+const shownIPs = ({ addresses }: Instance): ReadonlySet<string> =>
+  new Set(
+    addresses.flatMap(({ kind, value }) => (kind.endsWith("IP") ? (parseIp(value, "sloppy") ?? []) : [])),
+  );
+
+/** The addresses of the Node that the cloud reports too, or leaves to the kubelet. Others may be those of other machines. */
+function sharedIPs(node: Node, instance: Instance): NodeIPs {
+  const ips = ipsOf(node);
+  const shown = shownIPs(instance);
+  const kept = instance.keepsInternalIPs ?? [];
+  const internalIPs = ips.internalIPs.filter((ip) => shown.has(ip) || kept.includes(ipFamily(ip)));
+  return { addresses: ips.addresses.filter((ip) => shown.has(ip) || internalIPs.includes(ip)), internalIPs };
+}

@@ -1,0 +1,45 @@
+// What the other Services need that have the same load balancer, for the plan of one of them.
+
+import type { BalancerInventory } from "../../../cloud/inventory/balancers.ts";
+import type { ServiceUID } from "../../../core/brand.ts";
+import type { ObservedLoadBalancer } from "../../../provider/load-balancers.ts";
+import { isPaused } from "../../pause.ts";
+import type { Desired, ServiceControllerDeps } from "../deps.ts";
+import { isManaged } from "../predicates.ts";
+import type { ServiceRecords } from "../state/service-records.ts";
+import type { DesiredServices } from "./desired-services.ts";
+
+export interface SharersContext {
+  readonly controller: Pick<ServiceControllerDeps, "services" | "classes">;
+  readonly desiredServices: Pick<DesiredServices, "tryOf">;
+  readonly inventory: Pick<BalancerInventory, "sharedWith">;
+  readonly records: Pick<ServiceRecords, "get">;
+}
+
+/** Only for a load balancer that others have too. */
+export function withSharers(
+  desired: Desired,
+  observed: ObservedLoadBalancer | undefined,
+  context: SharersContext,
+): Desired {
+  const views = observed === undefined ? [] : context.inventory.sharedWith(observed, desired.owner.uid);
+  if (views.length === 0) return desired;
+  const sharers = views.flatMap((view) =>
+    view.owners.map((uid) => [uid, desiredOf(uid, view, context)] as const),
+  );
+  return { ...desired, sharers: new Map(sharers) };
+}
+
+/** Undefined while it is not known, or not what the load balancer has. */
+function desiredOf(
+  uid: ServiceUID,
+  view: ObservedLoadBalancer,
+  { controller: { services, classes }, desiredServices, records }: SharersContext,
+): Desired | undefined {
+  const service = services.get(records.get(uid)?.key ?? "");
+  const isKnown = service?.metadata.uid === uid && isManaged(service, classes) && !isPaused(service);
+  const member = isKnown ? desiredServices.tryOf(service, view) : undefined;
+  if (member === undefined || member.isAwaited || member.isBlocked || member.isOnHold) return undefined;
+  // The cloud may hide them, and they may be working targets.
+  return { ...member.desired, targets: [...member.desired.targets, ...member.gone] };
+}

@@ -1,0 +1,61 @@
+// What servers announce in the headers of responses: that an operation is deprecated (RFC 9745), when it ends (RFC 8594), and warnings for
+// clients (299). Servers may send anything, so sizes are bounded. Pure.
+
+/**
+ * `operation`: it is deprecated, or ends. `warning`: of the server, about a request. `type`, `image`: one in use is deprecated. `value`: a field
+ * has a value that this version does not know.
+ */
+export type AnnouncedKind = "operation" | "warning" | "type" | "image" | "value";
+
+/** Something that a server announces. */
+export interface Announcement {
+  readonly what: AnnouncedKind;
+  /** The operation, the field, or the name of what is deprecated, such as `server type cx11`. */
+  readonly name: string;
+  /** What the server says about it, such as `unavailable after 2027-01-01`; or the value. */
+  readonly text: string;
+}
+
+const maxHeader = 4096;
+const maxWarnings = 3;
+/** Of the year 9999. */
+const lastDay = Date.UTC(9999, 11, 31);
+
+/** A date as `@1767225600`, or as in other headers. */
+function dayOf(text: string): string | undefined {
+  const seconds = /^@(-?\d{1,12})$/.exec(text)?.[1];
+  const at = seconds === undefined ? Date.parse(text.slice(0, 64)) : Number(seconds) * 1000;
+  return at >= 0 && at <= lastDay ? new Date(at).toISOString().slice(0, 10) : undefined;
+}
+
+/** Before the RFC, servers sent `true`. */
+function deprecationIn(headers: Pick<Headers, "get">): string | undefined {
+  const text = headers.get("deprecation")?.trim() ?? "";
+  if (text === "" || text === "false" || text === "?0") return undefined;
+  const day = dayOf(text);
+  return day === undefined ? "deprecated" : `deprecated since ${day}`;
+}
+
+function endIn(headers: Pick<Headers, "get">): string | undefined {
+  const day = dayOf(headers.get("sunset")?.trim() ?? "");
+  return day && `unavailable after ${day}`;
+}
+
+/** Several headers are joined with commas. */
+function warningsIn(headers: Pick<Headers, "get">): readonly string[] {
+  const text = headers.get("warning")?.slice(0, maxHeader) ?? "";
+  const found = text.matchAll(/(?:^|,)\s*299 \S+ "((?:[^"\\]|\\.)*)"/g);
+  return [...found.map(([, quoted = ""]) => quoted.replaceAll(/\\(.)/g, "$1")).take(maxWarnings)];
+}
+
+/** What a response to this operation announces; nearly always nothing. */
+export function announcedIn(headers: Pick<Headers, "get">, operation: string): readonly Announcement[] {
+  const ends = [deprecationIn(headers), endIn(headers)].filter((text) => text !== undefined);
+  const warnings = warningsIn(headers);
+  return [
+    ...(ends.length > 0 ? [{ what: "operation", name: operation, text: ends.join(", ") } as const] : []),
+    ...(warnings.length > 0
+      ? [{ what: "warning", name: operation, text: warnings.join("; ") } as const]
+      : []),
+  ];
+}

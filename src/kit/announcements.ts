@@ -1,0 +1,41 @@
+// Finds what an API announces in its objects: values that a provider does not know, such as a new state of machines, and deprecations.
+
+import { messageOf } from "../core/error-message.ts";
+import type { Context } from "../provider/provider.ts";
+
+/**
+ * Returns a check of one field. It announces each other value, and ignores what is no text.
+ *
+ * @example
+ * const checkStatus = knownValues(announce, "server.status", ["running", "off"]);
+ * checkStatus(server.status);
+ */
+export function knownValues(
+  announce: Context["announce"],
+  field: string,
+  values: readonly string[],
+): (value: unknown) => void {
+  const known: ReadonlySet<unknown> = new Set(values);
+  return (value) => {
+    if (typeof value === "string" && !known.has(value)) announce({ what: "value", name: field, text: value });
+  };
+}
+
+/**
+ * A function for `mapEntries` that returns each object as it is. What `look` throws is announced, because an object of another shape must
+ * not fail the listing for the sake of an announcement.
+ */
+export function lookedAt<T>(
+  announce: Context["announce"],
+  name: string,
+  look: (object: T) => void,
+): (object: T) => T {
+  return (object) => {
+    try {
+      look(object);
+    } catch (error) {
+      announce({ what: "value", name, text: messageOf(error) });
+    }
+    return object;
+  };
+}

@@ -1,0 +1,347 @@
+// --foreign-nodes=targets: which machine a Node of k3s or RKE2 has. A Node object is written by its kubelet.
+
+import { describe, expect, test } from "bun:test";
+import { providerID } from "../../src/core/brand.ts";
+import type { Instance } from "../../src/provider/instances.ts";
+import { NodeControllers, type SetupOptions, uninitialized } from "../support/node-controllers.ts";
+import { machine, outage, ScriptedSource } from "../support/scripted-source.ts";
+
+const server = (name: string, ip: string, changes: Partial<Instance> = {}) =>
+  machine(name, { addresses: [{ kind: "InternalIP", value: ip }], zone: "z1", region: "r1", ...changes });
+
+const setUp = (options: SetupOptions = {}) =>
+  new NodeControllers({ foreignNodes: "targets", machines: [server("n0", "10.0.0.1")], ...options });
+
+interface Draft {
+  readonly id?: string;
+  readonly ips?: readonly string[];
+  readonly uuid?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+const add = (w: NodeControllers, name = "n0", { id, ips = ["10.0.0.1"], uuid, labels = {} }: Draft = {}) =>
+  w.nodes.add({
+    name,
+    labels,
+    spec: { providerID: providerID(id ?? `k3s://${name}`) },
+    status: {
+      addresses: ips.map((address) => ({ type: "InternalIP", address })),
+      ...(uuid !== undefined && { nodeInfo: { systemUUID: uuid } as never }),
+    },
+  });
+
+const match = (w: NodeControllers, name = "n0") => w.foreignNodes?.observe(w.nodes.node(name));
+const why = (w: NodeControllers, name = "n0") => {
+  const found = match(w, name);
+  return found?.kind === "unmatched" ? found.why : found?.kind;
+};
+
+async function listed(w: NodeControllers): Promise<NodeControllers> {
+  w.inventory.requestListing(w.clock.monotonic(), "refresh");
+  await w.pass(1);
+  return w;
+}
+
+describe("the machine of a Node of k3s", () => {
+  test.each(["k3s://n0", "rke2://n0"])("%s is found by its name and an address [F110]", async (id) => {
+    const w = setUp();
+    add(w, "n0", { id });
+    await listed(w);
+    expect(match(w)).toMatchObject({
+      kind: "matched",
+      isCertain: true,
+      machine: { source: "cloud", key: "n0" },
+      ips: { internalIPs: ["10.0.0.1"] },
+    });
+  });
+
+  test("is found by its name and its system UUID, in any case [F110]", async () => {
+    const w = setUp({ machines: [server("n0", "10.0.0.9", { uuids: ["ab-cd"] })] });
+    add(w, "n0", { uuid: "AB-CD" });
+    await listed(w);
+    expect(match(w)).toMatchObject({ kind: "matched", ips: { addresses: [] } });
+  });
+
+  test.each(["other://n0", "aws:///z/i-1", "K3S://n0", "xk3s://n0", "fake://n0"])(
+    "is not looked for by the provider id %s [F110]",
+    async (id) => {
+      const w = setUp();
+      add(w, "n0", { id });
+      await listed(w);
+      expect(match(w)).toBeUndefined();
+      expect(w.foreignNodes?.identityOf(w.nodes.node("n0")).providerID).toBe(providerID(id));
+    },
+  );
+
+  test("is not looked for where --node-selector does not match [F110]", async () => {
+    const w = setUp({ isSelected: () => false });
+    add(w);
+    await listed(w);
+    expect(match(w)).toBeUndefined();
+  });
+
+  test("has only the addresses that the cloud reports too [F110]", async () => {
+    const w = setUp();
+    add(w, "n0", { ips: ["192.0.2.66", "10.0.0.1", "10.0.0.2"] });
+    await listed(w);
+    expect(match(w)?.ips).toEqual({ addresses: ["10.0.0.1"], internalIPs: ["10.0.0.1"] } as never);
+  });
+
+  test("keeps InternalIPs of a family that the cloud leaves to the kubelet, which prove nothing [F110]", async () => {
+    const kept = { keepsInternalIPs: ["IPv4"] } as const;
+    const w = setUp({ machines: [server("n0", "10.0.0.1", kept), server("n1", "10.0.0.2", kept)] });
+    add(w, "n0", { ips: ["10.0.0.1", "10.7.0.1"] });
+    add(w, "n1", { ips: ["10.7.0.2"] });
+    await listed(w);
+    expect(match(w)?.ips.internalIPs).toEqual(["10.0.0.1", "10.7.0.1"] as never);
+    expect(why(w, "n1")).toBe(
+      "instance n1 (n1) has neither an address of the Node (10.7.0.2) nor its system UUID",
+    );
+  });
+});
+
+test("a replica that does not lead knows nothing of a Node of k3s, and sends no request [F110]", async () => {
+  const w = setUp();
+  add(w);
+  expect(w.foreignNodes?.match(w.nodes.node("n0"))).toMatchObject({ kind: "awaited" });
+  await w.pass(600);
+  expect(w.cloud.calls).toEqual([]);
+});
+
+describe("a Node of k3s has no machine", () => {
+  test("of its name, if the machine has none of its addresses [F110]", async () => {
+    const w = setUp();
+    add(w, "n0", { ips: ["10.9.9.9"] });
+    await listed(w);
+    expect(why(w)).toBe("instance n0 (n0) has neither an address of the Node (10.9.9.9) nor its system UUID");
+  });
+
+  test("with its address, if the machine has another name [F110]", async () => {
+    const w = setUp({ machines: [server("database", "10.0.0.1")], matchBy: ["name", "address"] });
+    add(w);
+    await listed(w);
+    expect(why(w)).toBe("instance database (database) has another name");
+  });
+
+  test("by the first part of its name [F110]", async () => {
+    const w = setUp({
+      machines: [server("i-1", "10.0.0.1", { shortName: "n0" })],
+      matchBy: ["name", "shortName"],
+    });
+    add(w, "n0.example.com");
+    await listed(w);
+    expect(why(w, "n0.example.com")).toBe("instance i-1 (i-1) has another name");
+  });
+
+  test.each(["before", "after"])(
+    "that another Node owns by its provider id, which joined %s [F110]",
+    async (when) => {
+      const w = setUp({ machines: [server("m1", "10.0.0.1", { names: ["n0"] })] });
+      const own = () => w.nodes.add({ name: "owner", spec: { providerID: providerID("fake://m1") } });
+      if (when === "before") own();
+      add(w);
+      await listed(w);
+      if (when === "after") {
+        expect(match(w)?.kind).toBe("matched");
+        own();
+      }
+      expect(why(w)).toBe("instance m1 (m1) is that of Node owner");
+      w.nodes.remove("owner");
+      expect(match(w)?.kind).toBe("matched");
+    },
+  );
+
+  test("if another Node has another name of the machine [F110]", async () => {
+    const w = setUp({ machines: [server("m1", "10.0.0.1", { names: ["n0", "n1"] })] });
+    add(w, "n0");
+    add(w, "n1");
+    await listed(w);
+    expect([why(w, "n0"), why(w, "n1")]).toEqual([
+      "instance m1 (m1) is that of Node n1",
+      "instance m1 (m1) is that of Node n0",
+    ]);
+  });
+
+  test("if several machines have its name [F110]", async () => {
+    const same = { names: ["n0"] };
+    const w = setUp({ machines: [server("m1", "10.0.0.1", same), server("m2", "10.0.0.2", same)] });
+    add(w);
+    await listed(w);
+    expect(why(w)).toBe("several instances have its name");
+  });
+});
+
+describe("without an answer with the machine", () => {
+  test("a Node of before is awaited until two answers 30 s apart lack its machine [F110]", async () => {
+    const w = setUp({ machines: [] });
+    add(w);
+    expect(why(w)).toBe("awaited");
+    await listed(w);
+    expect(why(w)).toBe("awaited");
+    await w.pass(27);
+    expect(w.cloud.calls.map(({ what }) => what)).toEqual(["list"]);
+    await w.pass(5);
+    expect(w.cloud.calls.map(({ what }) => what)).toEqual(["list", "list"]);
+    expect(why(w)).toBe("the cloud has no instance with its name");
+    await w.pass(3600);
+    expect(w.cloud.calls).toHaveLength(2);
+  });
+
+  test("a Node of before holds up load balancers while requests fail [F110]", async () => {
+    const w = setUp();
+    w.cloud.failure = { error: outage() };
+    add(w);
+    await listed(w);
+    await w.pass(3600);
+    expect(match(w)).toMatchObject({ kind: "awaited", isHolding: true });
+  });
+
+  test("a Node that joins later is requested once, holds up nothing, and may have a machine that is younger than the listing [F110]", async () => {
+    const w = await listed(setUp({ machines: [] }));
+    add(w, "first");
+    match(w, "first");
+    w.cloud.machines.set("n1", server("n1", "10.0.0.1"));
+    add(w, "n1");
+    add(w, "n2");
+    for (const name of ["n1", "n2"])
+      expect(match(w, name)).toMatchObject({ kind: "awaited", isHolding: false });
+    await w.pass(1);
+    expect([match(w, "n1")?.kind, why(w, "n2")]).toEqual([
+      "matched",
+      "the cloud has no instance with its name",
+    ]);
+    for (let count = 0; count < 50; count += 1) match(w, "n2");
+    await w.pass(10);
+    expect(w.cloud.calls).toHaveLength(2);
+  });
+
+  test("the machine of earlier answers stays, even if its address changes or a second one appears [F110]", async () => {
+    const w = setUp();
+    add(w);
+    await listed(w);
+    expect(match(w)?.kind).toBe("matched");
+    w.cloud.machines.set("n0", server("n0", "10.0.0.5"));
+    await listed(w);
+    expect(match(w)).toMatchObject({ kind: "matched", isCertain: true });
+    w.cloud.machines.set("copy", server("copy", "10.0.0.6", { names: ["n0"] }));
+    await listed(w);
+    expect(match(w)).toMatchObject({ kind: "matched", isCertain: false, machine: { key: "n0" } });
+    w.cloud.machines.clear();
+    await listed(w);
+    expect(match(w)).toMatchObject({ kind: "matched", isCertain: false, machine: { key: "n0" } });
+  });
+
+  test("another machine of that name needs an address of the Node, too [F110]", async () => {
+    const w = setUp({ machines: [server("m1", "10.0.0.1", { names: ["n0"] })] });
+    add(w);
+    await listed(w);
+    expect(match(w)?.machine?.key).toBe("m1");
+    w.cloud.machines.delete("m1");
+    w.cloud.machines.set("m2", server("m2", "10.0.0.2", { names: ["n0"] }));
+    await listed(w);
+    expect(why(w)).toContain("instance m2 (m2) has neither an address");
+  });
+
+  test("a match waits for no other source, and is not certain until all have answered [F110]", async () => {
+    const w = setUp({
+      sources: (clock) => {
+        const far = new ScriptedSource({ clock, name: "far", scheme: "far" });
+        far.failure = { error: outage() };
+        return [new ScriptedSource({ clock }, [server("n0", "10.0.0.1")]), far];
+      },
+    });
+    add(w);
+    await listed(w);
+    expect(match(w)).toMatchObject({ kind: "matched", isCertain: false });
+  });
+});
+
+describe("a Node of k3s", () => {
+  const labels = { "node.kubernetes.io/instance-type": "k3s" };
+
+  test("gets the labels that it lacks, and no other change [F110]", async () => {
+    const w = setUp({ ownPrefixes: ["own.example/"] }).start("node", "lifecycle");
+    w.cloud.machines.set("n0", server("n0", "10.0.0.1", { labels: { "own.example/by": "cloud" } }));
+    const before = add(w, "n0", { labels });
+    await listed(w);
+    const after = w.nodes.node("n0");
+    expect(after.metadata.labels).toEqual({
+      ...labels,
+      "own.example/by": "cloud",
+      "topology.kubernetes.io/region": "r1",
+      "topology.kubernetes.io/zone": "z1",
+    });
+    expect([after.spec, after.status]).toEqual([before.spec, before.status]);
+    expect(w.nodes.sent).toEqual(["PATCH /api/v1/nodes/n0"]);
+    expect(w.reported).toMatchObject([{ type: "Normal", reason: "ForeignNodeMatched", isQuiet: true }]);
+    await listed(w);
+    await w.pass(3600);
+    expect(w.nodes.sent).toHaveLength(1);
+  });
+
+  test("gets the instance type of its machine with --label-policy [F110]", async () => {
+    const w = setUp({ node: { labelPolicies: { "node.kubernetes.io/instance-type": "sync" } } }).start(
+      "node",
+    );
+    add(w, "n0", { labels });
+    await listed(w);
+    expect(w.nodes.node("n0").metadata.labels?.["node.kubernetes.io/instance-type"]).toBe("t1.micro");
+  });
+
+  test("is neither tainted nor deleted, whatever its machine does, and keeps its taint when it joins [F110]", async () => {
+    const w = setUp({ node: { taintsFrom: "example.com/" }, lifecycle: { outOfService: "enforce" } });
+    w.start("node", "lifecycle");
+    const tainted = { cloudLabels: { "example.com/gpu": "true.NoSchedule" }, state: "stopped" } as const;
+    w.cloud.machines.set("n0", server("n0", "10.0.0.1", tainted));
+    w.nodes.add({
+      name: "n0",
+      spec: { providerID: providerID("k3s://n0"), taints: [uninitialized] },
+      status: {
+        addresses: [{ type: "InternalIP", address: "10.0.0.1" }],
+        conditions: [{ type: "Ready", status: "Unknown" }],
+      },
+    });
+    await listed(w);
+    await w.pass(900);
+    w.cloud.machines.clear();
+    for (let count = 0; count < 10; count += 1) {
+      await listed(w);
+      await w.pass(300);
+    }
+    expect(w.nodes.names()).toEqual(["n0"]);
+    expect(w.nodes.node("n0").spec).toEqual({ providerID: providerID("k3s://n0"), taints: [uninitialized] });
+    expect(w.reasons("n0")).toContain("ForeignProviderID");
+  });
+
+  test("gets no label of a machine that another Node owns, and says why [F110]", async () => {
+    const w = setUp({ machines: [server("m1", "10.0.0.1", { names: ["n0"] })] }).start("node");
+    w.nodes.add({ name: "owner", spec: { providerID: providerID("fake://m1") } });
+    add(w);
+    await listed(w);
+    await w.pass(60);
+    expect(w.nodes.node("n0").metadata.labels).toEqual({});
+    expect(w.reported.filter(({ node }) => node === "n0").at(-1)).toMatchObject({
+      type: "Warning",
+      reason: "ForeignNodeUnmatched",
+      message: expect.stringContaining("because instance m1 (m1) is that of Node owner."),
+    });
+  });
+
+  test("is left alone while it is paused [F110]", async () => {
+    const w = setUp().start("node");
+    add(w);
+    w.nodes.annotate("n0", { "fairlead.dev/paused": "true" });
+    await listed(w);
+    await w.pass(60);
+    expect(w.nodes.sent).toEqual([]);
+  });
+
+  test("is left alone by default [F110]", async () => {
+    const w = setUp({ foreignNodes: "ignore" }).start("node", "lifecycle");
+    add(w);
+    await listed(w);
+    await w.pass(3600);
+    expect(w.nodes.sent).toEqual([]);
+    expect(w.reasons("n0")).toEqual(["ForeignNode"]);
+  });
+});

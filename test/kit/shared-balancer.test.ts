@@ -1,0 +1,142 @@
+import { describe, expect, test } from "bun:test";
+import {
+  CloudError,
+  contradictionsIn,
+  isRemovable,
+  KeyedLock,
+  viewOf,
+  whileMarked,
+} from "../../src/index.ts";
+
+interface Listener {
+  readonly port: number;
+  readonly marks: readonly string[];
+}
+
+const listeners: readonly Listener[] = [
+  { port: 80, marks: ["web"] },
+  { port: 81, marks: ["blog"] },
+  { port: 6443, marks: [] },
+];
+const view = (mark: string | undefined, marks: readonly string[], some = listeners) =>
+  viewOf({ mark, marks, listeners: some, marksOf: (one) => one.marks });
+const portsOf = (all: readonly Listener[]) => all.map(({ port }) => port);
+
+describe("the view of a Service", () => {
+  test.each([
+    ["one of two", "web", ["web", "blog"], listeners, [80], [81, 6443], ["blog"], false],
+    ["one that may join", undefined, ["web", "blog"], listeners, [], [80, 81, 6443], ["web", "blog"], false],
+    ["the last one", "web", ["web"], listeners.slice(0, 1), [80], [], [], true],
+    [
+      "the last one beside something else",
+      "web",
+      ["web"],
+      [listeners[0], listeners[2]],
+      [80],
+      [6443],
+      [],
+      false,
+    ],
+    [
+      "the last one after a Service that has lost its mark",
+      "web",
+      ["web"],
+      listeners.slice(0, 2),
+      [80],
+      [81],
+      [],
+      true,
+    ],
+    ["one without listeners", "shop", ["shop", "web"], listeners.slice(0, 1), [], [80], ["web"], false],
+  ] as const)(
+    "shows own and taken listeners, and whether it is the last: %s [F38 F108]",
+    (_, mark, marks, some, own, taken, others, isLast) => {
+      const seen = view(mark, marks, some as readonly Listener[]);
+      expect(portsOf(seen.own)).toEqual([...own]);
+      expect(portsOf(seen.taken.map(({ listener }) => listener))).toEqual([...taken]);
+      expect(seen.others).toEqual([...others]);
+      expect(seen.isLast).toBe(isLast);
+    },
+  );
+
+  test("includes what the Service had under another mark [F38]", () => {
+    const isSame = (one: string, other: string) => one.split("#")[0] === other.split("#")[0];
+    const some = [{ port: 80, marks: ["web#1"] }];
+    const seen = viewOf({
+      mark: "web#2",
+      marks: ["web#1", "web#2"],
+      listeners: some,
+      marksOf: (one) => one.marks,
+      isSame,
+    });
+    expect(seen).toMatchObject({ own: some, taken: [], others: [], isLast: true });
+  });
+});
+
+test.each([
+  [true, "no other Service", []],
+  [false, "another Service that wants it", [new Set(["n1"])]],
+  [true, "other Services that do not want it", [new Set(["n2"]), new Set<string>()]],
+  [false, "another Service whose targets are not known", [new Set<string>(), undefined]],
+] as const)("an unwanted target may be removed: %p, with %s [F38]", (isAllowed, _, others) => {
+  expect(isRemovable("n1", others)).toBe(isAllowed);
+});
+
+describe("a setting of the whole load balancer", () => {
+  const lb11 = { type: "lb11" };
+  const names = (
+    wanted: Readonly<Record<string, unknown>>,
+    sharers: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>,
+    hasStrangers = false,
+  ) => contradictionsIn(wanted, lb11, new Map(Object.entries(sharers)), hasStrangers);
+
+  test.each([
+    ["is as wanted", lb11, { blog: { type: "lb31" } }, []],
+    ["is not asked for", {}, { blog: lb11 }, []],
+    ["is wanted by all", { type: "lb21" }, { blog: { type: "lb21" }, shop: { type: "lb21" } }, []],
+    ["is that of another Service", { type: "lb21" }, { blog: lb11, shop: { type: "lb21" } }, ["blog"]],
+    ["is not set in another Service", { type: "lb21" }, { shop: {} }, ["shop"]],
+    ["may be that of a Service that is not planned yet", { type: "lb21" }, { blog: undefined }, ["blog"]],
+    ["is not known of the load balancer", { algorithm: "x" }, { blog: lb11 }, []],
+  ] as const)("that %s [F38]", (_, wanted, sharers, whose) => {
+    expect(names(wanted, sharers).flatMap((one) => one.whose)).toEqual([...whose]);
+  });
+
+  test("stays while something else uses the load balancer [F108]", () => {
+    expect(names({ type: "lb21" }, {}, true)).toEqual([
+      { name: "type", wanted: "lb21", current: "lb11", whose: [] },
+    ]);
+  });
+});
+
+describe("a step that rests on marks", () => {
+  const { signal } = new AbortController();
+  const call = { signal, urgency: "refresh" } as const;
+  const run = (
+    planned: readonly string[] | undefined,
+    now: readonly string[] | undefined,
+  ): Promise<string> => {
+    const step = { do: "join load balancer" };
+    const read = async () => now && { name: "shop", marks: now };
+    const rest = { step, operation: "PUT /x", key: "1", noun: "labels", planned, read };
+    return whileMarked(new KeyedLock(), rest, call, async () => "applied");
+  };
+
+  test.each([
+    ["applied", ["a", "b"], ["b", "a"]],
+    ["applied", undefined, undefined],
+    // The request itself gets the 404.
+    ["applied", ["a"], undefined],
+    ["busy", ["a"], ["a", "b"]],
+    ["busy", ["a", "b"], ["a"]],
+    ["busy", undefined, []],
+  ] as const)("is %s: planned with %j, and now %j [F38]", async (outcome, planned, now) => {
+    const kind = await run(planned, now).catch((error: unknown) => CloudError.is(error) && error.kind);
+    expect(kind).toBe(outcome);
+  });
+
+  test("says which marks have changed", async () => {
+    const error = await run(["a"], ["b"]).catch((one: unknown) => one);
+    expect(String(error)).toContain("The load balancer shop (1) has the labels b, and had a when");
+  });
+});

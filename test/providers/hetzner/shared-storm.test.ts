@@ -1,0 +1,160 @@
+// Services that join, change and leave one load balancer at random, while requests fail and the manager is killed. At the end, the load
+// balancer has exactly what the Services need, and all that Terraform has put there.
+
+import { expect, test } from "bun:test";
+import type { CommonFault } from "#ccm/testing";
+import { type Random, seededRandom } from "../../../src/platform/random.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
+import { runsAllTests } from "../../../src/testing/breadth.ts";
+import { addTerraform, draft, prefix, SharedWorld, sharing, tcp } from "./shared-world.ts";
+
+const names = ["web", "blog", "shop", "mail"] as const;
+const ports = [80, 81, 443, 8080, 8081] as const;
+const pools = ["a,b", "a", "b"] as const;
+const faults: readonly CommonFault[] = ["status", "reset", "lost-answer", "false-error", "slow", "hang"];
+
+const nodePortOf = (name: string, port: number): number =>
+  30_100 + names.indexOf(name as "web") * 100 + ports.indexOf(port as 80);
+
+class Storm {
+  readonly h: SharedWorld;
+  readonly hasTerraform: boolean;
+  readonly #random: Random;
+  readonly #again = new Set<string>();
+
+  constructor(seed: number) {
+    this.#random = seededRandom(seed);
+    this.hasTerraform = seed % 2 === 0;
+    this.h = new SharedWorld({ nodes: 4 });
+    if (this.hasTerraform) addTerraform(this.h);
+    for (let index = 0; index < 4; index += 1)
+      this.h.nodeLabels(`node-${index}`, { pool: index < 2 ? "a" : "b" });
+  }
+
+  #below(count: number): number {
+    return Math.floor(this.#random.fraction() * count);
+  }
+
+  #one<T>(all: readonly T[]): T {
+    return all[this.#below(all.length)] as T;
+  }
+
+  #portsOf(name: string): readonly object[] {
+    const chosen = new Set([this.#one(ports), this.#one(ports)]);
+    return [...chosen].map((port) => tcp(port, nodePortOf(name, port)));
+  }
+
+  async #restart(): Promise<void> {
+    const { h } = this;
+    h.world.crash();
+    await h.world.pass(this.#below(20));
+    if (this.#below(3) === 0) this.#createAgain(this.#one(names));
+    await h.start("service");
+  }
+
+  /** While no manager runs, a Service vanishes with its finalizer, and another one gets its name. */
+  #createAgain(name: string): void {
+    const { server } = this.h.world;
+    const service = server.store.get("services", "default", name);
+    if (service === undefined) return;
+    server.store.remove(resourceNamed("services"), service);
+    this.#again.add(name);
+    this.#create(name);
+  }
+
+  #create(name: string): void {
+    const selector = { "node-selector": `pool in (${this.#one(pools)})` };
+    this.h.world.create(name, draft(sharing(selector), ...this.#portsOf(name)));
+  }
+
+  #fail(): void {
+    const kind = this.#one(faults);
+    const status = kind === "status" ? { status: 503, code: "unavailable" } : {};
+    this.h.cloud.faults.add({ kind, ...status, after: this.#below(4), milliseconds: 5000 });
+  }
+
+  async step(): Promise<void> {
+    const { h } = this;
+    const name = this.#one(names);
+    const service = h.world.find(name);
+    const isLeaving = service?.metadata.deletionTimestamp !== undefined;
+    if (service === undefined) this.#create(name);
+    else if (!isLeaving)
+      switch (this.#below(4)) {
+        case 0:
+          // Once it has the load balancer, it has what the one that vanished has left.
+          if (!this.#again.has(name) || h.world.addressesOf(name).length > 0) h.world.delete(name);
+          break;
+        case 1:
+          h.world.annotate(name, { [`${prefix}node-selector`]: `pool in (${this.#one(pools)})` });
+          break;
+        default:
+          h.world.editSpec(name, { ports: this.#portsOf(name) as never });
+      }
+    if (this.#below(3) === 0) this.#fail();
+    if (this.#below(5) === 0) await this.#restart();
+    await h.world.pass(this.#below(15));
+    this.checkAlways();
+  }
+
+  /** What Terraform has put there is there at any time. */
+  checkAlways(): void {
+    if (!this.hasTerraform) return;
+    expect(this.h.ports).toContain(6443);
+    expect(this.h.serversOfTargets).toContain("control-plane");
+    expect(this.h.only.labels["team"]).toBe("platform");
+  }
+
+  checkEnd(): void {
+    const { h } = this;
+    const alive = names.flatMap((name) => h.world.find(name) ?? []);
+    const listeners = h.all.flatMap(({ services }) => services);
+    const wanted = new Set(alive.flatMap(({ spec }) => (spec.ports ?? []).map(({ port }) => port)));
+    const served = listeners.filter(({ listen_port }) => listen_port !== 6443);
+    expect(h.all).toHaveLength(alive.length > 0 || this.hasTerraform ? 1 : 0);
+    // Each listener forwards to a Service that needs it, and has its mark.
+    for (const { listen_port: port, destination_port: destination } of served) {
+      const owner = alive.find(({ metadata }) => nodePortOf(metadata.name, port) === destination);
+      expect(owner?.spec.ports?.map((one) => one.port)).toContain(port);
+      expect(h.marks).toContain(`${port} ${owner?.metadata.name}`);
+    }
+    // A Service that may not join needs ports that others have.
+    const members = alive.filter(({ metadata }) =>
+      h.marks.some((mark) => mark.endsWith(` ${metadata.name}`)),
+    );
+    expect(alive.length === 0 || members.length > 0).toBe(true);
+    for (const { metadata, spec } of members) {
+      expect(h.world.addressesOf(metadata.name)).toHaveLength(2);
+      for (const { port } of spec.ports ?? []) expect(served.map((one) => one.listen_port)).toContain(port);
+    }
+    for (const { listen_port: port } of served) expect([...wanted]).toContain(port);
+    const selected = new Set(
+      members.flatMap(({ metadata }) => {
+        const [, list = ""] = /\((.*)\)/.exec(metadata.annotations?.[`${prefix}node-selector`] ?? "") ?? [];
+        return [0, 1, 2, 3].filter((index) => list.split(",").includes(index < 2 ? "a" : "b"));
+      }),
+    );
+    const targets = h.all.length === 0 ? [] : h.serversOfTargets.filter((one) => one !== "control-plane");
+    for (const index of selected) expect(targets).toContain(`node-${index}`);
+    expect(targets).toHaveLength(selected.size);
+  }
+}
+
+const seeds = Array.from({ length: runsAllTests ? 60 : 4 }, (_, index) => index + 1);
+
+test.each(seeds)(
+  "a shared load balancer ends as its Services need it: seed %p [F38 F108 N13]",
+  async (seed) => {
+    const storm = new Storm(seed);
+    await storm.h.start("service");
+    for (let count = 0; count < 30; count += 1) await storm.step();
+    await storm.h.world.pass(2400);
+    storm.checkAlways();
+    storm.checkEnd();
+    expect(storm.h.world.unexpectedErrors).toEqual([]);
+    // A settled load balancer causes no change.
+    storm.h.forget();
+    await storm.h.restart();
+    expect(storm.h.changes).toEqual([]);
+  },
+);

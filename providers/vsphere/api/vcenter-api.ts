@@ -5,6 +5,7 @@ import {
   CloudError,
   type CloudTransport,
   type Context,
+  collect,
   many,
   type OpenAccount,
   pagesByCursor,
@@ -130,13 +131,8 @@ export class VCenterApi {
   }
 
   /** What machines are in, without the machines. */
-  async places(call: Call): Promise<readonly ManagedObject[]> {
-    const { objects } = await this.#page(
-      { properties: placeProperties, objects: [view], areViews: true },
-      undefined,
-      call,
-    );
-    return objects;
+  places(call: Call): Promise<readonly ManagedObject[]> {
+    return this.#all({ properties: placeProperties, objects: [view], areViews: true }, call);
   }
 
   /** The machines with this BIOS UUID, or with this host name. */
@@ -151,12 +147,7 @@ export class VCenterApi {
   /** These machines. One that has been removed in between is an error. */
   async machines(objects: readonly Reference[], call: Call): Promise<readonly ManagedObject[]> {
     if (objects.length === 0) return [];
-    const page = await this.#page(
-      { properties: { VirtualMachine: machineProperties }, objects },
-      undefined,
-      call,
-    );
-    return page.objects;
+    return this.#all({ properties: { VirtualMachine: machineProperties }, objects }, call);
   }
 
   /** Whether the user may read each of these objects. Throws `not-found` if one of them does not exist. */
@@ -179,6 +170,14 @@ export class VCenterApi {
     const open = this.#open;
     this.#open = undefined;
     if (open !== undefined) await closeSession(this.#base, open.plain, open.session, call);
+  }
+
+  async #all(selection: Selection, call: Call): Promise<readonly ManagedObject[]> {
+    const pages = pagesByCursor<ManagedObject>({ operation: "RetrievePropertiesEx" }, async (token) => {
+      const { objects, next } = await this.#page(selection, token, call);
+      return { items: objects, next };
+    });
+    return collect(pages);
   }
 
   async #page(

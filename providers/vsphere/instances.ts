@@ -14,7 +14,8 @@ import type { ManagedObject, Reference } from "./api/vim.ts";
 import type { Datacenters } from "./datacenters.ts";
 import type { Known, Locations } from "./locations.ts";
 import { toMachine, type VirtualMachine } from "./machine.ts";
-import { type Description, keyOf, keyOfMachine, titleOf, toInstances } from "./to-instance.ts";
+import { SeenMachines } from "./seen-machines.ts";
+import { type Description, keyOf, titleOf, toInstances } from "./to-instance.ts";
 import { canonical, isUUID, orders, swapped } from "./uuids.ts";
 import type { Places } from "./zones.ts";
 
@@ -34,10 +35,7 @@ const machinesIn = (objects: readonly ManagedObject[]): readonly VirtualMachine[
 
 class Machines {
   readonly #options: MachineSourceOptions;
-  /** The last machine with each key, and its UUID, while this connection lasts. */
-  readonly #seen = new Map<string, { readonly ref: Reference; readonly uuid: string }>();
-  /** The same by reference. */
-  readonly #keys = new Map<string, string>();
+  readonly #seen = new SeenMachines();
   /** Machines of the last listing that have no UUID. */
   #unidentified: readonly VirtualMachine[] = [];
 
@@ -85,7 +83,7 @@ class Machines {
 
   async #search(uuid: string, call: Call): Promise<readonly VirtualMachine[]> {
     if (!isUUID(uuid)) return [];
-    const known = this.#seen.get(canonical(uuid))?.uuid;
+    const known = this.#seen.uuidOf(canonical(uuid));
     const [first, second] = known === undefined ? orders(uuid) : [known, swapped(known)];
     const found = await this.#read("uuid", first, call);
     return found.length > 0 ? found : this.#read("uuid", second, call);
@@ -110,13 +108,8 @@ class Machines {
   ): Promise<readonly Instance[]> {
     const { locations, description } = this.#options;
     const locate = await locations.locate(machines, known, call);
-    const instances = toInstances(machines, description, locate, this.#keys);
-    for (const machine of machines) {
-      if (machine.uuid === undefined) continue;
-      const key = keyOfMachine(machine);
-      this.#seen.set(key, { ref: machine.ref, uuid: machine.uuid });
-      this.#keys.set(machine.ref.value, key);
-    }
+    const instances = toInstances(machines, description, locate, this.#seen.keys);
+    for (const { ref, uuid } of machines) if (uuid !== undefined) this.#seen.add(ref, uuid);
     return instances;
   }
 
@@ -124,13 +117,14 @@ class Machines {
   async #proveAbsence(key: string, call: Call): Promise<void> {
     const { api, locations, keepsNodes } = this.#options;
     if (keepsNodes) throw unproved("SKIP_NODE_DELETION is set, so no Node is deleted.");
-    const hidden = this.#unidentified.map(titleOf).join(", ");
+    const hidden = this.#unidentified.slice(0, 5).map(titleOf).join(", ");
     if (hidden !== "")
       throw unproved(
-        `vCenter ${api.name} does not show the UUID of ${hidden}, which may be the machine. Repair it, or remove it from the inventory.`,
+        `vCenter ${api.name} does not show the UUID of ${this.#unidentified.length} machines, such as ${hidden}, which may be the machine. Repair them, or remove them from the inventory.`,
       );
-    const seen = this.#seen.get(key);
-    if (seen !== undefined) return this.#proveRemoval(seen.ref, call);
+    const seen = this.#seen.referencesOf(key);
+    for (const ref of seen) await this.#proveRemoval(ref, call);
+    if (seen.length > 0) return;
     const datacenters = datacentersIn(await locations.places(call));
     if (datacenters.length === 0)
       throw unproved(

@@ -157,6 +157,16 @@ describe("a Node that is not Ready stays", () => {
     expect(await staysAfter(h, "node-3")).toBe(true);
   });
 
+  test("while the user may not see its machine, even if a copy with the same UUID was removed", async () => {
+    const h = await running();
+    const { inventory } = h.cloud;
+    inventory.addMachine("copy", { uuid: inventory.existing("node-3").uuid, power: "poweredOff" });
+    await h.world.pass(1200);
+    inventory.hidden.add(inventory.existing("node-3").ref.value);
+    inventory.remove("copy");
+    expect(await staysAfter(h, "node-3")).toBe(true);
+  });
+
   test("if its provider id is of another program [F110]", async () => {
     const h = await running();
     for (const id of ["k3s://node-x", "rke2://node-x", "vsphere://not-a-uuid"])

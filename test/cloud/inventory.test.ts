@@ -330,6 +330,25 @@ describe("a Node with two kinds of keys", () => {
     expect(await lookUp(true, "u")).toEqual([["find uuid u"], "exists"]);
   });
 
+  test("is certain to have the machine with its name only if a newer answer shows none with its UUID", async () => {
+    const lookups = { uuid: 1, name: 1 };
+    const { clock, first, inventory, answer } = setUp([{ lookups, pageSize: 1 }], ["uuid", "name"]);
+    first.put(machine("1", { names: ["n"] }), machine("2"), machine("3"));
+    await answer(named("other"), "listing");
+    const identity = named("n", { uuid: "u" });
+    const seenAt = clock.monotonic();
+    const old = inventory.check(identity);
+    expect(old).toMatchObject({ kind: "exists", instance: { key: "1" } });
+    expect("othersAsOf" in old && old.othersAsOf).toBeLessThan(seenAt);
+    expect(inventory.unanswered(identity, seenAt, "cloud")).toMatchObject([{ source: "cloud" }]);
+    first.put(machine("4", { names: ["n"], uuids: ["u"] }));
+    first.calls.length = 0;
+    inventory.request(identity, { since: seenAt, foundSince: 0, urgency: "new-node" });
+    await clock.advance(seconds(30));
+    expect(first.calls.map(({ what }) => what)).toEqual(["find uuid u"]);
+    expect(inventory.check(identity)).toMatchObject({ kind: "exists", instance: { key: "4" } });
+  });
+
   test("is looked up by the weaker one too, if the stronger one has no machine", async () => {
     expect(await lookUp(true, "other")).toEqual([["find uuid other", "find name n"], "exists"]);
     expect(await lookUp(false, "u")).toEqual([["find uuid u", "find name n"], "gone"]);

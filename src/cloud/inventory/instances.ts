@@ -29,8 +29,8 @@ export type Answer =
       readonly proof: "listing" | "lookup";
       readonly asOf: number;
       /**
-       * When the oldest answer began that shows no other match in the other sources. Infinity if the provider id, or the
-       * only source, decides.
+       * When the oldest answer began that shows no other match in the other sources, and none by UUID in any. Infinity if the provider
+       * id, or the only source, decides.
        */
       readonly othersAsOf: number;
     }
@@ -195,7 +195,7 @@ export class Inventory {
     if (sources.length === 0) return { kind: "foreign" };
     const kinds = this.#keysFor(identity);
     const known: (KeyAnswer | undefined)[] = [];
-    const absences: { readonly source: SourceInventory; readonly asOf: number }[] = [];
+    const absences: { readonly source: SourceInventory; readonly by: MatchKey; readonly asOf: number }[] = [];
     for (const by of kinds) {
       const answers = sources.map((source) => ({ source, answers: answersOf(source, identity, by) }));
       const candidates = new Map<string, Candidate>();
@@ -205,7 +205,7 @@ export class Inventory {
           for (const instance of instances) {
             candidates.set(`${source.source.name} ${instance.key}`, { instance, source, proof, asOf });
           }
-          if (instances.length === 0) absences.push({ source, asOf });
+          if (instances.length === 0) absences.push({ source, by, asOf });
         }
       }
       const [first, second] = candidates.values();
@@ -217,7 +217,7 @@ export class Inventory {
         const { instance, asOf } = first;
         const source = first.source.source.name;
         if (isUnanswered && by !== "id") return { kind: "unconfirmed", by, instance, source, asOf };
-        const others = by === "id" ? [] : absences.filter((absence) => absence.source !== first.source);
+        const others = by === "id" ? [] : absences.filter((one) => one.source !== first.source || isByUUID(one));
         return { kind: "exists", ...first, source, othersAsOf: oldest(others) };
       }
       const all = [...candidates.values()];
@@ -239,9 +239,14 @@ export class Inventory {
   unanswered(identity: NodeIdentity, since: number, matchedIn: string): readonly UnansweredSource[] {
     return this.#relevant(identity)
       .filter((source) => {
-        const answers = this.#keysFor(identity).flatMap((by) => answersOf(source, identity, by));
         const isMatched = source.source.name === matchedIn;
-        return answers.some((answer) => answer === undefined || (!isMatched && answer.asOf < since));
+        return this.#keysFor(identity).some((by) =>
+          answersOf(source, identity, by).some((answer) => {
+            if (answer === undefined) return true;
+            const counts = !isMatched || (isByUUID({ by }) && answer.instances.length === 0);
+            return counts && answer.asOf < since;
+          }),
+        );
       })
       .map(({ source, failure }) => ({ source: source.name, failure }));
   }
@@ -254,9 +259,9 @@ export class Inventory {
   /** Requests a newer answer about one Node. */
   request(identity: NodeIdentity, options: QueryOptions): void {
     const sources = this.#relevant(identity);
-    // A match by a weaker key is certain only when no other source has one by a stronger key.
-    const foundBy =
-      identity.providerID !== undefined || sources.length === 1 ? undefined : this.#strongestKey(identity);
+    // A match by a weaker key is certain only when no other source has one by a stronger key, and none has one by UUID.
+    const strongest = identity.providerID === undefined ? this.#strongestKey(identity) : undefined;
+    const foundBy = sources.length > 1 || strongest === "uuid" ? strongest : undefined;
     const query = foundBy === undefined ? options : { ...options, foundBy };
     if (this.isNeeded) for (const source of sources) source.request(identity, query);
   }
@@ -323,6 +328,9 @@ export class Inventory {
     return this.#sources.filter((source) => source.keyOf(providerID) !== undefined);
   }
 }
+
+/** The machine with the UUID may be newer than an answer without it, and another one may have the name of the Node. */
+const isByUUID = ({ by }: { readonly by: MatchKey }): boolean => by === "uuid";
 
 function oldest(answers: readonly { readonly asOf: number }[]): number {
   return Math.min(...answers.map(({ asOf }) => asOf));

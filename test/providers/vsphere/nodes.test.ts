@@ -37,3 +37,41 @@ test("a Node joins on a host that is newer than the listing, in the last of more
   });
   await h.world.stop();
 });
+
+test("a Node never gets the id of another machine with its host name that an older listing shows without its own", async () => {
+  const h = new VSphereWorld();
+  h.addNode("node-0");
+  await h.start();
+  await h.world.pass(30);
+  // Of another cluster.
+  const other = h.cloud.inventory.addMachine("other", { hostName: "worker" });
+  h.join("node-1");
+  await h.world.until(() => h.node("node-1")?.spec.providerID !== undefined, "the first Node", 60);
+  await h.world.pass(40);
+  const own = h.join("worker");
+  await h.world.until(() => h.node("worker")?.spec.providerID !== undefined, "the second Node", 60);
+  expect(h.node("worker")?.spec.providerID).not.toBe(`vsphere://${other.uuid}`);
+  expect(h.node("worker")?.spec.providerID).toBe(`vsphere://${own.uuid}`);
+  await h.world.stop();
+});
+
+test.each([
+  ["one", ["vcenter"], {}],
+  [
+    "two",
+    ["east", "west"],
+    { "virtual-centers": '[{"name":"east","server":"east"},{"name":"west","server":"west"}]' },
+  ],
+])("a Node with a UUID that no machine of %s vCenter has joins by its host name", async (_, vcenters, settings) => {
+  const h = new VSphereWorld({ vcenters, settings });
+  h.addNode("node-0");
+  await h.start();
+  await h.world.pass(30);
+  h.forget();
+  const machine = h.cloud.inventory.addMachine("node-1");
+  h.joinNode("node-1", "42000000-0000-0000-0000-000000000001");
+  await h.world.until(() => h.node("node-1")?.spec.providerID !== undefined, "the Node", 30);
+  expect(h.node("node-1")?.spec.providerID).toBe(`vsphere://${machine.uuid}`);
+  expect(h.requests).toEqual(vcenters.map(() => "RetrievePropertiesEx"));
+  await h.world.stop();
+});

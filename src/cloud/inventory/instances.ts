@@ -217,7 +217,8 @@ export class Inventory {
         const { instance, asOf } = first;
         const source = first.source.source.name;
         if (isUnanswered && by !== "id") return { kind: "unconfirmed", by, instance, source, asOf };
-        const others = by === "id" ? [] : absences.filter((one) => one.source !== first.source || isByUUID(one));
+        const others =
+          by === "id" ? [] : absences.filter((one) => one.source !== first.source || isByUUID(one));
         return { kind: "exists", ...first, source, othersAsOf: oldest(others) };
       }
       const all = [...candidates.values()];

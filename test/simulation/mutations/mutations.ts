@@ -577,7 +577,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "take-missing-services-for-deleted",
     breaks: "A Service without finalizers that a new list lacks counts as one whose deletion was seen.",
-    foundBy: { invariants: [19], seed: 50 },
+    foundBy: { invariants: [19], seed: 17 },
     edits: [
       {
         file: "src/controllers/service/triggers/relevant-change.ts",

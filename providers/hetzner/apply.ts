@@ -18,13 +18,9 @@ import {
 } from "#ccm";
 import { type HetznerApi, outcomeOf } from "./api.ts";
 import type { HetznerStep } from "./balancer.ts";
-import { isMarkedFor, isShared, ownerLabel } from "./marks.ts";
+import { isMarkedFor, ownerLabel } from "./marks.ts";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 import { keyOf } from "./targets.ts";
-
-/** Only the label of the Go manager is there. */
-const isOwned = (balancer: ApiLoadBalancer): boolean =>
-  balancer.labels[ownerLabel] !== undefined && !isShared(balancer);
 
 const deletion = "delete load balancer";
 const soon = milliseconds(100);
@@ -47,8 +43,9 @@ function applyToShared(
     const found = await (rest.id === undefined
       ? collect(api.loadBalancers(call, { name: rest.name })).then(([one]) => one)
       : ifFound(api.loadBalancer(rest.id, call)));
-    // One with the label of the Go manager only cannot be shared: the cloud refuses the name.
-    if (found === undefined || (rest.id === undefined && isOwned(found))) return undefined;
+    // One with the label of the Go manager cannot be joined: the cloud refuses the name.
+    if (found === undefined || (rest.id === undefined && found.labels[ownerLabel] !== undefined))
+      return undefined;
     const ports = rest.id === undefined || rest.ports === undefined ? [] : found.services;
     const marks = textsOf(
       found.labels,

@@ -11,7 +11,7 @@ import {
   withOperatorDefaults,
 } from "#ccm";
 import { annotations } from "./annotations.ts";
-import { ownPart, portMarksOf } from "./marks.ts";
+import { isOfServices, ownPart, portMarksOf } from "./marks.ts";
 import type { ApiCertificate, ApiLoadBalancer, ApiService } from "./resources.ts";
 import { healthCheckDefaults, type Settings } from "./settings.ts";
 
@@ -138,13 +138,14 @@ export function settingsOf(
 ): OwnSettings {
   const { algorithm, public_net, private_net, services, targets } = ownPart(balancer, uid);
   const [port] = services;
+  const isOwn = isOfServices(balancer.labels);
   // The cloud does not return the subnet. It matters only when the load balancer is attached to the network.
   const needsSubnet = private_net.length === 0 && operator.network !== undefined;
   return {
     shared: portMarksOf(balancer).find((mark) => mark.uid === uid)?.scope,
     "algorithm-type": choiceIn(["round_robin", "least_connections"], algorithm.type),
     "disable-public-network": !public_net.enabled,
-    "use-private-ip": targets.find(({ type }) => type === "server")?.use_private_ip,
+    "use-private-ip": targets.find((one) => one.type === "server" && isOwn(one))?.use_private_ip,
     "private-ipv4": parseIp(private_net[0]?.ip ?? ""),
     ...(needsSubnet ? {} : { "private-subnet-ip-range": undefined }),
     ...settingsOfStatus(balancer, published),

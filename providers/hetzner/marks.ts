@@ -3,7 +3,7 @@
 // those of Services. They must never change. Pure.
 
 import type { ServiceUID } from "#ccm";
-import type { ApiLoadBalancer } from "./resources.ts";
+import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 
 type Labels = ApiLoadBalancer["labels"];
 
@@ -81,17 +81,31 @@ export function ownPart(balancer: ApiLoadBalancer, uid: string | undefined): Api
   return { ...balancer, services: balancer.services.filter(({ listen_port }) => ports.has(listen_port)) };
 }
 
-const targetLabel = /^(server|ip)-([\d-]{1,20})\.([a-z0-9-]{1,63})\.fairlead\.dev\/target$/;
+const targetLabel = /^((?:server|ip)-[\da-f-]{1,45})\.[a-z0-9-]{1,63}\.fairlead\.dev\/target$/;
 
-/** The label of a target: `server-123.<uid of the cluster>.fairlead.dev/target`, or `ip-192-0-2-1` and so on. `target`: as `keyOf` names it. */
-export const labelOfTarget = (target: string, cluster: string): string =>
-  `${target.replaceAll(/[ .]/g, "-")}.${cluster}.fairlead.dev/target`;
+/** How labels name a target: `server-123`, or `ip-192-0-2-1`. */
+export const partOf = ({ type, server, ip }: ApiTarget): string =>
+  `${type}-${server?.id ?? ip?.ip}`.toLowerCase().replaceAll(/[^\da-z]/g, "-");
 
-/** The labels of targets, by target. */
+/** The value of the label of a target that was there before Services needed it, so that it stays. */
+export const kept = "kept";
+
+/** The label of a target: `server-123.<uid of the cluster>.fairlead.dev/target`. */
+export const labelOfTarget = (part: string, cluster: string): string =>
+  `${part}.${cluster}.fairlead.dev/target`;
+
+/** The labels of targets, by what they call the target. */
 export function targetLabelsOf(labels: Labels): ReadonlyMap<string, string> {
-  const found = Object.keys(labels).flatMap((label) => {
-    const [, type, id = ""] = targetLabel.exec(label) ?? [];
-    return type === undefined ? [] : [[`${type} ${id.replaceAll("-", ".")}`, label] as const];
-  });
-  return new Map(found);
+  return new Map(
+    Object.keys(labels).flatMap((label) => {
+      const [, part] = targetLabel.exec(label) ?? [];
+      return part === undefined ? [] : [[part, label] as const];
+    }),
+  );
+}
+
+/** Whether a target is one of Services: all are, unless labels say which. */
+export function isOfServices(labels: Labels): (target: ApiTarget) => boolean {
+  const marked = targetLabelsOf(labels);
+  return (target) => marked.size === 0 || labels[marked.get(partOf(target)) ?? ""] === "";
 }

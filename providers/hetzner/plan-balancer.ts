@@ -101,7 +101,7 @@ function planShare(
   if (seen.refused.length > 0) return { steps: [], refused: seen.refused };
   // Others may need the network in which it is.
   const networkID = balancer.private_net[0]?.network ?? wanted.networkID;
-  return { steps: planChanges({ ...wanted, networkID }, seen.balancer).map(rest) };
+  return { steps: planChanges({ ...wanted, networkID, targets: seen.targets }, seen.balancer).map(rest) };
 }
 
 /** Everything in one request, except what the API takes only later: an address in the network, and targets by address. */

@@ -22,7 +22,11 @@ export function planEnd(
   if (leave !== undefined) {
     const services = leave.services.map((service) => deleteService(balancer, service));
     const targets = leave.targets.map((target) => removeTarget(balancer, target));
-    const last = { ...release, do: "leave load balancer" };
+    const last = {
+      ...release,
+      do: "leave load balancer",
+      ...(leave.isReleased && { releases: true as const }),
+    };
     return { steps: [...services, ...targets, last].map(rest) };
   }
   if (!isProtected) {

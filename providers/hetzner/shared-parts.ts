@@ -29,6 +29,8 @@ export function partsOf(
   const isMine = (mark: PortMark): boolean =>
     mark.uid === owner.uid || (mark.cluster === cluster && serviceOf(mark) === serviceOf(owner));
   const markOf = (mark: PortMark): string => (isMine(mark) ? owner.uid : mark.uid);
+  // The Go manager has put it there for a Service that has no label of a port, perhaps of another cluster.
+  const isOther = single !== undefined && single !== owner.uid && marks.every(({ uid }) => uid !== single);
   const byPort = new Map(marks.map((mark) => [mark.port, markOf(mark)]));
   const isAdoption = marks.length === 0 && single === undefined && settings.shared === undefined;
   const isUnmarkedOwn = ({ listen_port, destination_port: destination }: ApiService): boolean => {
@@ -40,7 +42,7 @@ export function partsOf(
   };
   const view = viewOf({
     mark: owner.uid,
-    marks: [...new Set(byPort.values())],
+    marks: [...new Set([...byPort.values(), ...(isOther ? [single] : [])])],
     listeners: balancer.services,
     marksOf: (listener: ApiService) => {
       const mark = byPort.get(listener.listen_port) ?? (isUnmarkedOwn(listener) ? owner.uid : undefined);

@@ -9,8 +9,18 @@ import {
   type RefusedTarget,
   type ServiceUID,
 } from "#ccm";
-import { withDefaults } from "./balancer.ts";
-import { isShared, labelOf, labelOfTarget, ownerLabel, portMarksOf, targetLabelsOf } from "./marks.ts";
+import { type Desired, withDefaults } from "./balancer.ts";
+import {
+  isOfServices,
+  isShared,
+  kept,
+  labelOf,
+  labelOfTarget,
+  ownerLabel,
+  partOf,
+  portMarksOf,
+  targetLabelsOf,
+} from "./marks.ts";
 import { fitsType, portLimit, possible } from "./placement.ts";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
 import { portsOf } from "./services.ts";
@@ -23,7 +33,7 @@ import {
   stillShared,
   withoutIdentity,
 } from "./sharing-problems.ts";
-import { keyOf, type WantedTargets, wantedTargets } from "./targets.ts";
+import { type WantedTargets, wantedTargets } from "./targets.ts";
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -49,6 +59,8 @@ interface ShareView {
   readonly labels: Labels | undefined;
   /** Only with what the Service may change. */
   readonly balancer: ApiLoadBalancer;
+  /** Without those that something else has put there already. */
+  readonly targets: WantedTargets;
   /** Targets for which it has no room. */
   readonly refused: readonly RefusedTarget[];
 }
@@ -65,17 +77,12 @@ function wantedSettings({ settings }: Pick<Request, "settings">): Settings {
   };
 }
 
-function currentSettings(
-  balancer: ApiLoadBalancer,
-  others: readonly (Settings | undefined)[],
-  hasStrangers: boolean,
-): Settings {
-  const { name, load_balancer_type: type, algorithm, public_net, private_net, targets } = balancer;
-  const known = others.find((one) => one !== undefined);
-  // Each target has it, also those of others than Services.
-  const isPrivate = hasStrangers
-    ? undefined
-    : targets.find((target) => target.type === "server")?.use_private_ip;
+/** Each target has it. Those of others than Services may have another value. */
+const reachesPrivately = ({ targets, labels }: ApiLoadBalancer): boolean | undefined =>
+  targets.filter(isOfServices(labels)).find(({ type }) => type === "server")?.use_private_ip;
+
+function currentSettings(balancer: ApiLoadBalancer, hasOthers: boolean): Settings {
+  const { name, load_balancer_type: type, algorithm, public_net, private_net } = balancer;
   return {
     name,
     type: type.name,
@@ -84,32 +91,38 @@ function currentSettings(
     "disable-public-network": !public_net.enabled,
     "ipv4-rdns": public_net.ipv4.dns_ptr ?? undefined,
     "ipv6-rdns": public_net.ipv6.dns_ptr ?? undefined,
-    [perTarget]: known?.[perTarget] ?? isPrivate,
+    [perTarget]: hasOthers ? reachesPrivately(balancer) : undefined,
   };
 }
 
-/** What another Service wants of the load balancer. */
-interface Wanted {
-  readonly settings: Settings;
-  readonly targets: ReadonlySet<string>;
-}
-
-/** What the other Services want, by uid. Undefined: it is not known. */
+/** What the other Services want, by uid. Undefined: it is not known. The listeners of one that is released keep their targets. */
 function othersOf(
-  { sharers }: Request,
-  balancer: ApiLoadBalancer,
+  { sharers }: Pick<Request, "sharers">,
   uids: readonly string[],
   operator: OperatorSettings,
-): ReadonlyMap<string, Wanted | undefined> {
-  const wantedOf = (uid: string): Wanted | undefined => {
-    const desired = sharers?.get(uid as ServiceUID);
-    if (desired === undefined) return undefined;
-    const requested = withDefaults(desired, operator);
-    const { specs } = wantedTargets(possible(requested, balancer), hasRobotAccess(operator));
-    const targets = desired.ending === undefined ? specs.map(({ target }) => keyOf(target)) : [];
-    return { settings: wantedSettings(requested), targets: new Set(targets) };
-  };
-  return new Map(uids.map((uid) => [uid, wantedOf(uid)]));
+): ReadonlyMap<string, Desired | undefined> {
+  return new Map(
+    uids.map((uid) => {
+      const desired = sharers?.get(uid as ServiceUID);
+      const isKnown = desired !== undefined && desired.ending !== "release";
+      return [uid, isKnown ? withDefaults(desired, operator) : undefined] as const;
+    }),
+  );
+}
+
+/** The targets that another Service needs. Undefined: they are not known. `usesNetwork`: how all targets are reached. */
+function neededTargets(
+  desired: Desired | undefined,
+  balancer: ApiLoadBalancer,
+  usesNetwork: boolean | undefined,
+  operator: OperatorSettings,
+): ReadonlySet<string> | undefined {
+  if (desired === undefined) return undefined;
+  if (desired.ending !== undefined) return new Set();
+  const { settings } = desired;
+  const agreed = { ...desired, settings: { ...settings, [perTarget]: usesNetwork ?? settings[perTarget] } };
+  const { specs, unknown } = wantedTargets(possible(agreed, balancer), hasRobotAccess(operator));
+  return unknown.length > 0 ? undefined : new Set(specs.map(({ target }) => partOf(target)));
 }
 
 /** Undefined: all of the load balancer belongs to the Service, as the Go manager has it. */
@@ -125,9 +138,9 @@ export function shareOf<D extends Request>(
   const { strangers, view, isMember, mine } = parts;
   const hasStrangers = strangers.length > 0;
   if (isAlone && !hasStrangers) return undefined;
-  const others = othersOf(requested, balancer, view.others, operator);
-  const theirs = new Map([...others].map(([uid, wanted]) => [uid, wanted?.settings]));
-  const current = currentSettings(balancer, [...theirs.values()], hasStrangers);
+  const others = othersOf(requested, view.others, operator);
+  const theirs = new Map([...others].map(([uid, wanted]) => [uid, wanted && wantedSettings(wanted)]));
+  const current = currentSettings(balancer, others.size > 0);
   const held = contradictionsIn(wantedSettings(requested), current, theirs, hasStrangers);
   const kept = Object.fromEntries(held.map(({ name, current: value }) => [name, value]));
   const agreed = { ...requested, settings: { ...settings, ...kept } };
@@ -156,9 +169,10 @@ export function shareOf<D extends Request>(
       ...portProblems(requested, balancer, parts, { ...ports, isSmall }),
     ],
     view: (targets) => {
-      const targetsOf = [...others.values()].map((wanted) => wanted?.targets);
-      const own = ownTargets(balancer, targetsOf, hasStrangers);
-      const seen = viewWith(balancer, parts, targets, own.isFree);
+      const usesNetwork = agreed.settings[perTarget];
+      const needed = [...others.values()].map((one) => neededTargets(one, balancer, usesNetwork, operator));
+      const own = ownTargets(balancer, needed, hasStrangers);
+      const seen = viewWith(balancer, parts, targets, own);
       const refused = new Set(seen.refused.map(({ node }) => node));
       const specs = targets.specs.filter(({ node }) => !refused.has(node));
       const labels = changedLabels(requested, balancer, parts, { home, ports: ports.served, specs, own });
@@ -169,9 +183,9 @@ export function shareOf<D extends Request>(
 
 interface OwnTargets {
   /** Whether no other Service needs it. */
-  readonly isUnwanted: (target: string) => boolean;
-  /** Whether the Service may remove a target that it does not want. */
-  readonly isFree: (target: ApiTarget) => boolean;
+  readonly isUnwanted: (part: string) => boolean;
+  /** Something else than Services has put it there. */
+  readonly isForeign: (target: ApiTarget) => boolean;
   /** Those of Services have labels, and all others stay. */
   readonly areMarked: boolean;
 }
@@ -181,15 +195,14 @@ function ownTargets(
   others: readonly (ReadonlySet<string> | undefined)[],
   hasStrangers: boolean,
 ): OwnTargets {
-  const marked = targetLabelsOf(labels);
-  // Something else may have targets although its listener is being replaced.
-  const areMarked = hasStrangers || marked.size > 0;
-  const isUnwanted = (target: string): boolean => isRemovable(target, others);
-  const isFree = (target: ApiTarget): boolean =>
-    target.type !== "label_selector" &&
-    isUnwanted(keyOf(target)) &&
-    (!areMarked || marked.has(keyOf(target)));
-  return { isUnwanted, isFree, areMarked };
+  const { size } = targetLabelsOf(labels);
+  const isOwn = isOfServices(labels);
+  return {
+    isUnwanted: (part) => isRemovable(part, others),
+    isForeign: (target) => target.type === "label_selector" || !isOwn(target) || (hasStrangers && size === 0),
+    // Something else may have targets although its listener is being replaced.
+    areMarked: hasStrangers || size > 0,
+  };
 }
 
 interface NeededLabels {
@@ -202,7 +215,7 @@ interface NeededLabels {
 function changedLabels(
   requested: Request,
   { labels, targets: existing }: ApiLoadBalancer,
-  { view, mine, taken }: Parts,
+  { view, mine, others, taken }: Parts,
   { home, ports, specs, own }: NeededLabels,
 ): Labels | undefined {
   if (home === undefined) return undefined;
@@ -210,19 +223,23 @@ function changedLabels(
   const needed = [...ports.flatMap((port) => needs(requested, port)), ...view.own.flatMap(portsOf)];
   // Without any port, the Service keeps its place.
   const marked = needed.length > 0 ? needed.filter((port) => !taken.has(port)) : mine.map(({ port }) => port);
-  const has = new Set(existing.map(keyOf));
-  const gone = [...targetLabelsOf(labels)].filter(([target]) => !has.has(target) && own.isUnwanted(target));
+  const has = new Set(existing.map(partOf));
+  const marks = targetLabelsOf(labels);
+  const gone = [...marks].filter(([part]) => !has.has(part) && own.isUnwanted(part));
   const dropped = new Set([...mine.map((mark) => labelOf(mark)[0]), ...gone.map(([, label]) => label)]);
-  const isOwner = (uid: string): boolean => uid === owner.uid || view.others.includes(uid);
+  const uids = new Set<string>([owner.uid, ...others.map(({ uid }) => uid)]);
   const rest = Object.entries(labels).filter(([key, value]) =>
-    key === ownerLabel ? !isOwner(value) : !dropped.has(key),
+    key === ownerLabel ? !uids.has(value) : !dropped.has(key),
   );
-  const wanted = own.areMarked ? specs.map(({ target }) => labelOfTarget(keyOf(target), home)) : [];
+  const labelFor = (target: ApiTarget) => {
+    const part = partOf(target);
+    const label = marks.get(part) ?? labelOfTarget(part, home);
+    return [label, has.has(part) ? (labels[label] ?? kept) : ""] as const;
+  };
   const next = Object.fromEntries([
     ...rest,
     ...[...new Set(marked)].map((port) => labelOf({ port, cluster: home, ...owner, scope: settings.shared })),
-    ...wanted.map((label) => [label, ""]),
-    ...applicable(settings.shared === undefined && view.others.length === 0 && [ownerLabel, owner.uid]),
+    ...(own.areMarked ? specs.map(({ target }) => labelFor(target)) : []),
   ]) as Labels;
   const isSame =
     Object.keys(next).length === Object.keys(labels).length &&
@@ -242,15 +259,18 @@ export function newLabels(requested: Request, cluster: string | undefined): Labe
 function viewWith(
   balancer: ApiLoadBalancer,
   { view, occupied }: Parts,
-  { specs }: WantedTargets,
-  isFree: (target: ApiTarget) => boolean,
+  { specs, unknown }: WantedTargets,
+  { isUnwanted, isForeign }: OwnTargets,
 ): Omit<ShareView, "labels"> {
   const { targets, load_balancer_type: type } = balancer;
-  const wanted = new Set(specs.map(({ target }) => keyOf(target)));
-  const seen = targets.filter((target) => wanted.has(keyOf(target)) || isFree(target));
-  const has = new Set(targets.map(keyOf));
-  const added = specs.filter(({ target }) => !has.has(keyOf(target)));
-  const leaving = seen.filter((target) => !wanted.has(keyOf(target))).length;
+  const wanted = new Set(specs.map(({ target }) => partOf(target)));
+  const seen = targets.filter(
+    (target) => !isForeign(target) && (wanted.has(partOf(target)) || isUnwanted(partOf(target))),
+  );
+  const has = new Set(targets.map(partOf));
+  const foreign = new Set(targets.filter(isForeign).map(partOf));
+  const added = specs.filter(({ target }) => !has.has(partOf(target)));
+  const leaving = seen.filter((target) => !wanted.has(partOf(target))).length;
   const room = Math.max(0, type.max_targets - targets.length + leaving);
   const text = `The load balancer ${balancer.name} has ${targets.length} targets of its Services, and its type ${type.name} accepts ${type.max_targets}.`;
   return {
@@ -260,27 +280,38 @@ function viewWith(
       targets: seen,
       load_balancer_type: { ...type, max_services: type.max_services - occupied },
     },
+    targets: { specs: specs.filter(({ target }) => !foreign.has(partOf(target))), unknown },
     refused: added.slice(room).map(({ node }) => ({ node, text })),
   };
 }
 
-/** What a Service removes when it leaves. Undefined: nothing else uses the load balancer, and it is deleted. */
+/** What a Service removes when it leaves. */
+interface Leave extends Pick<ApiLoadBalancer, "services" | "targets"> {
+  /** No Service has the load balancer then. */
+  readonly isReleased: boolean;
+}
+
+/** Undefined: nothing else uses the load balancer, and it is deleted. */
 export function leaveOf(
   balancer: ApiLoadBalancer,
   uid: ServiceUID,
   sharers: Request["sharers"],
   { operator }: SharingContext,
-): Pick<ApiLoadBalancer, "services" | "targets"> | undefined {
+): Leave | undefined {
   const leaving = { owner: { uid, namespace: "", name: "" }, ports: [], settings: {}, sharers };
-  const { view, strangers } = partsOf(leaving, balancer, undefined);
-  if (view.isLast) return undefined;
-  const others = [...othersOf(leaving, balancer, view.others, operator).values()];
-  const { isFree } = ownTargets(
-    balancer,
-    others.map((wanted) => wanted?.targets),
-    strangers.length > 0,
+  const { view, others, strangers } = partsOf(leaving, balancer, undefined);
+  const { targets, labels } = balancer;
+  // Something else may have targets although its listener is being replaced.
+  if (view.isLast && targets.every(isOfServices(labels))) return undefined;
+  const needed = [...othersOf(leaving, view.others, operator).values()].map((one) =>
+    neededTargets(one, balancer, reachesPrivately(balancer), operator),
   );
-  return { services: view.own, targets: balancer.targets.filter(isFree) };
+  const { isForeign, isUnwanted } = ownTargets(balancer, needed, strangers.length > 0);
+  return {
+    services: view.own,
+    targets: targets.filter((target) => !isForeign(target) && isUnwanted(partOf(target))),
+    isReleased: others.length === 0,
+  };
 }
 
 /** Without those of this Service, and of targets that it removes; without those of all targets if it is the last one. */
@@ -291,11 +322,11 @@ export function labelsWithout(
 ): Labels {
   const marks = portMarksOf(balancer);
   const isLast = marks.every((mark) => mark.uid === uid);
-  const targets = new Set(removed.map(keyOf));
+  const targets = new Set(removed.map(partOf));
   const own = new Set([
     ...marks.flatMap((mark) => (mark.uid === uid ? labelOf(mark)[0] : [])),
-    ...[...targetLabelsOf(balancer.labels)].flatMap(([target, label]) =>
-      isLast || targets.has(target) ? label : [],
+    ...[...targetLabelsOf(balancer.labels)].flatMap(([part, label]) =>
+      isLast || targets.has(part) ? label : [],
     ),
   ]);
   return Object.fromEntries(

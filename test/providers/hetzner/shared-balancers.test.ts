@@ -251,8 +251,7 @@ describe("A Service without the agreement", () => {
     expect(h.ports).toEqual([80, 8080]);
     h.world.delete("blog");
     await h.settle();
-    // Alone, it has the label of the Go manager again.
-    expect(h.only.labels[ownerLabel]).toBe(h.world.get("web").metadata.uid);
+    expect([h.ports, h.marks, h.only.labels[ownerLabel]]).toEqual([[80], ["80 web"], undefined]);
   });
 });
 

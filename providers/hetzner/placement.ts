@@ -18,9 +18,9 @@ const limits: Readonly<Record<string, Limits>> = {
 };
 
 /** How many ports this type accepts; undefined for a type that only the cloud knows. */
-export const portLimit = (type: string): number | undefined => limits[type]?.services;
+const portLimit = (type: string): number | undefined => limits[type]?.services;
 
-export const fitsType = (type: string, ports: number): boolean => ports <= (portLimit(type) ?? ports);
+const fitsType = (type: string, ports: number): boolean => ports <= (portLimit(type) ?? ports);
 
 /** While the type changes, both limits hold. Unknown types are limited by the cloud. */
 export function targetLimit(

@@ -96,9 +96,9 @@ function planShare(
 ): Pick<Plan<HetznerStep>, "steps" | "refused"> {
   const rest = whileMarked(balancer);
   const title = isMember ? "change marks" : "join load balancer";
-  const { labels, ...seen } = view(wanted.targets);
-  if (labels !== undefined) return { steps: [rest(change(balancer, { labels }, title))] };
+  const { labels, ...seen } = view(wanted.targets, wanted.desired.settings["use-private-ip"]);
   if (seen.refused.length > 0) return { steps: [], refused: seen.refused };
+  if (labels !== undefined) return { steps: [rest(change(balancer, { labels }, title))] };
   // Others may need the network in which it is.
   const networkID = balancer.private_net[0]?.network ?? wanted.networkID;
   return { steps: planChanges({ ...wanted, networkID, targets: seen.targets }, seen.balancer).map(rest) };

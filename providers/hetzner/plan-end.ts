@@ -15,7 +15,7 @@ export function planEnd(
   if (uid === undefined) return { steps: [] };
   const isProtected = balancer.protection.delete;
   const leave = desired?.ending === "release" ? undefined : leaveOf(balancer, uid, desired?.sharers, sharing);
-  const labels = labelsWithout(balancer, uid, leave?.targets);
+  const labels = labelsWithout(balancer, uid);
   const release = { ...change(balancer, { labels }), unmarks: uid };
   const rest = isShared(balancer) ? whileMarked(balancer) : (step: HetznerStep) => step;
   if (desired?.ending === "release") return { steps: [rest(release)] };

@@ -76,20 +76,18 @@ export function portProblems(
   requested: Request,
   balancer: ApiLoadBalancer,
   { taken, isMember, occupied }: Parts,
-  ports: ChosenPorts & { readonly isSmall: boolean },
+  ports: ChosenPorts,
 ): readonly ProviderProblem[] {
   const severe = isMember ? warningProblem : errorProblem;
   const outcome = isMember ? "These ports are not served, the others are." : "The Service does not join it.";
   const used = ports.taken
     .flatMap((port) => needs(requested, port))
     .flatMap((port) => (taken.has(port) ? `${port} (${taken.get(port)})` : []));
-  const conflict = `${titleOf(balancer)} has other listeners on port ${[...new Set(used)].join(", ")}. ${outcome} Use other ports, or remove those listeners.`;
+  const conflict = `${titleOf(balancer)} has other listeners on port ${used.join(", ")}. ${outcome} Use other ports, or remove those listeners.`;
   const { name, max_services: limit } = balancer.load_balancer_type;
-  const small = `${titleOf(balancer)} has more ports than the type ${requested.settings.type} accepts, so its type stays ${name}. Choose a larger ${prefix}type in all its Services, or remove ports.`;
   const full = `${titleOf(balancer)} has ${occupied} ports of other Services, and its type ${name} accepts ${limit}: there is no room for port ${ports.excess.join(", ")}. ${outcome} Choose a larger ${prefix}type in all its Services, or remove ports.`;
   return applicable(
     used.length > 0 && severe("PortConflict", conflict),
     ports.excess.length > 0 && severe("QuotaExceeded", full),
-    ports.isSmall && warningProblem("QuotaExceeded", small),
   );
 }

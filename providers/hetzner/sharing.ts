@@ -21,9 +21,7 @@ import {
   portMarksOf,
   targetLabelsOf,
 } from "./marks.ts";
-import { fitsType, portLimit, possible } from "./placement.ts";
 import type { ApiLoadBalancer, ApiTarget } from "./resources.ts";
-import { portsOf } from "./services.ts";
 import { hasRobotAccess, type Settings as OperatorSettings } from "./settings.ts";
 import { choosePorts, needs, type Parts, partsOf, type Request } from "./shared-parts.ts";
 import {
@@ -51,7 +49,8 @@ export interface Share<D extends Request> {
   readonly desired: D;
   readonly problems: readonly ProviderProblem[];
   readonly isMember: boolean;
-  readonly view: (targets: WantedTargets) => ShareView;
+  /** `usesNetwork`: how all targets are reached. */
+  readonly view: (targets: WantedTargets, usesNetwork: boolean | undefined) => ShareView;
 }
 
 interface ShareView {
@@ -113,15 +112,13 @@ function othersOf(
 /** The targets that another Service needs. Undefined: they are not known. `usesNetwork`: how all targets are reached. */
 function neededTargets(
   desired: Desired | undefined,
-  balancer: ApiLoadBalancer,
   usesNetwork: boolean | undefined,
   operator: OperatorSettings,
 ): ReadonlySet<string> | undefined {
   if (desired === undefined) return undefined;
-  if (desired.ending !== undefined) return new Set();
   const { settings } = desired;
   const agreed = { ...desired, settings: { ...settings, [perTarget]: usesNetwork ?? settings[perTarget] } };
-  const { specs, unknown } = wantedTargets(possible(agreed, balancer), hasRobotAccess(operator));
+  const { specs, unknown } = wantedTargets(agreed, hasRobotAccess(operator));
   return unknown.length > 0 ? undefined : new Set(specs.map(({ target }) => partOf(target)));
 }
 
@@ -144,19 +141,12 @@ export function shareOf<D extends Request>(
   const held = contradictionsIn(wantedSettings(requested), current, theirs, hasStrangers);
   const kept = Object.fromEntries(held.map(({ name, current: value }) => [name, value]));
   const agreed = { ...requested, settings: { ...settings, ...kept } };
-  const { type } = agreed.settings;
-  const limit = Math.max(balancer.load_balancer_type.max_services, portLimit(type ?? "") ?? 0);
-  const ports = choosePorts(requested, parts, limit);
-  const isSmall = type !== undefined && !fitsType(type, parts.occupied + ports.served.length);
+  const ports = choosePorts(requested, parts, balancer.load_balancer_type.max_services);
   const home = cluster ?? mine[0]?.cluster;
   const isServed = ({ protocol, port }: Request["ports"][number]): boolean =>
     protocol !== "TCP" || ports.served.includes(port);
   return {
-    desired: {
-      ...agreed,
-      ports: requested.ports.filter(isServed),
-      settings: { ...agreed.settings, ...(isSmall && { type: current["type"] }) },
-    },
+    desired: { ...agreed, ports: requested.ports.filter(isServed) },
     isMember,
     problems: [
       ...applicable(
@@ -166,17 +156,14 @@ export function shareOf<D extends Request>(
           : refusalOf(requested, balancer, parts.others, home),
       ),
       ...held.map((one) => contradictionProblem(one, balancer, parts)),
-      ...portProblems(requested, balancer, parts, { ...ports, isSmall }),
+      ...portProblems(requested, balancer, parts, ports),
     ],
-    view: (targets) => {
-      const usesNetwork = agreed.settings[perTarget];
-      const needed = [...others.values()].map((one) => neededTargets(one, balancer, usesNetwork, operator));
+    view: (targets, usesNetwork) => {
+      const needed = [...others.values()].map((one) => neededTargets(one, usesNetwork, operator));
       const own = ownTargets(balancer, needed, hasStrangers);
-      const seen = viewWith(balancer, parts, targets, own);
-      const refused = new Set(seen.refused.map(({ node }) => node));
-      const specs = targets.specs.filter(({ node }) => !refused.has(node));
+      const { specs } = targets;
       const labels = changedLabels(requested, balancer, parts, { home, ports: ports.served, specs, own });
-      return { labels, ...seen };
+      return { labels, ...viewWith(balancer, parts, targets, own) };
     },
   };
 }
@@ -215,14 +202,17 @@ interface NeededLabels {
 function changedLabels(
   requested: Request,
   { labels, targets: existing }: ApiLoadBalancer,
-  { view, mine, others, taken }: Parts,
+  { view, mine, others }: Parts,
   { home, ports, specs, own }: NeededLabels,
 ): Labels | undefined {
   if (home === undefined) return undefined;
   const { owner, settings } = requested;
-  const needed = [...ports.flatMap((port) => needs(requested, port)), ...view.own.flatMap(portsOf)];
+  const needed = [
+    ...ports.flatMap((port) => needs(requested, port)),
+    ...view.own.map(({ listen_port }) => listen_port),
+  ];
   // Without any port, the Service keeps its place.
-  const marked = needed.length > 0 ? needed.filter((port) => !taken.has(port)) : mine.map(({ port }) => port);
+  const marked = needed.length > 0 ? needed : mine.map(({ port }) => port);
   const has = new Set(existing.map(partOf));
   const marks = targetLabelsOf(labels);
   const gone = [...marks].filter(([part]) => !has.has(part) && own.isUnwanted(part));
@@ -231,6 +221,8 @@ function changedLabels(
   const rest = Object.entries(labels).filter(([key, value]) =>
     key === ownerLabel ? !uids.has(value) : !dropped.has(key),
   );
+  // While something else replaces its listener, only labels show that it has targets.
+  const before = marks.size > 0 ? [] : existing.filter(({ type }) => type !== "label_selector");
   const labelFor = (target: ApiTarget) => {
     const part = partOf(target);
     const label = marks.get(part) ?? labelOfTarget(part, home);
@@ -239,7 +231,7 @@ function changedLabels(
   const next = Object.fromEntries([
     ...rest,
     ...[...new Set(marked)].map((port) => labelOf({ port, cluster: home, ...owner, scope: settings.shared })),
-    ...(own.areMarked ? specs.map(({ target }) => labelFor(target)) : []),
+    ...(own.areMarked ? [...before, ...specs.map(({ target }) => target)].map(labelFor) : []),
   ]) as Labels;
   const isSame =
     Object.keys(next).length === Object.keys(labels).length &&
@@ -304,7 +296,7 @@ export function leaveOf(
   // Something else may have targets although its listener is being replaced.
   if (view.isLast && targets.every(isOfServices(labels))) return undefined;
   const needed = [...othersOf(leaving, view.others, operator).values()].map((one) =>
-    neededTargets(one, balancer, reachesPrivately(balancer), operator),
+    neededTargets(one, reachesPrivately(balancer), operator),
   );
   const { isForeign, isUnwanted } = ownTargets(balancer, needed, strangers.length > 0);
   return {
@@ -314,20 +306,13 @@ export function leaveOf(
   };
 }
 
-/** Without those of this Service, and of targets that it removes; without those of all targets if it is the last one. */
-export function labelsWithout(
-  balancer: ApiLoadBalancer,
-  uid: string,
-  removed: readonly ApiTarget[] = [],
-): Labels {
+/** Without those of this Service, and of targets if it is the last one. */
+export function labelsWithout(balancer: ApiLoadBalancer, uid: string): Labels {
   const marks = portMarksOf(balancer);
   const isLast = marks.every((mark) => mark.uid === uid);
-  const targets = new Set(removed.map(partOf));
   const own = new Set([
     ...marks.flatMap((mark) => (mark.uid === uid ? labelOf(mark)[0] : [])),
-    ...[...targetLabelsOf(balancer.labels)].flatMap(([part, label]) =>
-      isLast || targets.has(part) ? label : [],
-    ),
+    ...(isLast ? targetLabelsOf(balancer.labels).values() : []),
   ]);
   return Object.fromEntries(
     Object.entries(balancer.labels).filter(([key, value]) =>

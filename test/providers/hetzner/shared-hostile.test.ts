@@ -2,6 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import { ownerLabel } from "../../../providers/hetzner/marks.ts";
+import { shareOf } from "../../../providers/hetzner/sharing.ts";
+import { resourceNamed } from "../../../src/testing/apiserver/objects/resource-table.ts";
 import { addTerraform, draft, listener, prefix, SharedWorld, sharing, tcp } from "./shared-world.ts";
 
 /** The load balancer of Terraform, whose target is the Node `node-0`, as in a cluster of k3s. */
@@ -78,6 +80,42 @@ describe("A target of Terraform that is a Node too", () => {
   });
 });
 
+describe("A target of Terraform", () => {
+  const replaceListener = async (h: SharedWorld, meanwhile: () => void) => {
+    const { balancers } = h.cloud.project;
+    const isOther = ({ listen_port }: { readonly listen_port: number }) => listen_port !== 6443;
+    balancers.change(h.only.id, { services: h.only.services.filter(isOther) });
+    meanwhile();
+    await h.settle(2400);
+    balancers.change(h.only.id, { services: [...h.only.services, listener(6443)] });
+    await h.settle(2400);
+  };
+
+  test("stays beside a Service without a target, while its listener is being replaced too [F108]", async () => {
+    const h = new SharedWorld({ nodes: 2 });
+    addTerraform(h);
+    await h.start("service");
+    h.world.create("web", draft({ name: "edge", "node-selector": "pool=none" }, tcp(80)));
+    await h.settle();
+    expect([h.ports, h.serversOfTargets]).toEqual([[80, 6443], ["control-plane"]]);
+    await replaceListener(h, () => h.world.annotate("web", { [`${prefix}uses-proxyprotocol`]: "true" }));
+    expect([h.ports, h.serversOfTargets]).toEqual([[80, 6443], ["control-plane"]]);
+  });
+
+  test("is not mixed up with that of a Node that joins while its listener is being replaced [F108 F42]", async () => {
+    const h = new SharedWorld({ nodes: 2 });
+    addTerraform(h);
+    await h.start("service");
+    h.world.create("web", draft({ name: "edge" }, tcp(80)));
+    await h.settle();
+    await replaceListener(h, () => h.addNode("more"));
+    expect(h.serversOfTargets).toEqual(["control-plane", "more", "node-0", "node-1"]);
+    h.nodeLabels("more", { "node.kubernetes.io/exclude-from-external-load-balancers": "true" });
+    await h.settle();
+    expect(h.serversOfTargets).toEqual(["control-plane", "node-0", "node-1"]);
+  });
+});
+
 describe("Services that disagree about use-private-ip", () => {
   const open = async () => {
     const h = await SharedWorld.shared({ hasNetwork: true });
@@ -94,21 +132,24 @@ describe("Services that disagree about use-private-ip", () => {
     ["blog", "shop", "web"],
   ] as const;
 
-  test.each(orders)("change no target until the last one of %s, %s, %s agrees [F38]", async (first, second, last) => {
-    const h = await open();
-    for (const name of [first, second]) {
-      change(h, name);
+  test.each(orders)(
+    "change no target until the last one of %s, %s, %s agrees [F38]",
+    async (first, second, last) => {
+      const h = await open();
+      for (const name of [first, second]) {
+        change(h, name);
+        await h.settle(300);
+        expect([ways(h), h.changes]).toEqual([[false, false], []]);
+        expect(h.events(name)).toContain("has use-private-ip false, and the Service needs true");
+      }
+      change(h, last);
       await h.settle(300);
-      expect([ways(h), h.changes]).toEqual([[false, false], []]);
-      expect(h.events(name)).toContain("has use-private-ip false, and the Service needs true");
-    }
-    change(h, last);
-    await h.settle(300);
-    expect(ways(h)).toEqual([true, true]);
-    h.forget();
-    await h.settle(1800);
-    expect(h.changes).toEqual([]);
-  });
+      expect(ways(h)).toEqual([true, true]);
+      h.forget();
+      await h.settle(1800);
+      expect(h.changes).toEqual([]);
+    },
+  );
 });
 
 describe("A load balancer of one Service beside Terraform", () => {
@@ -220,5 +261,160 @@ describe("A Service that shares a load balancer", () => {
     h.world.delete("web");
     await h.settle();
     expect(h.events("web")).toContain("ReleasedLoadBalancer");
+  });
+});
+
+describe("Services that disagree", () => {
+  test.each([
+    ["ipv4-rdns", "web.example.com", "blog.example.com"],
+    ["name", "edge-2", "edge"],
+    ["type", "lb21", "lb11"],
+  ])("about %s change the load balancer no more than once [F38]", async (name, web, blog) => {
+    const h = await SharedWorld.shared();
+    h.world.annotate("web", { [prefix + name]: web });
+    h.world.annotate("blog", { [prefix + name]: blog });
+    await h.settle(600);
+    h.forget();
+    await h.settle(1800);
+    expect(h.changes).toEqual([]);
+    expect(h.events("web") + h.events("blog")).toContain(`SharedSettingsDiffer`);
+  });
+
+  test("about use-private-ip keep dedicated servers as they are reached [F38]", async () => {
+    const h = new SharedWorld({ nodes: 1, hasNetwork: true, robot: "readable" });
+    h.addRobotNode("dedicated", { internalIPs: ["10.0.1.5"] });
+    h.nodeLabels("node-0", { pool: "cloud" });
+    h.nodeLabels("dedicated", { pool: "metal" });
+    await h.start("service");
+    h.world.create("web", draft(sharing({ "node-selector": "pool=cloud" }), tcp(80)));
+    h.world.create("blog", draft(sharing({ "node-selector": "pool=metal" }), tcp(8080)));
+    await h.settle(180);
+    const { targets } = h.only;
+    h.world.annotate("blog", { [`${prefix}use-private-ip`]: "true" });
+    h.world.annotate("web", { [`${prefix}uses-proxyprotocol`]: "true" });
+    h.forget();
+    await h.settle(600);
+    expect([h.only.targets, h.changes.filter((one) => one.endsWith("target"))]).toEqual([targets, []]);
+  });
+});
+
+describe("The ports of a shared load balancer", () => {
+  test("are replaced although it has no room for one more [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.create("many", draft(sharing(), tcp(5), tcp(6), tcp(7)));
+    await h.settle(180);
+    h.world.editSpec("blog", { ports: [tcp(8081)] as never });
+    await h.settle(180);
+    expect(h.ports).toEqual([5, 6, 7, 80, 8081]);
+    expect(h.cloud.seen.filter(({ status }) => status === 403)).toEqual([]);
+  });
+
+  test("have room for those that join at the same time, and for no more [F38 N13]", async () => {
+    const h = await SharedWorld.open();
+    for (let port = 80; port < 87; port += 1) h.world.create(`s${port}`, draft(sharing(), tcp(port)));
+    await h.settle(300);
+    expect([h.ports.length, h.marks.length]).toEqual([5, 5]);
+    expect(h.cloud.seen.filter(({ status }) => status === 403)).toEqual([]);
+  });
+
+  test("are not all taken from a Service that keeps its place [F38]", async () => {
+    const h = await SharedWorld.shared();
+    h.world.editSpec("blog", { ports: [tcp(80, 30_777)] as never });
+    await h.settle(300);
+    expect([h.ports, h.marks]).toEqual([[80], ["80 web", "8080 blog"]]);
+    expect(h.world.addressesOf("blog")).toHaveLength(2);
+    expect(h.events("blog")).toContain("PortConflict");
+  });
+});
+
+describe("The targets of a shared load balancer", () => {
+  test("stay if a user has added them with a listener just before the Services leave [F108]", async () => {
+    const h = await SharedWorld.shared();
+    const { balancers, servers } = h.cloud.project;
+    const { id, services, targets } = h.only;
+    const server = servers.add("control-plane", {}).id;
+    balancers.change(id, {
+      services: [...services, listener(6443)],
+      targets: [...targets, { type: "server", server, usesPrivateIp: false }],
+    });
+    h.world.delete("web");
+    h.world.delete("blog");
+    await h.settle(180);
+    expect([h.world.find("web"), h.world.find("blog"), h.ports]).toEqual([undefined, undefined, [6443]]);
+    expect(h.serversOfTargets).toContain("control-plane");
+  });
+
+  test.each([
+    ["stays while another Service is about to add it", [{ machine: { source: "hcloud", key: "7" } }], true],
+    ["goes when no Service wants it", [], false],
+  ])("have a label each that %s [F108]", (_, targets, stays) => {
+    const label = "server-7.c.fairlead.dev/target";
+    const balancer = {
+      name: "edge",
+      labels: {
+        "80.default.c.fairlead.dev/web": "uid-web_namespace",
+        "81.default.c.fairlead.dev/blog": "uid-blog_namespace",
+        [label]: "",
+      },
+      public_net: { enabled: true, ipv4: {}, ipv6: {} },
+      private_net: [],
+      load_balancer_type: { name: "lb11", max_targets: 25, max_services: 5 },
+      algorithm: { type: "round_robin" },
+      services: [{ listen_port: 6443, destination_port: 6443 }],
+      targets: [],
+    };
+    const owner = { uid: "uid-web", namespace: "default", name: "web" };
+    const settings = { shared: "namespace" };
+    const sharers = new Map([["uid-blog", { targets, settings }]]);
+    const requested = { owner, ports: [{ protocol: "TCP", port: 80 }], targets: [], settings, sharers };
+    const share = shareOf(requested as never, balancer as never, { cluster: "c", operator: {} as never });
+    const { labels = balancer.labels } = share?.view({ specs: [], unknown: [] }, false) ?? {};
+    expect(Object.keys(labels).includes(label)).toBe(stays);
+  });
+
+  test("stay if a user has added them by label selector [F38]", async () => {
+    const h = await SharedWorld.shared();
+    const { id, targets } = h.only;
+    const selector = { type: "label_selector", selector: "pool=x", usesPrivateIp: false } as const;
+    h.cloud.project.balancers.change(id, { targets: [...targets, selector] });
+    await h.settle(2400);
+    h.world.delete("web");
+    await h.settle();
+    expect(h.world.find("web")).toBeUndefined();
+    expect(h.only.targets).toHaveLength(3);
+  });
+
+  test("lose their labels when their servers are deleted [F108]", async () => {
+    const h = new SharedWorld({ nodes: 3 });
+    addTerraform(h);
+    await h.start("service");
+    h.world.create("web", draft(sharing(), tcp(80)));
+    h.world.create("blog", draft(sharing(), tcp(8080)));
+    await h.settle(180);
+    const targets = () => Object.keys(h.only.labels).filter((label) => label.endsWith("/target"));
+    expect(targets()).toHaveLength(4);
+    const { servers } = h.cloud.project;
+    const gone = servers.list().find(({ name }) => name === "node-2");
+    servers.remove(gone?.id ?? 0);
+    h.world.server.store.remove(resourceNamed("nodes"), h.node("node-2") as never);
+    await h.settle(2400);
+    expect([h.serversOfTargets, targets().length]).toEqual([["control-plane", "node-0", "node-1"], 3]);
+  });
+
+  test("follow the Nodes although the uid of the cluster cannot be read any more [F38]", async () => {
+    let isAllowed = true;
+    const h = new SharedWorld({
+      nodes: 2,
+      authorize: (_, { resource }) => isAllowed || resource !== "namespaces",
+    });
+    await h.start("service");
+    h.world.create("web", draft(sharing(), tcp(80)));
+    h.world.create("blog", draft(sharing(), tcp(8080)));
+    await h.settle(180);
+    isAllowed = false;
+    await h.restart();
+    h.addNode("more");
+    await h.settle(180);
+    expect(h.serversOfTargets).toEqual(["more", "node-0", "node-1"]);
   });
 });

@@ -26,9 +26,18 @@ class Storm {
     this.#random = seededRandom(seed);
     this.hasTerraform = seed % 2 === 0;
     this.h = new SharedWorld({ nodes: 4 });
-    if (this.hasTerraform) addTerraform(this.h);
+    if (this.hasTerraform) this.#addTerraform();
     for (let index = 0; index < 4; index += 1)
       this.h.nodeLabels(`node-${index}`, { pool: index < 2 ? "a" : "b" });
+  }
+
+  /** One of its targets is a Node. */
+  #addTerraform(): void {
+    const { id, targets } = addTerraform(this.h);
+    const { balancers, servers } = this.h.cloud.project;
+    const node = servers.list().find(({ name }) => name === "node-0");
+    const target = { type: "server", server: node?.id ?? 0, usesPrivateIp: false } as const;
+    balancers.change(id, { targets: [...targets, target] });
   }
 
   #below(count: number): number {
@@ -102,6 +111,7 @@ class Storm {
     if (!this.hasTerraform) return;
     expect(this.h.ports).toContain(6443);
     expect(this.h.serversOfTargets).toContain("control-plane");
+    expect(this.h.serversOfTargets).toContain("node-0");
     expect(this.h.only.labels["team"]).toBe("platform");
   }
 
@@ -134,6 +144,7 @@ class Storm {
         return [0, 1, 2, 3].filter((index) => list.split(",").includes(index < 2 ? "a" : "b"));
       }),
     );
+    if (this.hasTerraform) selected.add(0);
     const targets = h.all.length === 0 ? [] : h.serversOfTargets.filter((one) => one !== "control-plane");
     for (const index of selected) expect(targets).toContain(`node-${index}`);
     expect(targets).toHaveLength(selected.size);

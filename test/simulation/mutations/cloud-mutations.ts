@@ -14,6 +14,10 @@ const inHetzner = (test: string): FoundByTest => ({
   file: "test/providers/hetzner/shared-balancers.test.ts",
   test,
 });
+const inSharedHetzner = (test: string): FoundByTest => ({
+  file: "test/providers/hetzner/shared-hostile.test.ts",
+  test,
+});
 const nodeRules = "providers/aws/load-balancers/node-rules.ts";
 const planOpenStack = "providers/openstack/plan-balancer.ts";
 
@@ -103,8 +107,28 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "remove-targets-of-terraform",
     breaks: "Hetzner: beside something else, targets without a label are removed.",
-    foundBy: inHetzner("keeps its targets while its listener is being replaced"),
-    edits: edit("providers/hetzner/sharing.ts", "hasStrangers || marked.size > 0", "hasStrangers"),
+    foundBy: inSharedHetzner("stays beside a Service without a target"),
+    edits: edit(
+      "providers/hetzner/sharing.ts",
+      "marks.size > 0 ? [] : existing.filter",
+      "true ? [] : existing.filter",
+    ),
+  },
+  {
+    name: "take-over-targets-of-terraform",
+    breaks: "Hetzner: a target that was there before a Service needed it is removed with the Service.",
+    foundBy: inSharedHetzner("that is a Node too > stays when the Service is deleted"),
+    edits: edit("providers/hetzner/sharing.ts", "(labels[label] ?? kept)", '(labels[label] ?? "")'),
+  },
+  {
+    name: "delete-a-balancer-of-terraform",
+    breaks: "Hetzner: a load balancer is deleted while Terraform replaces its only listener.",
+    foundBy: inSharedHetzner("that is a Node too > stays while the listener of Terraform is being replaced"),
+    edits: edit(
+      "providers/hetzner/sharing.ts",
+      "view.isLast && targets.every(isOfServices(labels))",
+      "view.isLast",
+    ),
   },
   {
     name: "join-a-balancer-without-agreement",

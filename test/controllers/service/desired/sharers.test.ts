@@ -25,6 +25,7 @@ interface Options {
   readonly views?: readonly ObservedLoadBalancer[];
   readonly annotations?: Readonly<Record<string, string>>;
   readonly uid?: string;
+  readonly loadBalancerClass?: string;
   readonly member?: object | "unreadable";
 }
 
@@ -32,11 +33,12 @@ function sharersOf({
   views = [viewOf(web), viewOf(blog)],
   annotations = {},
   uid = blog,
+  loadBalancerClass,
   member = known,
 }: Options = {}) {
   const service = {
     metadata: { name: "blog", uid, annotations },
-    spec: { type: "LoadBalancer" },
+    spec: { type: "LoadBalancer", loadBalancerClass },
     status: {},
   };
   const context = {
@@ -55,6 +57,7 @@ test("a plan gets what the other Service needs, with the targets that the cloud 
 test.each<[string, Options]>([
   ["paused", { annotations: { "fairlead.dev/paused": "true" } }],
   ["another one with its name", { uid: "other" }],
+  ["one of a class that another manager serves", { loadBalancerClass: "example.com/other" }],
   ["one that the provider cannot read", { member: "unreadable" }],
   ["waiting for its endpoints", { member: { ...known, isAwaited: true } }],
   ["one whose targets are not known", { member: { ...known, isBlocked: true } }],

@@ -77,7 +77,9 @@ function explained(error: CloudError, { on = "", request }: HetznerStep): CloudE
   const isNamed = isCreation || request.operation === "PUT /load_balancers/{id}";
   if (!isNamed || codeOf(error) !== "uniqueness_error") return error;
   const so = isCreation ? "No load balancer is created" : `The load balancer keeps the name ${on}`;
-  const adopt = isCreation ? ` To adopt it, remove its label ${ownerLabel}. To share it, set load-balancer.hetzner.cloud/shared in all its Services.` : "";
+  const adopt = isCreation
+    ? ` To adopt it, remove its label ${ownerLabel}. To share it, set load-balancer.hetzner.cloud/shared in all its Services.`
+    : "";
   const text = `The project has another load balancer with the name ${name}, which belongs to another Service or cluster. ${so}. Set another load-balancer.hetzner.cloud/name.${adopt}`;
   return new CloudError(error.kind, text, { ...error.detail, cause: error });
 }

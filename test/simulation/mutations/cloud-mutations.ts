@@ -81,7 +81,7 @@ export const cloudMutations: readonly Mutation[] = [
     name: "delete-a-balancer-with-foreign-listeners",
     breaks:
       "A shared load balancer is deleted with the last Service although something else has a listener there.",
-    foundBy: inHetzner("that gets a listener from a user after Services share it stays with it"),
+    foundBy: inSharedHetzner("stay if a user has added them with a listener just before the Services leave"),
     edits: edit(
       "src/kit/shared-balancer.ts",
       "others.length === 0 && taken.every((one) => one.marks.length > 0)",
@@ -117,13 +117,13 @@ export const cloudMutations: readonly Mutation[] = [
   {
     name: "take-over-targets-of-terraform",
     breaks: "Hetzner: a target that was there before a Service needed it is removed with the Service.",
-    foundBy: inSharedHetzner("that is a Node too > stays when the Service is deleted"),
+    foundBy: inSharedHetzner("stays when the Service is deleted"),
     edits: edit("providers/hetzner/sharing.ts", "(labels[label] ?? kept)", '(labels[label] ?? "")'),
   },
   {
     name: "delete-a-balancer-of-terraform",
     breaks: "Hetzner: a load balancer is deleted while Terraform replaces its only listener.",
-    foundBy: inSharedHetzner("that is a Node too > stays while the listener of Terraform is being replaced"),
+    foundBy: inSharedHetzner("stays while the listener of Terraform is being replaced"),
     edits: edit(
       "providers/hetzner/sharing.ts",
       "view.isLast && targets.every(isOfServices(labels))",

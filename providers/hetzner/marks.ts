@@ -25,7 +25,10 @@ export interface PortMark {
   readonly scope: Scope | undefined;
 }
 
-const key = /^([1-9]\d{0,4})\.([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.fairlead\.dev\/([a-z0-9-]{1,63})$/;
+/** In the label of a Service that has the load balancer, and none of its ports for now: others have all that it wants. */
+export const noPort = 0;
+
+const key = /^(0|[1-9]\d{0,4})\.([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})\.fairlead\.dev\/([a-z0-9-]{1,63})$/;
 const value = /^([A-Za-z0-9-]{1,40})(?:_(namespace|cluster))?$/;
 
 const keyOf = ({ port, namespace, cluster, name }: Omit<PortMark, "uid" | "scope">): string =>
@@ -56,12 +59,14 @@ function readLabel(label: string, text: string): readonly PortMark[] {
   ];
 }
 
-/** One for each port: if a user has written two, the first in the order of their keys counts. */
+/** At most one for each port: if a user has written two, the first in the order of their keys counts. */
 export function portMarksOf({ labels }: Pick<ApiLoadBalancer, "labels">): readonly PortMark[] {
-  const byPort = new Map<number, PortMark>();
+  const byPort = new Map<number | string, PortMark>();
   for (const label of Object.keys(labels).toSorted())
-    for (const mark of readLabel(label, labels[label] ?? ""))
-      if (!byPort.has(mark.port)) byPort.set(mark.port, mark);
+    for (const mark of readLabel(label, labels[label] ?? "")) {
+      const part = mark.port === noPort ? label : mark.port;
+      if (!byPort.has(part)) byPort.set(part, mark);
+    }
   return [...byPort.values()];
 }
 

@@ -2,7 +2,7 @@
 
 import { viewOf } from "#ccm";
 import type { Desired } from "./balancer.ts";
-import { ownerLabel, type PortMark, portMarksOf, serviceOf } from "./marks.ts";
+import { noPort, ownerLabel, type PortMark, portMarksOf, serviceOf } from "./marks.ts";
 import type { ApiLoadBalancer, ApiService } from "./resources.ts";
 import { portsOf } from "./services.ts";
 
@@ -42,7 +42,7 @@ export function partsOf(
   };
   const view = viewOf({
     mark: owner.uid,
-    marks: [...new Set([...byPort.values(), ...(isOther ? [single] : [])])],
+    marks: [...new Set([...marks.map(markOf), ...(isOther ? [single] : [])])],
     listeners: balancer.services,
     marksOf: (listener: ApiService) => {
       const mark = byPort.get(listener.listen_port) ?? (isUnmarkedOwn(listener) ? owner.uid : undefined);
@@ -50,13 +50,14 @@ export function partsOf(
     },
   });
   const others = marks.filter((mark) => !isMine(mark));
+  const claimed = others.filter(({ port }) => port !== noPort);
   const strangers = view.taken.flatMap((one) => (one.marks.length === 0 ? one.listener : []));
   const listening = new Set(view.taken.flatMap(({ listener }) => portsOf(listener)));
   const taken = new Map([
     ...strangers.flatMap((listener) =>
       portsOf(listener).map((port) => [port, strangerText(listener)] as const),
     ),
-    ...others.map((mark) => [mark.port, `of ${serviceOf(mark)}`] as const),
+    ...claimed.map((mark) => [mark.port, `of ${serviceOf(mark)}`] as const),
   ]);
   return {
     view,
@@ -66,7 +67,7 @@ export function partsOf(
     mine: marks.filter(isMine),
     isMember: single === owner.uid || marks.some(isMine),
     /** Listeners that the others have, or are about to have. */
-    occupied: view.taken.length + others.filter(({ port }) => !listening.has(port)).length,
+    occupied: view.taken.length + claimed.filter(({ port }) => !listening.has(port)).length,
   };
 }
 

@@ -16,6 +16,7 @@ import {
   kept,
   labelOf,
   labelOfTarget,
+  noPort,
   ownerLabel,
   partOf,
   portMarksOf,
@@ -211,8 +212,7 @@ function changedLabels(
     ...ports.flatMap((port) => needs(requested, port)),
     ...view.own.map(({ listen_port }) => listen_port),
   ];
-  // Without any port, the Service keeps its place.
-  const marked = needed.length > 0 ? needed : mine.map(({ port }) => port);
+  const marked = needed.length > 0 || mine.length === 0 ? needed : [noPort];
   const has = new Set(existing.map(partOf));
   const marks = targetLabelsOf(labels);
   const gone = [...marks].filter(([part]) => !has.has(part) && own.isUnwanted(part));

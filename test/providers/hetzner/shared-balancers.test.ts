@@ -483,7 +483,7 @@ describe("A load balancer that Services share", () => {
   });
 
   test.each([
-    { "0.default.x.fairlead.dev/web": "u_cluster" },
+    { "08.default.x.fairlead.dev/web": "u_cluster" },
     { "99999.default.x.fairlead.dev/web": "u_cluster" },
     { "80.default.x.fairlead.dev/web": "" },
     { "80.default.x.fairlead.dev/web": "u_everything" },

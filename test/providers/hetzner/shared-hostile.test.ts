@@ -321,9 +321,12 @@ describe("The ports of a shared load balancer", () => {
     const h = await SharedWorld.shared();
     h.world.editSpec("blog", { ports: [tcp(80, 30_777)] as never });
     await h.settle(300);
-    expect([h.ports, h.marks]).toEqual([[80], ["80 web", "8080 blog"]]);
+    expect([h.ports, h.marks]).toEqual([[80], ["0 blog", "80 web"]]);
     expect(h.world.addressesOf("blog")).toHaveLength(2);
     expect(h.events("blog")).toContain("PortConflict");
+    h.world.create("shop", draft(sharing(), tcp(8080)));
+    await h.settle(300);
+    expect([h.ports, h.marks]).toEqual([[80, 8080], ["0 blog", "80 web", "8080 shop"]]);
   });
 });
 

@@ -84,7 +84,7 @@ export interface ApiTarget {
   readonly label_selector?: { readonly selector: string };
   readonly use_private_ip?: boolean;
   /** One for each port. Absent in requests, and for a label selector. */
-  readonly health_status?: readonly { readonly listen_port: number; readonly status: string }[];
+  readonly health_status?: readonly { readonly listen_port?: number; readonly status?: string }[];
   /** The servers that a label selector matches. */
   readonly targets?: readonly ApiTarget[];
 }

@@ -114,7 +114,7 @@ export function targetChecks(
     .flatMap((target) => {
       const key = keyOf(target);
       return (target.health_status ?? []).flatMap(({ listen_port: port, status }) =>
-        ports.has(port) && (status === "healthy" || status === "unhealthy")
+        port !== undefined && ports.has(port) && (status === "healthy" || status === "unhealthy")
           ? { target: nodes.get(key) ?? key, isHealthy: status === "healthy", text: `port ${port}` }
           : [],
       );

@@ -326,7 +326,10 @@ describe("The ports of a shared load balancer", () => {
     expect(h.events("blog")).toContain("PortConflict");
     h.world.create("shop", draft(sharing(), tcp(8080)));
     await h.settle(300);
-    expect([h.ports, h.marks]).toEqual([[80, 8080], ["0 blog", "80 web", "8080 shop"]]);
+    expect([h.ports, h.marks]).toEqual([
+      [80, 8080],
+      ["0 blog", "80 web", "8080 shop"],
+    ]);
   });
 });
 

@@ -54,7 +54,7 @@ test.each([
     "a value that may be null",
     "readonly deprecated: string | null",
     "readonly deprecated: string",
-    "load_balancer.load_balancer_type.deprecated may be null",
+    "server.image.deprecated may be null",
   ],
   [
     "a list that is an object",

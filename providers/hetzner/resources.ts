@@ -86,7 +86,7 @@ export interface ApiTarget {
   /** One for each port. Absent in requests, and for a label selector. */
   readonly health_status?: readonly { readonly listen_port?: number; readonly status?: string }[];
   /** The servers that a label selector matches. */
-  readonly targets?: readonly ApiTarget[];
+  readonly targets?: readonly Pick<ApiTarget, "server" | "health_status">[];
 }
 
 interface ApiPublicAddress {

@@ -110,7 +110,11 @@ export function targetChecks(
   const nodes = new Map(specs.map(({ node, target }) => [keyOf(target), node]));
   const ports = new Set(services.map(({ listen_port }) => listen_port));
   return targets
-    .flatMap((target) => (target.type === "label_selector" ? (target.targets ?? []) : target))
+    .flatMap((target) =>
+      target.type === "label_selector"
+        ? (target.targets ?? []).map((one): ApiTarget => ({ ...one, type: "server" }))
+        : target,
+    )
     .flatMap((target) => {
       const key = keyOf(target);
       return (target.health_status ?? []).flatMap(({ listen_port: port, status }) =>

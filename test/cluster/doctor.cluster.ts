@@ -54,6 +54,10 @@ test("doctor finds no problem beside a manager that runs well, leaves its permis
   await cluster.join("worker-1");
   const manager = cluster.manager();
   await cluster.initialized("worker-1");
+  await cluster.until("the events of the start", async () => {
+    const reasons = await kubectl("get", "events", "-A", "-o=jsonpath={.items[*].reason}");
+    return ["LeaderElection", "Synced"].every((reason) => reasons.includes(reason));
+  });
   const before = await versions();
   // The administrator of the cluster asks, and no workload names the account of the manager.
   const { code, reasons } = await doctor();

@@ -125,9 +125,10 @@ test("the volume of a pod on a stopped machine is released within a minute, and 
   cluster.cloud.machines.setStatus(first, "running");
   await cluster.ready(first, true);
   await cluster.until("no taint", async () => !(await hasTaint(first)));
-  const reasons = (await cluster.eventsOf(first)).map(({ reason }) => reason);
-  expect(reasons).toContain("NodeOutOfService");
-  expect(reasons).toContain("NodeBackInService");
+  await cluster.until("the events", async () => {
+    const reasons = (await cluster.eventsOf(first)).map(({ reason }) => reason);
+    return ["NodeOutOfService", "NodeBackInService"].every((reason) => reasons.includes(reason));
+  });
 });
 
 test("a cloud that shows all machines as stopped releases no volume and evicts no pod [F106]", async () => {

@@ -292,9 +292,11 @@ describe.if(prometheus !== undefined)("a real Prometheus that scrapes the execut
         expect([title, result]).toEqual([title, "success"]);
         if (data?.result.length === 0) empty.push(title);
       }
-      // The limit of the route table, the remaining and the whole budget, streams of changes, and node-volumes, which does not run here.
+      // The limit of the route table, the health of targets, Nodes of k3s, the remaining and the whole budget, announcements, streams of changes, and
+      // node-volumes, which does not run here.
       expect(empty).toEqual([
-        ...["Routes", "Request budget", "Request budget", "Open change streams"],
+        ...["Routes", "Health of targets", "Nodes of k3s and RKE2", "Request budget", "Request budget"],
+        ...["Deprecations", "Open change streams"],
         ...[
           "Nodes that serve volumes",
           "Nodes that serve volumes",

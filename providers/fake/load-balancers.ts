@@ -2,7 +2,6 @@
 
 import {
   allAddresses,
-  applicable,
   type Call,
   type Context,
   changedTargets,
@@ -14,14 +13,12 @@ import {
   nodesByMachine,
   type ObservedLoadBalancer,
   type Plan,
-  type ProviderProblem,
   parseCidr,
   publishIPs,
   type ServiceUID,
   type Step,
   type StepOutcome,
   waitFor,
-  warningProblem,
 } from "#ccm";
 import type { ApiBalancer, ApiListener, BalancerSpec, FakeApi } from "./api.ts";
 import type { annotations } from "./settings.ts";
@@ -55,12 +52,6 @@ function listenersOf({ ports }: Desired): readonly ApiListener[] {
   return ports.flatMap(({ protocol, port, nodePort }) =>
     nodePort === undefined ? [] : [{ protocol, port, target_port: nodePort }],
   );
-}
-
-function withoutNodePort({ ports }: Desired): readonly ProviderProblem[] {
-  const bare = ports.filter(({ nodePort }) => nodePort === undefined).map(({ port }) => port);
-  const text = `Port ${bare.join(", ")} has no node port, to which this cloud forwards, and is left out. Remove allocateLoadBalancerNodePorts: false from the Service.`;
-  return applicable(bare.length > 0 && warningProblem("UnsupportedByCloud", text));
 }
 
 function listenerText({ protocol, port, target_port }: ApiListener): string {
@@ -180,8 +171,7 @@ export function fakeLoadBalancers(
 
   const plan = (desired: Desired | undefined, observed: FakeBalancer | undefined): Plan<FakeStep> => {
     if (observed === undefined) {
-      if (desired === undefined || desired.ending !== undefined) return { steps: [] };
-      return { steps: [create(desired)], problems: withoutNodePort(desired) };
+      return { steps: desired === undefined || desired.ending !== undefined ? [] : [create(desired)] };
     }
     const { id, name, status, labels } = observed.balancer;
     if (status === "changing") return waitFor(`balancer ${name} to be ready`);
@@ -209,7 +199,7 @@ export function fakeLoadBalancers(
       const replacement = create(desired, { ip: observed.balancer.ip });
       return { steps: [{ do: "delete balancer", on: name, id }, replacement] };
     }
-    return { steps: changeSteps(desired, observed.balancer), problems: withoutNodePort(desired) };
+    return { steps: changeSteps(desired, observed.balancer) };
   };
 
   const apply = async (step: FakeStep, call: Call): Promise<StepOutcome> => {

@@ -162,7 +162,6 @@ describe("the Service of Envoy Gateway", () => {
     ["Hetzner", gatewayClouds.Hetzner, ["Port 80 has no node port", "Port 443 has no node port"]],
     ["OpenStack", gatewayClouds.OpenStack, ["Port 80, 443 has no node port"]],
     ["AWS", gatewayClouds.AWS, ["The Service has no node port"]],
-    ["the fake cloud", onFake, ["Port 80, 443 has no node port"]],
   ])(
     "without node ports is not forwarded by %s, which says so, until it has some [F57]",
     async (_, open, texts) => {

@@ -137,9 +137,9 @@ export function shareOf<D extends Request>(
   const hasStrangers = strangers.length > 0;
   if (isAlone && !hasStrangers) return undefined;
   const others = othersOf(requested, view.others, operator);
-  const theirs = new Map([...others].map(([uid, wanted]) => [uid, wanted && wantedSettings(wanted)]));
+  const wantedByOthers = new Map([...others].map(([uid, one]) => [uid, one && wantedSettings(one)]));
   const current = currentSettings(balancer, others.size > 0);
-  const held = contradictionsIn(wantedSettings(requested), current, theirs, hasStrangers);
+  const held = contradictionsIn(wantedSettings(requested), current, wantedByOthers, hasStrangers);
   const kept = Object.fromEntries(held.map(({ name, current: value }) => [name, value]));
   const agreed = { ...requested, settings: { ...settings, ...kept } };
   const ports = choosePorts(requested, parts, balancer.load_balancer_type.max_services);

@@ -54,12 +54,26 @@ function headersOf({ headers }: IncomingMessage): Headers {
 /** Responses with these have no body, and the constructor refuses one. */
 const bodiless: readonly number[] = [204, 205, 304];
 
-async function responseOf(message: IncomingMessage): Promise<Response> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  for await (const chunk of message) chunks.push(new Uint8Array(chunk));
+/** Read as it arrives, so that its reader can limit the size. Its end closes the connection. */
+function bodyOf(message: IncomingMessage, socket: TLSSocket): ReadableStream<Uint8Array> {
+  const chunks = message[Symbol.asyncIterator]();
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await chunks.next();
+      if (done !== true) return controller.enqueue(new Uint8Array(value));
+      socket.destroy();
+      controller.close();
+    },
+    cancel: () => void socket.destroy(),
+  });
+}
+
+function responseOf(message: IncomingMessage, socket: TLSSocket): Response {
   const { statusCode: status = 0 } = message;
-  const body = bodiless.includes(status) ? null : new Blob(chunks);
-  return new Response(body, { status, headers: headersOf(message) });
+  const init = { status, headers: headersOf(message) };
+  if (!bodiless.includes(status)) return new Response(bodyOf(message, socket), init);
+  socket.destroy();
+  return new Response(null, init);
 }
 
 /** `fingerprint` is that of SHA-1 or SHA-256, with or without colons. */
@@ -94,11 +108,10 @@ export async function pinnedRequest(
       outgoing.on("error", reject);
       outgoing.end(sent);
     });
-    return await responseOf(message);
+    return responseOf(message, socket);
   } catch (error) {
+    socket.destroy();
     signal.throwIfAborted();
     throw error;
-  } finally {
-    socket.destroy();
   }
 }

@@ -38,7 +38,7 @@ describe("announcedIn", () => {
       ['warning: use "a", not b; second'],
     ],
     ["other warnings", { warning: '110 cache "Response is Stale"' }, []],
-    ["a warning without an end", { warning: '299 - "' + "x".repeat(10_000) }, []],
+    ["a warning without an end", { warning: `299 - "${"x".repeat(10_000)}` }, []],
   ];
   test.each(cases)("reads %s [N21]", (_, headers, found) => {
     expect(read(headers)).toEqual([...found]);

@@ -23,6 +23,16 @@ async function besideNode(annotations: Readonly<Record<string, string>> = {}, ha
 
 const ways = (h: SharedWorld) => h.only.targets.map((one) => one.type === "server" && one.usesPrivateIp);
 
+/** The Service `web` alone on the load balancer of Terraform. */
+async function besideTerraform(): Promise<SharedWorld> {
+  const h = new SharedWorld({ nodes: 2 });
+  addTerraform(h);
+  await h.start("service");
+  h.world.create("web", draft({ name: "edge" }, tcp(80)));
+  await h.settle();
+  return h;
+}
+
 describe("A target of Terraform that is a Node too", () => {
   test("stays when the Service is deleted [F108]", async () => {
     const h = await besideNode();
@@ -103,11 +113,7 @@ describe("A target of Terraform", () => {
   });
 
   test("is not mixed up with that of a Node that joins while its listener is being replaced [F108 F42]", async () => {
-    const h = new SharedWorld({ nodes: 2 });
-    addTerraform(h);
-    await h.start("service");
-    h.world.create("web", draft({ name: "edge" }, tcp(80)));
-    await h.settle();
+    const h = await besideTerraform();
     await replaceListener(h, () => h.addNode("more"));
     expect(h.serversOfTargets).toEqual(["control-plane", "more", "node-0", "node-1"]);
     h.nodeLabels("more", { "node.kubernetes.io/exclude-from-external-load-balancers": "true" });
@@ -154,11 +160,7 @@ describe("Services that disagree about use-private-ip", () => {
 
 describe("A load balancer of one Service beside Terraform", () => {
   test("has no label that covers what Terraform has [F108]", async () => {
-    const h = new SharedWorld({ nodes: 2 });
-    addTerraform(h);
-    await h.start("service");
-    h.world.create("web", draft({ name: "edge" }, tcp(80)));
-    await h.settle();
+    const h = await besideTerraform();
     expect(h.only.labels[ownerLabel]).toBeUndefined();
     // A user removes the labels of Fairlead that a Go manager does not know.
     const { labels } = h.only;
@@ -172,11 +174,7 @@ describe("A load balancer of one Service beside Terraform", () => {
   });
 
   test("is not joined, and the other Service says why, without a request at rest [F38 F108]", async () => {
-    const h = new SharedWorld({ nodes: 2 });
-    addTerraform(h);
-    await h.start("service");
-    h.world.create("web", draft({ name: "edge" }, tcp(80)));
-    await h.settle();
+    const h = await besideTerraform();
     h.world.create("late", draft(sharing(), tcp(81)));
     await h.settle();
     expect(h.events("late")).toContain("is used by default/web, without load-balancer.hetzner.cloud/shared.");
@@ -253,11 +251,7 @@ describe("A Service that shares a load balancer", () => {
   });
 
   test("says that the load balancer stays for what something else has put there [F108]", async () => {
-    const h = new SharedWorld({ nodes: 2 });
-    addTerraform(h);
-    await h.start("service");
-    h.world.create("web", draft({ name: "edge" }, tcp(80)));
-    await h.settle();
+    const h = await besideTerraform();
     h.world.delete("web");
     await h.settle();
     expect(h.events("web")).toContain("ReleasedLoadBalancer");

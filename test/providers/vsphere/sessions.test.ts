@@ -85,6 +85,13 @@ test("doctor leaves no session behind", async () => {
   expect(sizes(h)).toEqual([0, 0]);
 });
 
+const inSecret = {
+  user: undefined,
+  password: undefined,
+  "secret-name": "vc",
+  "secret-namespace": "kube-system",
+};
+
 describe("a rejected password", () => {
   const failures = (h: VSphereWorld) =>
     h.cloud.seen.filter(({ status }) => status === 500 || status === 401).length;
@@ -103,13 +110,7 @@ describe("a rejected password", () => {
   });
 
   test("is not sent for a while, and a new one in the Secret is used at once", async () => {
-    const settings = {
-      user: undefined,
-      password: undefined,
-      "secret-name": "vc",
-      "secret-namespace": "kube-system",
-    };
-    const h = prepared({ settings: settings as never });
+    const h = prepared({ settings: inSecret as never });
     const putSecret = (text: string): void => {
       const data = { "vcenter.username": btoa(user), "vcenter.password": btoa(`${text}\n`) };
       const metadata = { name: "vc", namespace: "kube-system" };
@@ -129,13 +130,7 @@ describe("a rejected password", () => {
   });
 
   test("is one that no place has, if the Secret lacks the keys of the server", async () => {
-    const settings = {
-      user: undefined,
-      password: undefined,
-      "secret-name": "vc",
-      "secret-namespace": "kube-system",
-    };
-    const h = prepared({ settings: settings as never });
+    const h = prepared({ settings: inSecret as never });
     h.join("joins");
     await h.start();
     await h.world.pass(60);

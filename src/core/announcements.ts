@@ -29,29 +29,36 @@ function dayOf(text: string): string | undefined {
 }
 
 /** Before the RFC, servers sent `true`. */
-function deprecationIn(headers: Pick<Headers, "get">): string | undefined {
-  const text = headers.get("deprecation")?.trim() ?? "";
+function deprecationIn(header: string): string | undefined {
+  const text = header.trim();
   if (text === "" || text === "false" || text === "?0") return undefined;
   const day = dayOf(text);
   return day === undefined ? "deprecated" : `deprecated since ${day}`;
 }
 
-function endIn(headers: Pick<Headers, "get">): string | undefined {
-  const day = dayOf(headers.get("sunset")?.trim() ?? "");
+function endIn(header: string): string | undefined {
+  const day = dayOf(header.trim());
   return day && `unavailable after ${day}`;
 }
 
 /** Several headers are joined with commas. */
-function warningsIn(headers: Pick<Headers, "get">): readonly string[] {
-  const text = headers.get("warning")?.slice(0, maxHeader) ?? "";
-  const found = text.matchAll(/(?:^|,)\s*299 \S+ "((?:[^"\\]|\\.)*)"/g);
+function warningsIn(header: string): readonly string[] {
+  const found = header.slice(0, maxHeader).matchAll(/(?:^|,)\s*299 \S+ "((?:[^"\\]|\\.)*)"/g);
   return [...found.map(([, quoted = ""]) => quoted.replaceAll(/\\(.)/g, "$1")).take(maxWarnings)];
 }
 
+const none: readonly Announcement[] = [];
+
 /** What a response to this operation announces; nearly always nothing. */
 export function announcedIn(headers: Pick<Headers, "get">, operation: string): readonly Announcement[] {
-  const ends = [deprecationIn(headers), endIn(headers)].filter((text) => text !== undefined);
-  const warnings = warningsIn(headers);
+  const [deprecation, sunset, warning] = [
+    headers.get("deprecation"),
+    headers.get("sunset"),
+    headers.get("warning"),
+  ];
+  if (deprecation === null && sunset === null && warning === null) return none;
+  const ends = [deprecationIn(deprecation ?? ""), endIn(sunset ?? "")].filter((text) => text !== undefined);
+  const warnings = warningsIn(warning ?? "");
   return [
     ...(ends.length > 0 ? [{ what: "operation", name: operation, text: ends.join(", ") } as const] : []),
     ...(warnings.length > 0

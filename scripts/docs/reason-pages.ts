@@ -31,7 +31,7 @@ const explainNode = "kubectl fairlead explain node NAME";
 const explainService = "kubectl fairlead explain service NAMESPACE/NAME";
 const log = "grep REASON LOG";
 const onTheLease = "Events on the Lease, reported by `cloud-controller-manager`.";
-const inTheLog = "In the log of the leader. They concern no single object.";
+const inTheLog = "Logged by the leader, because they concern no single object.";
 
 /** What providers report, without the answers of the cloud that have the same reason. The meaning says what to do. */
 const ofProvider = (meanings: Readonly<Record<string, string>>): Reasons =>
@@ -95,7 +95,7 @@ export const reasonGroups: readonly Group[] = [
       },
       {
         title: "The condition NetworkUnavailable",
-        note: "Reasons of the condition on Nodes, where routes are managed. There are no such events.",
+        note: "Reasons of the condition on Nodes where routes are managed. They do not appear as events.",
         reasons: inNetworkConditions,
       },
       { title: "Routes on the Lease", note: onTheLease, reasons: onRouteLease },
@@ -124,13 +124,13 @@ export const reasonGroups: readonly Group[] = [
     places: [
       {
         title: "Answers of the cloud",
-        note: "Events on Nodes that join, by kind of error. On a Service, the event is `SyncLoadBalancerFailed` or `DeleteLoadBalancerFailed` with the answer of the cloud, and these are the reasons of its condition.",
+        note: "Events on joining Nodes, by kind of error. A Service gets the event `SyncLoadBalancerFailed` or `DeleteLoadBalancerFailed` with the cloud's answer, and one of these reasons on its condition.",
         reasons: ofTheCloud,
         objects: "Nodes",
       },
       {
         title: "Findings of all providers",
-        note: "Problems that a provider finds with an instance, a load balancer or a route. The command `schema` lists all reasons of a provider under `$defs.problemReasons`.",
+        note: "Problems that a provider finds with an instance, a load balancer or a route. The command `schema` lists all provider reasons under `$defs.problemReasons`.",
         reasons: ofProvider(commonReasons),
         objects: "Nodes and Services",
       },

@@ -6,19 +6,19 @@ import type { Problem, Severity } from "../core/problem.ts";
 
 /** Reasons that every provider can use, with their meaning and what to do. */
 export const commonReasons = {
-  AmbiguousCloudObject: "Several objects of the cloud have the name that is set. Set an id.",
-  IncompleteInstance: "The cloud does not describe the instance completely yet. Nothing, unless it lasts.",
+  AmbiguousCloudObject: "Several cloud objects have the configured name. Set an id.",
+  IncompleteInstance: "The cloud's description of the instance is still incomplete. No action is needed unless this lasts.",
   InvalidAnnotation: "An annotation has a value that is invalid for this Service. Correct it.",
   MissingCloudObject:
-    "An object of the cloud that is set (network, certificate) does not exist. Correct the name or id.",
+    "A configured cloud object, such as a network or a certificate, does not exist. Correct the name or id.",
   MissingInput:
     "A Secret, ConfigMap or file that the load balancer needs is missing or has no usable value. Create or correct it.",
-  PortConflict: "Another Service of the same load balancer uses the port. Use another port.",
+  PortConflict: "Another Service that shares the load balancer uses the port. Use a different port.",
   QuotaExceeded: "A quota is exhausted. Raise it, or delete unused objects.",
-  UnsupportedByCloud: "The Service requests something that the cloud does not have. Change the Service.",
+  UnsupportedByCloud: "The Service requests something that the cloud does not support. Change the Service.",
 } as const;
 
-/** The text of a problem that keeps a load balancer which is no longer needed. `why` names the annotation and its value. */
+/** The text of a problem that keeps a load balancer although it is no longer needed. `why` names the annotation and its value. */
 export const heldDeletionText = (why: string, remedy: string): string =>
   `Deletion is on hold: ${why}. The load balancer stays until this is corrected. ${remedy}`;
 

@@ -7,7 +7,8 @@ import type { Problem, Severity } from "../core/problem.ts";
 /** Reasons that every provider can use, with their meaning and what to do. */
 export const commonReasons = {
   AmbiguousCloudObject: "Several cloud objects have the configured name. Set an id.",
-  IncompleteInstance: "The cloud's description of the instance is still incomplete. No action is needed unless this lasts.",
+  IncompleteInstance:
+    "The cloud's description of the instance is still incomplete. No action is needed unless this lasts.",
   InvalidAnnotation: "An annotation has a value that is invalid for this Service. Correct it.",
   MissingCloudObject:
     "A configured cloud object, such as a network or a certificate, does not exist. Correct the name or id.",

@@ -28,12 +28,12 @@ export async function complete(
 export const completionCommand: Command = {
   page: {
     name: "completion",
-    summary: "Print the completion of commands, flags and values for bash, zsh, fish or PowerShell.",
+    summary: "Print the shell completion for bash, zsh, fish or PowerShell.",
     usage: ["bash|zsh|fish|powershell"],
     words: shells,
     examples: [
       {
-        text: "For every bash of this machine",
+        text: "For all bash users of this machine",
         words: "completion bash > /usr/share/bash-completion/completions/PROGRAM",
       },
     ],

@@ -18,7 +18,7 @@ export const helpCommand: Command = {
   page: {
     name: "help",
     isGeneral: true,
-    summary: "Show this help, as --help does; with a command, its help.",
+    summary: "Show this help, like --help; with a command, show its help.",
   },
   requires: "nothing",
   async run(invocation, [asked, ...rest], pages) {

@@ -177,7 +177,8 @@ function section(name: string, reason: Reason, { objects }: Place): string {
 
 function placeText(place: Place): string {
   const { title, note, objects, reasons } = place;
-  const counted = objects === undefined ? "" : ` The metric of an entry counts the ${objects} with that reason.`;
+  const counted =
+    objects === undefined ? "" : ` The metric of an entry counts the ${objects} with that reason.`;
   const sections = Object.entries(reasons).map(([name, reason]) => section(name, reason, place));
   return `## ${title}\n\n${note}${counted}\n\n${sections.join("\n")}`;
 }

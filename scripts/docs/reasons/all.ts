@@ -34,7 +34,8 @@ export const ofTheCloud: Reasons = {
   CloudAuthFailed: {
     type: "Warning",
     when: "The cloud rejected the credentials",
-    whatToDo: "renew the credentials. A changed file is reloaded; a changed environment variable needs a restart",
+    whatToDo:
+      "renew the credentials. A changed file is reloaded; a changed environment variable needs a restart",
   },
   CloudPermissionMissing: {
     type: "Warning",

@@ -16,7 +16,8 @@ export const onNodes: Reasons = {
   NotFoundInCloud: {
     type: "Warning",
     when: "The cloud has no instance for the Node. It keeps its taint, and the lookup is retried",
-    whatToDo: "compare the Node's name with the cloud; check whether the instance is in another account or region",
+    whatToDo:
+      "compare the Node's name with the cloud; check whether the instance is in another account or region",
   },
   PossibleNodeDeletion: {
     type: "Warning",

@@ -27,7 +27,8 @@ const onSnapshots: Reasons = {
   SnapshotContentMissing: {
     type: "Warning",
     when: "The VolumeSnapshotContent of the VolumeSnapshot does not exist",
-    whatToDo: "create the VolumeSnapshotContent, or delete the VolumeSnapshot. A lost snapshot is never recreated",
+    whatToDo:
+      "create the VolumeSnapshotContent, or delete the VolumeSnapshot. A lost snapshot is never recreated",
     upstream: true,
   },
   SnapshotContentMismatch: {

@@ -1,4 +1,4 @@
-// What operators of DigitalOcean set: the environment variables of the Go manager, with its defaults. And what problems are called.
+// Settings of DigitalOcean operators: the Go manager's environment variables, with its defaults. And what problems are called.
 
 import {
   applicable,

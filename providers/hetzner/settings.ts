@@ -1,4 +1,4 @@
-// What operators of Hetzner set: the environment variables of the Go manager, with its defaults. And what problems are called.
+// Settings of Hetzner operators: the Go manager's environment variables, with its defaults. And what problems are called.
 
 import {
   applicable,
@@ -60,7 +60,7 @@ const robot = withVariables("", {
 
 const defaults = operatorDefaults(annotations, "HCLOUD_");
 
-/** For the Go manager, zero means that there is no default. It accepts negative values too, and the cloud then refuses each port. */
+/** For the Go manager, zero means no default. It accepts negative values too, and the cloud then refuses each port. */
 export const healthCheckDefaults = [
   "load-balancers-health-check-interval",
   "load-balancers-health-check-timeout",
@@ -154,7 +154,7 @@ export function hasRobotAccess(settings: Settings): boolean {
   return settings["robot-enabled"] && isSet(settings, "robot-user");
 }
 
-/** The reasons of problems that only Hetzner has. Those of the Go manager have its names. */
+/** The reasons of problems that only Hetzner has. The Go manager's certificates have its names. */
 export const reasons = declareReasons({
   CertificateIssuanceFailed:
     "Hetzner could not issue the managed certificate. Check that the domains use Hetzner's DNS, then delete the certificate.",

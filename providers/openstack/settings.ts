@@ -1,4 +1,4 @@
-// What operators of OpenStack set: the keys of the Go manager's `cloud.conf`, with its defaults, and the variables of the OpenStack
+// Settings of OpenStack operators: the keys of the Go manager's `cloud.conf`, with its defaults, and the variables of the OpenStack
 // clients. And what problems are called.
 
 import {

@@ -1,4 +1,4 @@
-// What operators of Rancher set: the environment variables and the file of the Go manager. And what problems are called.
+// Settings of Rancher operators: the Go manager's environment variables and file. And what problems are called.
 
 import {
   applicable,

@@ -7,8 +7,8 @@ import type { Command, CommandPage } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
 /**
- * The words to complete if a shell or kubectl asks for that, else undefined. kubectl starts kubectl_complete-NAME with the words of the
- * command line.
+ * The words to complete if a shell or kubectl requests completion, else undefined. kubectl starts kubectl_complete-NAME with the
+ * words of the command line.
  */
 export function wordsToComplete({ isCompletion }: Invocation, args: readonly string[]) {
   if (isCompletion) return args;

@@ -1,4 +1,4 @@
-// `doctor`: checks the set-up of the cluster, the cloud and this machine, and says how to fix what is wrong.
+// `doctor`: checks the configuration of the cluster, the cloud and this machine, and suggests fixes.
 
 import { type Milliseconds, milliseconds, seconds } from "../../core/brand.ts";
 import { sleep } from "../../platform/clock.ts";

@@ -8,7 +8,7 @@ import { flagHelp, helpText, shortHelp } from "../flags/help-text.ts";
 import { withPresets } from "../flags/provider-flags.ts";
 import { type Command, commandHelp } from "./command.ts";
 
-/** What to use instead of an unknown command. */
+/** Suggests a replacement for an unknown command. */
 export function commandHint(word: string, names: readonly string[]): string {
   const meant = didYouMean(word, names);
   return meant === undefined ? `commands: ${names.join(", ")} (default: run)` : `did you mean ${meant}?`;

@@ -9,12 +9,12 @@ import { classesOf } from "../flags/controller-settings.ts";
 import type { Command } from "./command.ts";
 import type { Invocation } from "./invocation.ts";
 
-/** What the provider says about load balancers; undefined if the settings of the cloud are wrong. Sends no request. */
+/** The provider's load balancer definition; undefined if the cloud settings are invalid. Sends no request. */
 function balancersOf({ provider, platform, configuration, signal }: Invocation) {
   const { settings, problems } = configuration;
   const errors = problems.filter(({ severity }) => severity === "error");
   if (errors.some(({ reason }) => reason !== "MissingSetting")) return undefined;
-  // What load balancers support does not depend on credentials, which are absent in CI.
+  // Supported load balancer features do not depend on credentials, which are absent in CI.
   const placeholders = errors.flatMap(({ key }) =>
     key === undefined ? [] : ([[key, "placeholder"]] as const),
   );

@@ -1,4 +1,4 @@
-// `node-volumes`: serves CSI on a Node for its kubelet, and registers there.
+// `node-volumes`: serves CSI on a Node and registers with the kubelet.
 
 import type { Command } from "./command.ts";
 import { openLog } from "./open-log.ts";

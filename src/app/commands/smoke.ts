@@ -1,4 +1,4 @@
-// `smoke`: tries a real account once, and removes what it created.
+// `smoke`: tests a real account once, and removes the objects that it created.
 
 import { messageOf } from "../../core/error-message.ts";
 import { version } from "../build-info.ts";
@@ -69,7 +69,7 @@ export const smokeCommand: Command = {
     const report = counts.add.bind(counts);
     const progress = (text: string): void => console.err(`${text}\n`);
     const { settings } = configuration;
-    // No signal reaches it: what is created is removed after Ctrl-C, too.
+    // Signals do not reach it: created objects are removed after Ctrl-C too.
     const life = new AbortController().signal;
     const operator = { provider, program, platform, configuration, settings, signal: life, userAgent: "" };
     if (!invocation.canConfirm) {

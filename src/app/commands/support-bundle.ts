@@ -1,5 +1,4 @@
-// `support-bundle`: one file for a bug report, without secrets: collects the parts, removes secrets from all of them, writes the file
-// and lists what it contains.
+// `support-bundle`: writes a single file for a bug report: collects the parts, redacts secrets, writes the file and lists its content.
 
 import { gzipSync } from "node:zlib";
 import { Redaction } from "../../core/redaction.ts";

@@ -1,5 +1,5 @@
-// The completion of one word of a command line, from the tables that parse and describe commands and flags. Shells and kubectl ask for
-// it in the protocol of cobra. Pure.
+// The completion of one word of a command line, from the tables that parse and describe commands and flags. Shells and kubectl
+// request it in cobra's protocol. Pure.
 
 import type { Field } from "../../core/settings.ts";
 import type { AnyProvider } from "../../provider/provider.ts";

@@ -88,14 +88,14 @@ interface JudgedBy {
   readonly isListingBelieved: boolean;
 }
 
-/** Call it with the verdict of the doubt on what was counted, and with the proof as it is after that. */
+/** Call it with the doubt's verdict on the counted routes, and with the proof after that. */
 export function verdictOn(
   { isCounted, isReleased, unlisted }: CandidateChange,
   { isProved, wasHeld, isHeld, isListingBelieved }: JudgedBy,
 ): Verdict {
   const ready = isProved ? "ready" : "unproved";
   if (isReleased || !(isProved || wasHeld)) return ready;
-  // What does not count needs only a listing that can be believed.
+  // Changes that do not count need only a listing that can be trusted.
   if (isHeld && (isCounted || !isListingBelieved)) return "held";
   return unlisted === undefined ? ready : "unlisted";
 }

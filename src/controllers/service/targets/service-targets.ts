@@ -1,4 +1,4 @@
-// Chooses the targets of each Service: the eligible Nodes that match its rules, and those that are still draining. The list of
+// Chooses the targets of each Service: the eligible Nodes that match its rules, and draining Nodes. The list of
 // all candidates is built once per change and shared.
 
 import type { Milliseconds, NodeName } from "../../../core/brand.ts";
@@ -25,11 +25,11 @@ import {
 import type { EndpointNodes } from "./endpoint-nodes.ts";
 
 export interface ServiceTargets extends ChosenTargets {
-  /** The rules of the Service, or the last valid ones while a rule is invalid. Undefined if there are no valid ones. */
+  /** The rules of the Service, or the last valid ones while a rule is invalid. Undefined if there are no valid rules. */
   readonly rules: TargetRules | undefined;
   /** The endpoints, or the machines of foreign Nodes, are not known yet: nothing can be planned. Their arrival enqueues the Service. */
   readonly isAwaited: boolean;
-  /** When a draining target must be removed, or a refused one tried again: milliseconds since 1970. */
+  /** When a draining target must be removed, or a refused target retried: milliseconds since 1970. */
   readonly changeAt?: number;
 }
 

@@ -18,9 +18,9 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/([a-z][a-z0-9+.-]*:\/\/[^\s?"'<>]*\?)[^\s"'<>]+/gi, `$1${hidden}`],
   [/\b(Bearer|Basic)\s+[\w+/=.~-]{4,}/gi, `$1 ${hidden}`],
   [/\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g, hidden],
-  // JSON, also inside a string of JSON.
+  // JSON, even inside a JSON string.
   [new RegExp(String.raw`(\\*"${name}\\*"\s*:\s*\\*")(?:[^"\\]|\\(?!"))*`, "gi"), `$1${hidden}`],
-  // NAME=VALUE and NAME: VALUE. A path is no secret.
+  // NAME=VALUE and NAME: VALUE. A path is not a secret.
   [new RegExp(String.raw`(^|[\s,;'"({-])(${name})(=|:\s+)(?!\[|/)[^\s,;'"})\\]+`, "gim"), `$1$2$3${hidden}`],
 ];
 

@@ -1,4 +1,4 @@
-// The reasons of problems that a provider reports: a closed list for all providers, and those that a provider declares. Alerts and
+// The reasons of problems that a provider reports: a closed list for all providers, and the reasons that a provider declares. Alerts and
 // metrics use them as labels, so they are neither free text nor unlimited in number.
 
 import type { Brand } from "../core/brand.ts";
@@ -29,7 +29,7 @@ export type OwnReason = Brand<string, "OwnReason">;
 /** The reason of a problem: one of `commonReasons`, or one that the provider declared. */
 export type Reason = keyof typeof commonReasons | OwnReason;
 
-/** Something that is wrong with an instance, a load balancer or a route. Reported as event and condition; nothing is thrown. */
+/** A problem with an instance, a load balancer or a route. Reported as event and condition; nothing is thrown. */
 export interface ProviderProblem extends Pick<Problem, "text" | "remedy" | "key"> {
   readonly severity: Severity;
   readonly reason: Reason;
